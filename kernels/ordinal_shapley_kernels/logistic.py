@@ -1,0 +1,206 @@
+"""The logistic game's nopython side: a sequence of players grows, and has a utility at every length."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.certificate import certify
+from ordinal_shapley_kernels.dense import combine_columns
+from ordinal_shapley_kernels.logistic_floor import settle_in_hessian_norm
+from ordinal_shapley_kernels.logistic_solver import NO_FACTOR, improve, refresh
+from ordinal_shapley_kernels.logistic_workspace import (
+    CLASSES_PRESENT,
+    EUCLIDEAN_FLOOR,
+    FACTORISATIONS,
+    FITS,
+    HARDEST,
+    HESSIAN_FLOOR,
+    LENGTH,
+    PADDING,
+    PASSES,
+    SNAPSHOT,
+    UNCONVERGED,
+    LogisticWorkspace,
+    Solver,
+)
+from ordinal_shapley_kernels.position_weights import fill_position_weights
+from ordinal_shapley_kernels.scoring import (
+    NEG_LOG_LOSS,
+    ROC_AUC,
+    neg_log_loss,
+    roc_auc,
+    score_decisions,
+)
+
+# Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
+_MOST_STEPS = 500
+
+
+@kernel(internal=True)
+def clear(game: LogisticWorkspace) -> None:
+    """Empty the sequence and forget the models, so that what follows depends on nothing before."""
+    game.prefix.class_counts[:] = 0
+    game.solver.models[:, :] = 0.0
+    game.solver.factor_state[:] = NO_FACTOR
+    game.solver.pairs[:, :] = 0
+    game.counters[LENGTH] = 0
+    game.counters[CLASSES_PRESENT] = 0
+    game.counters[SNAPSHOT] = 0
+    game.counters[HARDEST] = 0
+
+
+@kernel(internal=True)
+def place(game: LogisticWorkspace, player: int) -> None:
+    """Append a player's rows to the sequence without evaluating it."""
+    training = game.training
+    prefix = game.prefix
+    n_models, n_features = game.solver.models.shape
+    for entry in range(training.player_starts[player], training.player_starts[player + 1]):
+        row = training.player_rows[entry]
+        m = game.counters[LENGTH]
+        for j in range(n_features):
+            prefix.columns[j, m] = training.features[row, j]
+        prefix.norms[m] = training.norms[row]
+        prefix.base_costs[m] = training.costs[row]
+        code = training.classes[row]
+        if n_models == 1:
+            prefix.signs[0, m] = 1.0 if code == 1 else -1.0
+        else:
+            for k in range(n_models):
+                prefix.signs[k, m] = 1.0 if code == k else -1.0
+        if prefix.class_counts[code] == 0:
+            game.counters[CLASSES_PRESENT] += 1
+        prefix.class_counts[code] += 1
+        game.counters[LENGTH] = m + 1
+
+
+@kernel(internal=True)
+def has_model(game: LogisticWorkspace) -> bool:
+    """Whether the sequence holds a row of every class."""
+    return game.counters[CLASSES_PRESENT] == game.prefix.class_counts.shape[0]
+
+
+@kernel(internal=True)
+def _weigh_prefix(game: LogisticWorkspace) -> None:
+    """Costs of the rows for the sequence's present length; those of the padding are 0."""
+    prefix = game.prefix
+    m = game.counters[LENGTH]
+    fill_position_weights(game.weight_kind, game.training.weight_table, m, prefix.costs)
+    for i in range(m):
+        prefix.costs[i] *= prefix.base_costs[i]
+    for i in range(m, (m + PADDING - 1) // PADDING * PADDING):
+        prefix.costs[i] = 0.0
+
+
+@kernel(internal=True)
+def _must_improve(solver: Solver, radius: float) -> bool:
+    """Set `solver.involved` for models that may be further than `radius` from their optimum."""
+    any_involved = False
+    for k in range(solver.models.shape[0]):
+        far = solver.gradient_norms[k] + solver.rounding[k] > radius
+        solver.involved[k] = far and solver.at_floor[k] < HESSIAN_FLOOR
+        any_involved |= solver.involved[k] == 1
+    return any_involved
+
+
+@kernel(internal=True)
+def _improve(game: LogisticWorkspace, model: int) -> None:
+    """Take a step with a model, or settle it for good once the Euclidean bound is at its floor."""
+    m = game.counters[LENGTH]
+    if game.solver.at_floor[model] == EUCLIDEAN_FLOOR:
+        factors = settle_in_hessian_norm(
+            game.prefix, game.solver, model, m, game.rounding_dimension
+        )
+        game.counters[PASSES] += 2 * factors
+        game.counters[FACTORISATIONS] += factors
+        return
+    passes = improve(game.prefix, game.solver, model, m, game.rounding_dimension)
+    game.counters[PASSES] += abs(passes)
+    if passes < 0:
+        game.counters[FACTORISATIONS] += 1
+
+
+@kernel(internal=True)
+def _settle(game: LogisticWorkspace, radius: float) -> None:
+    """Improve the models until each is within `radius` of its optimum, or as near as rounding allows.
+
+    With a negative radius: until every validation row is decided.
+    """
+    _weigh_prefix(game)
+    solver = game.solver
+    counters = game.counters
+    m = counters[LENGTH]
+    n_models = solver.models.shape[0]
+    for k in range(n_models):
+        refresh(game.prefix, solver, k, m, game.rounding_dimension)
+    counters[PASSES] += n_models
+    counters[FITS] += 1
+    for _ in range(_MOST_STEPS):
+        if radius < 0.0:
+            settled = certify(game.validation, solver, counters, game.rounding_dimension)
+        else:
+            settled = not _must_improve(solver, radius)
+        if settled:
+            break
+        for k in range(n_models):
+            if solver.involved[k]:
+                _improve(game, k)
+    else:
+        solver.at_floor[:] = HESSIAN_FLOOR
+        solver.hessian_radii[:] = math.inf
+        certify(game.validation, solver, counters, game.rounding_dimension)
+    for k in range(n_models):
+        if solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf:
+            counters[UNCONVERGED] += 1
+            break
+
+
+@kernel(internal=True)
+def utility(game: LogisticWorkspace) -> float:
+    """Score on the validation rows of the models fitted to the sequence."""
+    if not has_model(game):
+        return game.empty_value
+    validation = game.validation
+    _settle(game, game.radius_tolerance)
+    if game.scoring < ROC_AUC:
+        return score_decisions(
+            game.scoring, validation.decisions, validation.truth, validation.counts
+        )
+    solver = game.solver
+    scores = validation.scores
+    for k in range(solver.models.shape[0]):
+        combine_columns(solver.models[k], validation.columns, scores.shape[1], scores[k])
+    if game.scoring == NEG_LOG_LOSS:
+        return neg_log_loss(scores, validation.truth, game.prefix.class_counts.shape[0])
+    # Equal rows may get values that differ by rounding; they are ties all the same.
+    tie = 4.0 * solver.rounding[0] * validation.norms.max()
+    return roc_auc(scores[0, : validation.truth.shape[0]], validation.truth, validation.order, tie)
+
+
+@kernel()
+def evaluate(
+    game: LogisticWorkspace, sequence: NDArray[np.int64], every: bool, out: NDArray[np.float64]
+) -> None:
+    """Utilities of a sequence of players, warm-started along it.
+
+    With `every`, out[j] is the utility of the first j + 1 players; else out[0] that of all of them.
+    """
+    clear(game)
+    n_players = sequence.shape[0]
+    for j in range(n_players):
+        place(game, sequence[j])
+        if every or j == n_players - 1:
+            out[j if every else 0] = utility(game)
+
+
+@kernel()
+def fit_sequence(game: LogisticWorkspace, sequence: NDArray[np.int64], radius: float) -> None:
+    """Bring the models of a sequence within `radius` of their optima; they are in `solver.models`."""
+    clear(game)
+    for player in sequence:
+        place(game, player)
+    _settle(game, radius)

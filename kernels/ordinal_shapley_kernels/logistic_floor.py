@@ -1,0 +1,105 @@
+"""The last word on a model, measured in the Hessian's norm.
+
+The Euclidean bound |w - w*| <= |gradient| + rounding is cheap, but on features of very different scales
+rounding alone makes it useless: an error of 1e-10 in a gradient of 1e6 is nothing along the direction of a
+large feature, and says little about the others. So when it is at its floor and rows are still undecided,
+all is measured anew with the exact Hessian H = L L^T at w and M = L^-1:
+
+    |x.(w - w*)| <= |M x| |H^(1/2) (w - w*)|,    |H^(1/2) (w - w*)| <= 2 |M g|,
+
+the second as long as no curvature falls below half its size between w and w*, which holds when
+2 |M g| max_i |x_i| <= log 2 (decision values then move by at most log 2 and H >= I). Errors of the computed
+gradient count by |M x_i| <= min(|x_i|, 1 / sqrt(curvature_i)), because H >= curvature_i x_i x_i^T.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.dense import Matrix, Vector, apply_inverse, dot
+from ordinal_shapley_kernels.logistic_solver import EPSILON, factorise, gradient_pass
+from ordinal_shapley_kernels.logistic_workspace import HESSIAN_FLOOR, Prefix, Solver
+
+_MOST_STEPS = 50
+_LOG_2 = 0.6931471805599453
+
+
+@kernel(reassociate=True)
+def absolute_dot(a: Vector, b: Vector, n: int) -> float:
+    """Sum of |a[i] b[i]| over i < n."""
+    total = 0.0
+    for i in range(n):
+        total += abs(a[i] * b[i])
+    return total
+
+
+@kernel(reassociate=True)
+def transformed_norm(inverse_factor: Matrix, a: Vector) -> float:
+    """|M a| for the lower triangular M."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        product = dot(inverse_factor[i], a, i + 1)
+        total += product * product
+    return math.sqrt(total)
+
+
+@kernel(internal=True)
+def _rounding_in_hessian_norm(
+    prefix: Prefix, weights: Vector, m: int, dimension: float
+) -> tuple[float, float]:
+    """Bound on |M (computed gradient - gradient)|, and the largest |x_i|.
+
+    Reads the curvatures and residuals that the last pass at `weights` left in the prefix.
+    """
+    n_features = weights.shape[0]
+    total = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features))
+    largest = 0.0
+    for i in range(m):
+        terms = 0.0
+        for j in range(n_features):
+            terms += abs(weights[j] * prefix.columns[j, i])
+        root = math.sqrt(prefix.curvatures[i])
+        lever = prefix.norms[i] if root * prefix.norms[i] < 1.0 else 1.0 / root
+        total += EPSILON * (dimension * terms * root + (m + 4) * abs(prefix.residuals[i]) * lever)
+        largest = max(largest, prefix.norms[i])
+    return total, largest
+
+
+@kernel(internal=True)
+def settle_in_hessian_norm(
+    prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
+) -> int:
+    """Take exact Newton steps while they pay, then bound what is left.
+
+    Writes the solver's state of the model, its `hessian_radii` and `at_floor`. Returns the number of
+    factors made.
+    """
+    n = solver.trial.shape[0]
+    factors = 0
+    radius = math.inf
+    for _ in range(_MOST_STEPS):
+        factorise(prefix, solver, model, m)
+        factors += 1
+        gradient = solver.gradients[model]
+        inverse_factor = solver.inverse_factors[model]
+        rounding, largest = _rounding_in_hessian_norm(prefix, solver.models[model], m, dimension)
+        size = transformed_norm(inverse_factor, gradient)
+        radius = 2.0 * (size + rounding)
+        if not radius * largest <= _LOG_2:
+            radius = math.inf
+        if size <= rounding:
+            break
+        apply_inverse(inverse_factor, gradient, solver.scratch, solver.direction)
+        for j in range(n):
+            solver.trial[j] = solver.models[model, j] - solver.direction[j]
+        norm, _ = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
+        if not transformed_norm(inverse_factor, solver.trial_gradient) <= 0.5 * size:
+            break
+        for j in range(n):
+            solver.models[model, j] = solver.trial[j]
+            solver.gradients[model, j] = solver.trial_gradient[j]
+        solver.gradient_norms[model] = norm
+    solver.hessian_radii[model] = radius
+    solver.at_floor[model] = HESSIAN_FLOOR
+    return factors

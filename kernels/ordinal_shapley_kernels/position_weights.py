@@ -1,0 +1,41 @@
+"""Weights that a row gets from its position in a sequence of m rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.elementary import exp
+
+UNIFORM = 0
+GAUSSIAN = 1
+TABLE = 2
+
+
+@kernel()
+def fill_position_weights(
+    kind: int, table: NDArray[np.float64], m: int, out: NDArray[np.float64]
+) -> None:
+    """Write the weights of positions 0..m-1 in a sequence of length m into out[:m].
+
+    Gaussian: W_i = m / (sqrt(2 pi) s) exp(-(i - mu)^2 / (2 s^2)) with mu = (m - 1)/2, s = (m - 1)/6
+    (the paper's Section 5, with the length of the sequence at hand for n); a lone row has weight 1.
+    Table: row m of the packed triangle `table` (lengths 1, 2, ... one after the other).
+    """
+    if kind == GAUSSIAN and m > 1:
+        centre = 0.5 * (m - 1)
+        spread = (m - 1) / 6.0
+        scale = m / (math.sqrt(2.0 * math.pi) * spread)
+        rate = 0.5 / (spread * spread)
+        for i in range(m):
+            out[i] = scale * exp(-rate * (i - centre) * (i - centre))
+    elif kind == TABLE:
+        start = m * (m - 1) // 2
+        for i in range(m):
+            out[i] = table[start + i]
+    else:
+        for i in range(m):
+            out[i] = 1.0

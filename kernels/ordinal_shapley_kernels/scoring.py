@@ -1,0 +1,121 @@
+"""Scores of decisions, decision values and probabilities on the validation rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.elementary import exp
+
+ACCURACY = 0
+BALANCED_ACCURACY = 1
+F1 = 2
+ROC_AUC = 3
+NEG_LOG_LOSS = 4
+
+Vector = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@kernel()
+def score_decisions(scoring: int, decisions: Codes, truth: Codes, counts: Codes) -> float:
+    """Accuracy, balanced accuracy or F1 of class codes.
+
+    Parameters
+    ----------
+    decisions, truth : int64 (n_rows,)
+        Class codes.
+    counts : int64 (3, n_classes)
+        Scratch: rows of the class, rows decided for it, rows of it decided for it.
+
+    Notes
+    -----
+    Balanced accuracy is the mean recall over the classes that occur in `truth`. F1 is that of class 1
+    for two classes and the mean over all classes for more; a class that neither occurs nor is decided
+    for counts 0 unless it never occurs at all in either, when it is left out, as in scikit-learn.
+    """
+    n_rows = truth.shape[0]
+    if scoring == ACCURACY:
+        right = 0
+        for i in range(n_rows):
+            if decisions[i] == truth[i]:
+                right += 1
+        return right / n_rows
+    counts[:, :] = 0
+    for i in range(n_rows):
+        counts[0, truth[i]] += 1
+        counts[1, decisions[i]] += 1
+        if decisions[i] == truth[i]:
+            counts[2, truth[i]] += 1
+    n_classes = counts.shape[1]
+    total = 0.0
+    used = 0
+    for c in range(n_classes):
+        if scoring == BALANCED_ACCURACY:
+            if counts[0, c] > 0:
+                total += counts[2, c] / counts[0, c]
+                used += 1
+        elif n_classes > 2 or c == 1:
+            size = counts[0, c] + counts[1, c]
+            if size > 0:
+                total += 2.0 * counts[2, c] / size
+                used += 1
+    return total / used if used > 0 else 0.0
+
+
+@kernel()
+def roc_auc(values: Vector, truth: Codes, order: Codes, tie: float) -> float:
+    """Area under the ROC curve: P(value of class 1 > value of class 0), ties counting one half.
+
+    Neighbours in sorted order closer than `tie` count as tied. `order` is scratch (n_rows,).
+    """
+    n_rows = truth.shape[0]
+    order[:] = np.argsort(values)
+    below = 0  # rows of class 0 in earlier groups of ties
+    wins = 0.0
+    n_positive = 0
+    start = 0
+    while start < n_rows:
+        stop = start + 1
+        while stop < n_rows and values[order[stop]] - values[order[stop - 1]] <= tie:
+            stop += 1
+        positive = 0
+        for i in range(start, stop):
+            positive += truth[order[i]]
+        negative = stop - start - positive
+        wins += positive * (below + 0.5 * negative)
+        below += negative
+        n_positive += positive
+        start = stop
+    return wins / (n_positive * below)
+
+
+@kernel()
+def _log_sigmoid(x: float) -> float:
+    """log(1 / (1 + exp(-x))) without overflow."""
+    return -math.log1p(exp(-x)) if x > 0.0 else x - math.log1p(exp(x))
+
+
+@kernel()
+def neg_log_loss(values: NDArray[np.float64], truth: Codes, n_classes: int) -> float:
+    """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
+
+    `values` is (1, n_rows) decision values of class 1 for two classes, else (n_classes, n_rows).
+    """
+    n_rows = truth.shape[0]
+    total = 0.0
+    for i in range(n_rows):
+        if n_classes == 2:
+            total += _log_sigmoid(values[0, i] if truth[i] == 1 else -values[0, i])
+        else:
+            largest = -math.inf
+            for c in range(n_classes):
+                largest = max(largest, _log_sigmoid(values[c, i]))
+            mass = 0.0
+            for c in range(n_classes):
+                mass += math.exp(_log_sigmoid(values[c, i]) - largest)
+            total += _log_sigmoid(values[truth[i], i]) - largest - math.log(mass)
+    return total / n_rows

@@ -1,0 +1,36 @@
+"""Classic, ordinal and partial ordinal Shapley values, exactly and by compiled Monte Carlo."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+# Where each public name lives. They load on first use, so that `import ordinal_shapley` needs numpy
+# and numba only.
+_HOMES = {
+    "LogisticGame": "ordinal_shapley.games",
+    "sample_values": "ordinal_shapley.sampling",
+    "Truncation": "ordinal_shapley.sampling",
+    "RelativeChange": "ordinal_shapley.sampling",
+    "MaxPermutations": "ordinal_shapley.sampling",
+    "Valuation": "ordinal_shapley.valuation",
+    "PartialOrdinalShapley": "ordinal_shapley.estimators",
+    "ClassicShapley": "ordinal_shapley.estimators",
+}
+_MODULES = ("datasets", "plots")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"ordinal_shapley.{name}")
+    raise AttributeError(f"module 'ordinal_shapley' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,145 @@
+"""Turning what users have into arrays, with errors that name the argument."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A dense copy of a sparse matrix above this is more likely a mistake than a wish.
+_LARGEST_DENSE_BYTES = 8 * 2**30
+# Distinct whole-number labels beyond which a target looks like a measurement.
+_MOST_CLASSES = 200
+
+
+class Table(NamedTuple):
+    """Feature rows as an array, and their names where the input had some."""
+
+    values: NDArray[np.float64]
+    index: NDArray[Any] | None
+    columns: list[str] | None
+
+
+def as_table(X: Any, name: str) -> Table:
+    """Convert a frame, an array of numbers or a sparse matrix; float64, C order, finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not two-dimensional, empty, not numeric, or not finite; the message names row and column.
+    """
+    index = columns = None
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        index = X.index.to_numpy()
+        columns = [str(column) for column in X.columns]
+        for column, dtype in zip(columns, X.dtypes, strict=True):
+            if getattr(dtype, "kind", "O") not in "biuf":
+                raise TypeError(
+                    f"{name} has column {column!r} of type {dtype}, expected numbers: encode categories first, "
+                    "for example with sklearn.preprocessing.OneHotEncoder"
+                )
+        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    elif hasattr(X, "toarray") and hasattr(X, "nnz"):
+        n_bytes = 8 * X.shape[0] * X.shape[1]
+        if n_bytes > _LARGEST_DENSE_BYTES:
+            raise ValueError(
+                f"{name} is sparse with shape {X.shape}; the dense copy needed would take {n_bytes / 2**30:.0f} "
+                "GiB: reduce the number of columns, for example with sklearn.decomposition.TruncatedSVD"
+            )
+        X = X.toarray()
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} has {array.ndim} dimensions, expected 2: rows and features "
+            "(for one feature use X.reshape(-1, 1))"
+        )
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} holds values that are not numbers ({error}): encode them first") from None
+    if array.shape[0] == 0:
+        raise ValueError(f"{name} has no rows, expected at least one")
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} has no columns, expected at least one feature")
+    values = np.array(array, dtype=np.float64, order="C")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        where = f"row {row if index is None else index[row]!r}"
+        where += f", column {column if columns is None else columns[column]!r}"
+        raise ValueError(
+            f"{name} holds {values[row, column]} at {where} ({int(bad.sum())} such values in all): "
+            "fill in or drop them first"
+        )
+    return Table(values, index, columns)
+
+
+def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
+    """Convert to a one-dimensional array with `length` entries, one for each of `of`."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} has {array.ndim} dimensions, expected 1")
+    if len(array) != length:
+        raise ValueError(f"{name} has {len(array)} entries, expected {length}, one for each {of}")
+    return array
+
+
+def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
+    """Convert class labels: numbers, strings or booleans, none missing, not a regression target."""
+    labels = as_column(values, name, length, of)
+    missing = labels != labels if labels.dtype.kind in "fO" else np.zeros(len(labels), bool)
+    if labels.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in labels.tolist()], bool)
+    if missing.any():
+        raise ValueError(f"{name} has a missing label at row {int(np.argmax(missing))}: drop such rows first")
+    if labels.dtype.kind == "f":
+        distinct = len(np.unique(labels))
+        if not np.isfinite(labels).all():
+            raise ValueError(f"{name} holds an infinite label, expected classes")
+        if (labels != np.floor(labels)).any() or distinct > _MOST_CLASSES:
+            raise ValueError(
+                f"{name} holds {distinct} distinct floats and looks like regression, expected classes: "
+                "bin the target or choose another column"
+            )
+    return labels
+
+
+def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
+    """Convert row weights: finite, at least 0, not all 0."""
+    weights = as_column(values, name, length, "training row")
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} holds values that are not numbers, expected weights of at least 0") from None
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} is {weights[row]} at row {row}, expected finite weights of at least 0")
+    if not weights.any():
+        raise ValueError(f"{name} is 0 for every row, expected at least one positive weight")
+    return weights
+
+
+def as_positive(value: Any, name: str) -> float:
+    """Check a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, expected a number above 0")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} is {value!r}, expected a finite number above 0")
+    return float(value)
+
+
+def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sorted distinct values, and the position of each entry among them."""
+    try:
+        distinct, codes = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise TypeError(f"{name} mixes {', '.join(kinds)}, expected values of one type") from None
+    return distinct, codes.astype(np.int64)

@@ -1,0 +1,63 @@
+"""What every game offers to the rest of the library."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Game(ABC):
+    """A real function of a sequence of players.
+
+    Attributes
+    ----------
+    n_players : int
+        Players are the integers 0, ..., n_players - 1.
+    order_free : bool
+        Whether the utility depends on who is in the sequence only, not on their order.
+    player_labels : ndarray of shape (n_players,) or None
+        Names of the players in results.
+    player_classes : ndarray of int64, shape (n_players,), or None
+        Class of each player, for the samplers that draw class by class; None if it is not known.
+    player_sizes : ndarray of int64, shape (n_players,)
+        Rows that each player brings.
+    """
+
+    n_players: int
+    order_free: bool
+    player_labels: NDArray[Any] | None
+    player_classes: NDArray[np.int64] | None
+    player_sizes: NDArray[np.int64]
+
+    @abstractmethod
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the utility of a sequence of distinct players; () is the empty one."""
+
+    @property
+    @abstractmethod
+    def _workspace_maker(self) -> Callable[..., Any]:
+        """A function of the module level that makes a nopython workspace of `_payload`."""
+
+    @property
+    @abstractmethod
+    def _payload(self) -> tuple[Any, ...]:
+        """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
+
+    def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        players = np.asarray(sequence)
+        if players.size == 0:
+            return np.zeros(0, np.int64)
+        if players.ndim != 1 or players.dtype.kind not in "iu":
+            raise TypeError(f"sequence is {sequence!r}, expected integers, the players in order of entry")
+        outside = (players < 0) | (players >= self.n_players)
+        if outside.any():
+            raise ValueError(
+                f"sequence holds player {players[outside][0]}, expected players 0 to {self.n_players - 1}"
+            )
+        if len(np.unique(players)) < len(players):
+            raise ValueError("sequence holds a player twice, expected distinct players")
+        return players.astype(np.int64)

@@ -1,0 +1,431 @@
+"""The game of the paper's experiments: a sequence is worth what a logistic model learns from it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games.base import Game
+from ordinal_shapley_kernels import position_weights, scoring
+from ordinal_shapley_kernels.logistic import evaluate, fit_sequence
+from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
+
+SCORINGS = {
+    "accuracy": scoring.ACCURACY,
+    "balanced_accuracy": scoring.BALANCED_ACCURACY,
+    "f1": scoring.F1,
+    "roc_auc": scoring.ROC_AUC,
+    "neg_log_loss": scoring.NEG_LOG_LOSS,
+}
+# How far decision values may be from the converged model's, for metrics that depend on them.
+_VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
+_LONGEST_CALLABLE = 5_000
+_LONGEST_TABLE = 20_000
+
+PositionWeight = str | Callable[..., Any]
+
+
+class LogisticGame(Game):
+    r"""Sequences of training rows, worth the score of a weighted logistic regression on validation rows.
+
+    A sequence of :math:`m` rows is worth the score of the model that minimises
+
+    .. math:: \tfrac12 |w|^2 + C \sum_{i<m} W_i(m)\, s_i \log(1 + e^{-y_i w \cdot x_i}),
+
+    where :math:`W_i(m)` is the weight of position :math:`i` in a sequence of :math:`m` rows, :math:`s_i` the
+    row's sample weight, and the intercept is a feature of 1 that is penalised like the others: the model of
+    scikit-learn's ``LogisticRegression(solver="liblinear")``, one against the rest for more than two classes.
+    A sequence that lacks a class is worth ``empty_value``.
+
+    Decisions are those of the fully converged model (see Notes), so the utility is a function of the sequence
+    alone.
+
+    Parameters
+    ----------
+    X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+        Training rows: numbers, all finite.
+    y : array-like of shape (n_rows,)
+        Their classes: numbers, strings or booleans.
+    X_valid, y_valid : same kinds as X and y
+        Validation rows and their classes, which must all occur in ``y``.
+    position_weight : {"gaussian", "uniform"} or callable, default "gaussian"
+        "gaussian": the paper's :math:`W_i(m) = \frac{m}{\sqrt{2\pi}\sigma} e^{-(i-\mu)^2/(2\sigma^2)}` with
+        :math:`\mu = (m-1)/2`, :math:`\sigma = (m-1)/6`, and 1 for a lone row. "uniform": 1, so that the order
+        does not matter. A function of two arguments, ``w(position, m)``, best jitted with Numba, or of one,
+        ``w(m)``, that returns the m weights (up to 5,000 rows).
+    C : float, default 1.0
+        Inverse strength of the penalty.
+    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}, default "accuracy"
+        As in scikit-learn; "f1" is that of the second class for two classes and the macro average for more,
+        "roc_auc" is for two classes.
+    groups : array-like of shape (n_rows,), optional
+        Owner of each row. Players are then the owners, in sorted order; an owner's rows enter together, in
+        their given order, and positions and lengths count rows.
+    labels : array-like of shape (n_players,), optional
+        Class of each player for the samplers that draw class by class. By default the class of its rows, if
+        they share one.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights that multiply the position weights.
+    empty_value : "majority" or float, default "majority"
+        Utility of the empty sequence and of those that lack a class. "majority": the score of always
+        predicting the commonest validation label (0.5 for "roc_auc", minus the log of the number of classes
+        for "neg_log_loss"). The paper uses 0.
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`.
+    classes_ : ndarray
+        Sorted classes.
+    n_rows : int
+        Training rows.
+    feature_names : list of str or None
+        Columns of ``X`` if it is a DataFrame.
+    empty_value_ : float
+        The empty value as a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Notes
+    -----
+    The objective is 1-strongly convex, so a model is within the norm of its gradient of the converged one.
+    Fits stop once no decision on a validation row can change any more. A decision that is within rounding
+    error of a tie goes to the first class (two classes) or the lowest of those tied.
+
+    References
+    ----------
+    J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",
+    arXiv:2305.01660, Section 5.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> game = osv.LogisticGame(X, y, [[0.2], [0.9], [2.8]], ["no", "no", "yes"])
+    >>> game([0, 3, 1, 2])
+    1.0
+    >>> game(())  # two of three validation rows are "no"
+    0.6666666666666666
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        X_valid: Any,
+        y_valid: Any,
+        *,
+        position_weight: PositionWeight = "gaussian",
+        C: float = 1.0,
+        scoring: str = "accuracy",
+        groups: Any = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        empty_value: str | float = "majority",
+    ) -> None:
+        train = _inputs.as_table(X, "X")
+        valid = _inputs.as_table(X_valid, "X_valid")
+        n_rows, n_features = train.values.shape
+        if valid.values.shape[1] != n_features:
+            raise ValueError(
+                f"X_valid has {valid.values.shape[1]} features, expected {n_features}, as many as X"
+            )
+        if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
+            raise ValueError("X_valid has other columns than X, or in another order: expected the same columns")
+        self.C = _inputs.as_positive(C, "C")
+        self.n_rows = n_rows
+        self.feature_names = train.columns
+        self._read_classes(y, y_valid, len(valid.values))
+        self._read_scoring(scoring, empty_value)
+        self._read_players(train.index, groups, labels)
+        costs = np.full(n_rows, self.C)
+        if sample_weight is not None:
+            costs *= _inputs.as_weights(sample_weight, "sample_weight", n_rows)
+        self._costs = costs
+        self._weight_kind, self._weight_table = _position_weights(position_weight, n_rows)
+        self.position_weight = position_weight
+        self.order_free = self._weight_kind == position_weights.UNIFORM
+        self._set_features(train.values, valid.values)
+
+    def _read_classes(self, y: Any, y_valid: Any, n_valid: int) -> None:
+        train = _inputs.as_labels(y, "y", self.n_rows, "row of X")
+        valid = _inputs.as_labels(y_valid, "y_valid", n_valid, "row of X_valid")
+        self.classes_, self._codes = _inputs.encode(train, "y")
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one class only ({self.classes_[0]!r}), expected at least two")
+        distinct, codes = _inputs.encode(valid, "y_valid")
+        known = self.classes_.tolist()
+        unknown = [label for label in distinct.tolist() if label not in known]
+        if unknown:
+            raise ValueError(
+                f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {_listed(known)}): "
+                "drop those validation rows or add training rows of that class"
+            )
+        self._truth = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
+
+    def _read_scoring(self, name: str, empty_value: str | float) -> None:
+        if name not in SCORINGS:
+            raise ValueError(f"scoring is {name!r}, expected one of {_listed(list(SCORINGS))}")
+        n_classes = len(self.classes_)
+        if name == "roc_auc":
+            if n_classes != 2:
+                raise ValueError(f"scoring='roc_auc' is for two classes, y has {n_classes}")
+            if len(np.unique(self._truth)) < 2:
+                raise ValueError("scoring='roc_auc' needs both classes in y_valid, which holds one")
+        if name == "f1" and n_classes == 2 and not (self._truth == 1).any():
+            raise ValueError(
+                f"scoring='f1' is that of class {self.classes_[1]!r}, which does not occur in y_valid"
+            )
+        self.scoring = name
+        if isinstance(empty_value, str):
+            if empty_value != "majority":
+                raise ValueError(f"empty_value is {empty_value!r}, expected 'majority' or a number")
+            self.empty_value_ = self._majority_score()
+        elif isinstance(empty_value, bool) or not isinstance(empty_value, Real):
+            raise TypeError(f"empty_value is {empty_value!r}, expected 'majority' or a number")
+        elif not math.isfinite(empty_value):
+            raise ValueError(f"empty_value is {empty_value!r}, expected 'majority' or a finite number")
+        else:
+            self.empty_value_ = float(empty_value)
+
+    def _majority_score(self) -> float:
+        n_classes = len(self.classes_)
+        if self.scoring == "roc_auc":
+            return 0.5
+        if self.scoring == "neg_log_loss":
+            return -math.log(n_classes)
+        commonest = np.full_like(self._truth, np.bincount(self._truth).argmax())
+        counts = np.zeros((3, n_classes), np.int64)
+        return float(scoring.score_decisions(SCORINGS[self.scoring], commonest, self._truth, counts))
+
+    def _read_players(self, index: NDArray[Any] | None, groups: Any, labels: Any) -> None:
+        if groups is None:
+            self.player_labels = index
+            owners = np.arange(self.n_rows)
+            self.n_players = self.n_rows
+        else:
+            names = _inputs.as_labels(groups, "groups", self.n_rows, "row of X")
+            self.player_labels, owners = _inputs.encode(names, "groups")
+            self.n_players = len(self.player_labels)
+        self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
+        # A stable sort keeps an owner's rows in their given order.
+        self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
+        self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
+        if labels is not None:
+            named = _inputs.as_labels(labels, "labels", self.n_players, "player")
+            self.player_classes = _inputs.encode(named, "labels")[1]
+            return
+        codes = self._codes[self._player_rows]
+        first = codes[self._player_starts[:-1]]
+        pure = np.array_equal(codes, np.repeat(first, self.player_sizes))
+        self.player_classes = first if pure else None
+
+    def _set_features(self, train: NDArray[np.float64], valid: NDArray[np.float64]) -> None:
+        train, valid = (np.column_stack([x, np.ones(len(x))]) for x in (train, valid))
+        self._n_terms = train.shape[1]
+        self._basis: NDArray[np.float64] | None = None
+        if train.shape[1] > train.shape[0]:
+            # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
+            # values are the same, and there are no more features than rows.
+            self._basis, triangle = np.linalg.qr(train.T)
+            train, valid = np.ascontiguousarray(triangle.T), valid @ self._basis
+        self._features, self._valid_features = train, valid
+        largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
+        tolerance = _VALUE_TOLERANCES.get(self.scoring)
+        self._radius_tolerance = -1.0 if tolerance is None else tolerance / largest
+
+    @property
+    def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return (
+            self._features,
+            self._codes,
+            self._costs,
+            self._player_starts,
+            self._player_rows,
+            self._weight_table,
+            self._valid_features,
+            self._truth,
+            len(self.classes_),
+            SCORINGS[self.scoring],
+            self._weight_kind,
+            self.empty_value_,
+            float(self._n_terms),
+            self._radius_tolerance,
+        )
+
+    def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
+        players = self._check_sequence(sequence)
+        values = np.full(len(players) if every else 1, self.empty_value_)
+        workspace = make_workspace(*self._payload)
+        evaluate(workspace, players, every, values)
+        if workspace.counters[UNCONVERGED]:
+            warn_unconverged(int(workspace.counters[UNCONVERGED]))
+        return values
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the score of the model trained on a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return float(self._evaluate(sequence, every=False)[0])
+
+    def prefix_utilities(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the utility of every prefix of a sequence: of its first player, its first two, and so on.
+
+        Much faster than one call for each, because every fit starts from the one before.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(sequence),)
+            The utilities.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.LogisticGame([[0.0], [1.0], [4.0]], [0, 0, 1], [[0.5], [1.0], [5.0]], [0, 0, 1])
+        >>> game.prefix_utilities([0, 2, 1])
+        array([0.66666667, 1.        , 1.        ])
+        """
+        return self._evaluate(sequence, every=True)
+
+    def coefficients(
+        self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
+    ) -> NDArray[np.float64]:
+        """Return the coefficients of the model trained on a sequence.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; among them their rows must have every class.
+        tol : float, default 1e-10
+            How small the norm of the gradient must be, if rounding allows.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_models, n_features + 1)
+            Coefficients, the intercept last: one row for two classes (of ``classes_[1]`` against
+            ``classes_[0]``), else one a class against the rest.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players, or lacks a class.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.LogisticGame([[0.0], [1.0]], ["a", "b"], [[0.5]], ["a"], position_weight="uniform")
+        >>> game.coefficients([0, 1]).round(3)
+        array([[ 0.428, -0.159]])
+        """
+        players = self._check_sequence(sequence)
+        rows = [self._player_rows[self._player_starts[p] : self._player_starts[p + 1]] for p in players]
+        present = np.unique(self._codes[np.concatenate(rows)]) if rows else np.zeros(0, np.int64)
+        if len(present) < len(self.classes_):
+            lacking = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
+            raise ValueError(
+                f"sequence lacks class {self.classes_[lacking]!r}, expected rows of every class: no model exists"
+            )
+        workspace = make_workspace(*self._payload)
+        fit_sequence(workspace, players, _inputs.as_positive(tol, "tol"))
+        if workspace.counters[UNCONVERGED]:
+            warn_unconverged(1)
+        models = workspace.solver.models.copy()
+        return models if self._basis is None else models @ self._basis.T
+
+    def __repr__(self) -> str:
+        return (
+            f"LogisticGame({self.n_players} players, {self.n_rows} rows, {len(self.classes_)} classes, "
+            f"{len(self._truth)} validation rows, position_weight={self.position_weight!r}, "
+            f"scoring={self.scoring!r})"
+        )
+
+
+def warn_unconverged(n_fits: int) -> None:
+    """Say that some decisions rest on no bound."""
+    warnings.warn(
+        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale; "
+        "standardise them, for example with sklearn.preprocessing.StandardScaler",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _listed(names: list[Any]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown}, ... ({len(names)} in all)"
+
+
+def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray[np.float64]]:
+    """Kind of position weights and, for a user's function, the packed triangle of its values."""
+    none = np.zeros(0)
+    if isinstance(weight, str):
+        kinds = {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}
+        if weight not in kinds:
+            raise ValueError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
+        return kinds[weight], none
+    if not callable(weight):
+        raise TypeError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
+    function = getattr(weight, "py_func", weight)
+    n_arguments = len(inspect.signature(function).parameters)
+    if n_arguments not in (1, 2):
+        raise TypeError(
+            f"position_weight takes {n_arguments} arguments, expected w(position, m), which returns one weight, "
+            "or w(m), which returns m of them"
+        )
+    longest = _LONGEST_TABLE if n_arguments == 2 else _LONGEST_CALLABLE
+    if n_rows > longest:
+        raise ValueError(
+            f"position_weight is a function and X has {n_rows} rows, expected at most {longest}: "
+            "use 'gaussian' or 'uniform'"
+        )
+    table = np.empty(n_rows * (n_rows + 1) // 2)
+    for m in range(1, n_rows + 1):
+        row = [weight(i, m) for i in range(m)] if n_arguments == 2 else weight(m)
+        weights = np.asarray(row, dtype=np.float64)
+        if weights.shape != (m,):
+            raise ValueError(
+                f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
+            )
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(f"position_weight gives {weights.min()} for m = {m}, expected finite weights >= 0")
+        table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
+    return position_weights.TABLE, table

@@ -1,0 +1,255 @@
+"""The Monte Carlo driver: plan, shards, stopping rule, result."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley.moments import Moments
+from ordinal_shapley.sampling.plan import (
+    AVERAGES,
+    METHODS,
+    VALUES,
+    Plan,
+    check_truncation,
+    choose,
+    digest,
+    make_strata,
+    rule_code,
+    seed_of,
+)
+from ordinal_shapley.sampling.shards import SHARD_SIZE, random_orders, walk_shard
+from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
+from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley.valuation import Valuation
+
+# Stopping rules look at the values every so many permutations, a multiple of the shard size.
+ROUND_SIZE = 100
+_TARGET_ORDERS = 20
+
+
+def sample_values(
+    game: Game,
+    value: str = "partial_ordinal",
+    method: str = "mc",
+    *,
+    truncation: Truncation | None = None,
+    labels: Any = None,
+    class_fraction: float = 0.8,
+    average: str = "all",
+    stopping: StoppingRule | None = None,
+    n_permutations: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Valuation:
+    r"""Estimate the value of every player from random permutations.
+
+    The partial ordinal Shapley value of player :math:`i` is the mean, over all orders of the players, of what
+    :math:`i` adds when it joins the end of the sequence of those before it. It is estimated by the mean over
+    random orders.
+
+    Parameters
+    ----------
+    game : Game
+        For example a `LogisticGame`.
+    value : {"partial_ordinal", "classic"}, default "partial_ordinal"
+        "classic" is the same for a game whose order does not matter, and refused for others.
+    method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
+        "mc": full random orders. "tmc": each walk ends when ``truncation`` says that little is left to gain;
+        the players after it count 0. "cmc": random orders of a random subset with the share
+        ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased: see Notes.
+    truncation : Truncation, optional
+        For "tmc" and "ctmc"; `Truncation.paper` by default.
+    labels : array-like of shape (n_players,), optional
+        Class of each player for "cmc" and "ctmc"; by default what the game says.
+    class_fraction : float, default 0.8
+        For "cmc" and "ctmc": of a class of :math:`n_c` players,
+        :math:`\max(1, \lfloor q n_c \rfloor)` are drawn.
+    average : {"all", "selected"}, default "all"
+        For "cmc" and "ctmc": the mean over all permutations, players not drawn counting 0, or for each player
+        over those in which it was drawn. They differ by a factor that is the same within a class.
+    stopping : StoppingRule, optional
+        Looked at every 100 permutations. With neither it nor ``n_permutations``:
+        ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``.
+    n_permutations : int, optional
+        Number of permutations; with ``stopping`` given as well, either ends the run.
+    random_state : None, int, numpy Generator or RandomState
+        The same number gives the same bits for any ``n_jobs``.
+    n_jobs : int, optional
+        Workers, as in joblib: None is 1 unless `joblib.parallel_config` says otherwise, -1 is every core.
+    progress : bool, default False
+        Show a progress bar on stderr.
+
+    Returns
+    -------
+    Valuation
+        Values, standard errors and how they came about.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it. Nothing has been computed by then.
+
+    Warns
+    -----
+    UserWarning
+        If truncation ended most walks at the first row that completes the classes: the values then say
+        little, and a smaller tolerance is called for.
+    RuntimeWarning
+        If models could not be brought to convergence.
+
+    Notes
+    -----
+    Standard errors measure Monte Carlo noise about what the method samples. The bias of truncation (players
+    after the end of a walk count 0) and of class sampling (no subset is larger than the share drawn) comes on
+    top and does not shrink with more permutations.
+
+    References
+    ----------
+    J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",
+    arXiv:2305.01660, Algorithms 1 to 3.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.LogisticGame([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], [[0.5], [3.5]], [0, 1])
+    >>> valuation = osv.sample_values(game, method="mc", n_permutations=200, random_state=0)
+    >>> valuation.n_permutations, valuation.values.shape
+    (200, (4,))
+    """
+    began = time.perf_counter()
+    if not isinstance(game, Game):
+        raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
+    choose("value", value, VALUES)
+    choose("method", method, METHODS)
+    choose("average", average, AVERAGES)
+    if value == "classic" and not game.order_free:
+        raise ValueError(
+            "value='classic' is for games whose order does not matter, and this one's does: build it with "
+            "position_weight='uniform', or ask for value='partial_ordinal' or value='ordinal'"
+        )
+    rule = check_truncation(method, truncation)
+    members, starts, quota = make_strata(game, method, labels, class_fraction)
+    stop_rule = _stopping(stopping, n_permutations)
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer)):
+        raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
+    seed = seed_of(random_state)
+
+    empty_value = game(())
+    plan = Plan(
+        members,
+        starts,
+        quota,
+        game.player_sizes,
+        seed,
+        average == "selected" and method in ("cmc", "ctmc"),
+        empty_value,
+    )
+    target_evaluations = 0
+    if rule is not None:
+        target = 0.0
+        if rule.rule == "patience":
+            orders = np.arange(game.n_players)[None]
+            if rule.target == "mean":
+                orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
+            target = float(np.mean([game(order) for order in orders]))
+            target_evaluations = len(orders)
+        plan = plan._replace(
+            rule=rule_code(rule), tolerance=float(rule.tol), patience=int(rule.repeats), target=target
+        )
+
+    moments = Moments.zeros(game.n_players)
+    moments = moments._replace(n_evaluations=target_evaluations)
+    moments, unconverged, fired, converged = _run(
+        game, plan, moments, stop_rule, average, n_jobs, progress, began
+    )
+    if unconverged:
+        warn_unconverged(unconverged)
+    if moments.completed_stops > 0.5 * moments.n_permutations:
+        warnings.warn(
+            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at the first row that "
+            "completed the classes: the values say little; use a smaller tolerance or Truncation.patience()",
+            UserWarning,
+            stacklevel=2,
+        )
+    return Valuation.from_moments(
+        moments,
+        value=value,
+        method=method,
+        average=average,
+        seed=seed,
+        first_permutation=0,
+        converged=converged,
+        stopped_by=fired,
+        seconds=time.perf_counter() - began,
+        labels=game.player_labels,
+        digest=digest(value, *plan, *game._payload),
+    )
+
+
+def _stopping(stopping: Any, n_permutations: Any) -> StoppingRule:
+    if stopping is not None and not isinstance(stopping, StoppingRule):
+        raise TypeError(f"stopping is {stopping!r}, expected a rule such as RelativeChange(0.05)")
+    if n_permutations is None:
+        return stopping or RelativeChange(0.05, window=100) | MaxPermutations(10_000)
+    cap = MaxPermutations(n_permutations)
+    return cap if stopping is None else stopping | cap
+
+
+def _run(
+    game: Game,
+    plan: Plan,
+    moments: Moments,
+    stopping: StoppingRule,
+    average: str,
+    n_jobs: int | None,
+    progress: bool,
+    began: float,
+) -> tuple[Moments, int, str, bool]:
+    """Walk shards in order of their index until the rule says stop.
+
+    Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
+    so what comes out does not depend on who was fast.
+    """
+    from joblib import Parallel, delayed
+
+    from ordinal_shapley.progress import ProgressBar
+
+    cap = stopping.max_permutations
+    check = stopping.begin()
+    unconverged = 0
+    arguments = (len(plan), *plan, *game._payload)
+    tasks = (
+        delayed(walk_shard)(game._workspace_maker, first, stop, *arguments) for first, stop in _shard_ranges(cap)
+    )
+    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards):
+        for part, n_unconverged in shards:
+            moments = moments.plus(part)
+            unconverged += n_unconverged
+            seconds = time.perf_counter() - began
+            done = moments.n_permutations
+            if done % ROUND_SIZE == 0 or done == cap:
+                values, stderr, _ = moments.estimates(average)
+                if check(Progress(values, stderr, done, moments.n_evaluations, seconds)):
+                    break
+            bar.update(done, moments.n_evaluations, seconds, check.figure)
+    return moments, unconverged, check.fired, check.converged
+
+
+def _shard_ranges(cap: int | None) -> Iterator[tuple[int, int]]:
+    first = 0
+    while cap is None or first < cap:
+        stop = first + SHARD_SIZE if cap is None else min(first + SHARD_SIZE, cap)
+        yield first, stop
+        first = stop

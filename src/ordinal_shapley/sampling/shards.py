@@ -1,0 +1,99 @@
+"""A shard: a fixed range of permutations, walked by one worker and returned as sums."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import config
+from numpy.typing import NDArray
+
+from ordinal_shapley.moments import Moments
+from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED
+from ordinal_shapley_kernels.permutations import draw_many
+from ordinal_shapley_kernels.walks import (
+    COMPLETED_STOPS,
+    EVALUATIONS,
+    PAUSED,
+    WALK_LENGTH,
+    Rule,
+    make_walk,
+    walk,
+)
+
+# Ctrl-C cannot stop a kernel, so a call of it does about this much work.
+_SECONDS_A_CALL = 0.2
+_FIRST_BUDGET = 16
+
+# Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
+SHARD_SIZE = 10
+
+
+def walk_shard(
+    make_workspace: Callable[..., Any], first: int, stop: int, n_plan: int, *arguments: Any
+) -> tuple[Moments, int]:
+    """Walk permutations first..stop-1 and return their sums, and how many fits did not converge.
+
+    The arrays of plan and game are direct arguments (`n_plan` entries of a Plan, then the game's payload),
+    so that a backend that ships arrays apart from tasks finds them.
+    """
+    plan = Plan(*arguments[:n_plan])
+    game = make_workspace(*arguments[n_plan:])
+    run = make_walk(
+        plan.members,
+        plan.starts,
+        plan.quota,
+        plan.sizes,
+        plan.seed,
+        plan.count_chosen,
+        first,
+        stop,
+        plan.empty_value,
+    )
+    rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
+    budget = _FIRST_BUDGET
+    # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
+    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
+        while True:
+            began = time.perf_counter()
+            if walk(game, run, rule, budget) != PAUSED:
+                break
+            share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
+            budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
+    n_permutations = stop - first
+    chosen = run.chosen
+    if not plan.count_chosen:
+        chosen[:] = n_permutations
+    moments = Moments(
+        run.sums,
+        run.square_sums,
+        chosen,
+        n_permutations,
+        int(run.state[EVALUATIONS]),
+        int(run.state[WALK_LENGTH]),
+        int(run.state[COMPLETED_STOPS]),
+    )
+    return moments, int(game.counters[UNCONVERGED])
+
+
+def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
+    """Return `count` random orders of all players, apart from those that are walked."""
+    one_stratum = make_walk(
+        np.arange(n_players),
+        np.array([0, n_players]),
+        np.array([n_players]),
+        np.ones(n_players, np.int64),
+        0,
+        False,
+        0,
+        0,
+        0.0,
+    )
+    orders = np.empty((count, n_players), np.int64)
+    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
+        # Another key than the run's own, so that the target is independent of the walks.
+        draw_many(one_stratum.deck, np.uint64(seed ^ 0x5DEECE66D), 0, n_players, orders)
+    return orders

@@ -39,7 +39,7 @@ def _digest_of_sources() -> str:
 SOURCE_DIGEST = _digest_of_sources()
 
 
-class _StampedCache(FunctionCache):  # type: ignore[misc]
+class _StampedCache(FunctionCache):
     """Numba's file cache, stamped with the digest of all kernel sources."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
@@ -62,6 +62,9 @@ def jit_options(*, reassociate: bool = False) -> dict[str, Any]:
     return {
         "nogil": True,
         "error_model": "numpy",
+        # No reference counts: kernels allocate nothing, and counting the fifty arrays of a workspace up and
+        # down at every call took most of the time of a fit.
+        "_nrt": False,
         "fastmath": set(REASSOCIATE) if reassociate else {"contract"},
     }
 
@@ -89,6 +92,6 @@ def kernel(*, reassociate: bool = False, internal: bool = False) -> Callable[[Fu
                 dispatcher._cache = _StampedCache(func)
             except RuntimeError:  # no writable cache folder: run uncached
                 pass
-        return dispatcher  # type: ignore[no-any-return]
+        return dispatcher
 
     return decorate

@@ -56,9 +56,7 @@ def _take_snapshot(validation: Validation, solver: Solver) -> None:
 
 
 @kernel(internal=True)
-def _uncertainty(
-    validation: Validation, solver: Solver, model: int, v: int, dimension: float
-) -> float:
+def uncertainty(validation: Validation, solver: Solver, model: int, v: int, dimension: float) -> float:
     """How far a model's decision value of row v may be from the converged model's."""
     euclidean = validation.norms[v] * (solver.gradient_norms[model] + solver.rounding[model])
     if solver.at_floor[model] < HESSIAN_FLOOR or solver.hessian_radii[model] == math.inf:
@@ -80,7 +78,7 @@ def _decide(validation: Validation, solver: Solver, v: int, dimension: float) ->
     row = validation.features[v]
     if n_models == 1:
         score = dot(solver.models[0], row, n_features)
-        if abs(score) > _uncertainty(validation, solver, 0, v, dimension):
+        if abs(score) > uncertainty(validation, solver, 0, v, dimension):
             return 1 if score > 0.0 else 0
         if solver.at_floor[0] == HESSIAN_FLOOR:
             return 0
@@ -92,13 +90,11 @@ def _decide(validation: Validation, solver: Solver, v: int, dimension: float) ->
         scores[k] = dot(solver.models[k], row, n_features)
         if scores[k] > scores[best]:
             best = k
-    reach = _uncertainty(validation, solver, best, v, dimension)
+    reach = uncertainty(validation, solver, best, v, dimension)
     lowest = best
     certain = True
     for k in range(n_models):
-        if k != best and scores[best] - scores[k] <= reach + _uncertainty(
-            validation, solver, k, v, dimension
-        ):
+        if k != best and scores[best] - scores[k] <= reach + uncertainty(validation, solver, k, v, dimension):
             lowest = min(lowest, k)
             for model in (k, best):
                 if solver.at_floor[model] < HESSIAN_FLOOR:

@@ -82,9 +82,7 @@ def column_products(columns: Matrix, a: Vector, n: int, out: Vector) -> None:
 
 
 @kernel(reassociate=True)
-def regularised_gram(
-    columns: Matrix, curvature: Vector, n: int, scratch: Vector, out: Matrix
-) -> None:
+def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Vector, out: Matrix) -> None:
     """Lower triangle of out = I + sum_i curvature[i] x_i x_i^T; `scratch` holds n numbers."""
     n_features = columns.shape[0]
     for j in range(n_features):

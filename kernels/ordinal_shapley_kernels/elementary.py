@@ -31,7 +31,7 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def _bits_of(typing_context: Any, number: Any) -> Any:
         """Bits of a float64 as an int64."""
 
@@ -40,7 +40,7 @@ else:
 
         return types.int64(types.float64), codegen
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def _float_of(typing_context: Any, bits: Any) -> Any:
         """Float64 that has the bits of an int64."""
 

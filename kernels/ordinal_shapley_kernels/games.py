@@ -33,12 +33,12 @@ def place(game: Any, player: int) -> None:
 
 def utility(game: Any) -> float:
     """Utility of the sequence as it stands."""
-    return _HOMES[type(game)].utility(game)  # type: ignore[no-any-return]
+    return _HOMES[type(game)].utility(game)
 
 
 def has_model(game: Any) -> bool:
     """Whether the sequence is one that the game really evaluates; its utility is a constant if not."""
-    return _HOMES[type(game)].has_model(game)  # type: ignore[no-any-return]
+    return _HOMES[type(game)].has_model(game)
 
 
 def _module_of(game: Any) -> ModuleType | None:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.certificate import certify
+from ordinal_shapley_kernels.certificate import certify, uncertainty
 from ordinal_shapley_kernels.dense import combine_columns
 from ordinal_shapley_kernels.logistic_floor import settle_in_hessian_norm
-from ordinal_shapley_kernels.logistic_solver import NO_FACTOR, improve, refresh
+from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
     CLASSES_PRESENT,
     EUCLIDEAN_FLOOR,
@@ -44,9 +44,8 @@ _MOST_STEPS = 500
 def clear(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
     game.prefix.class_counts[:] = 0
-    game.solver.models[:, :] = 0.0
-    game.solver.factor_state[:] = NO_FACTOR
-    game.solver.pairs[:, :] = 0
+    for model in range(game.solver.models.shape[0]):
+        forget(game.solver, model)
     game.counters[LENGTH] = 0
     game.counters[CLASSES_PRESENT] = 0
     game.counters[SNAPSHOT] = 0
@@ -112,11 +111,14 @@ def _improve(game: LogisticWorkspace, model: int) -> None:
     """Take a step with a model, or settle it for good once the Euclidean bound is at its floor."""
     m = game.counters[LENGTH]
     if game.solver.at_floor[model] == EUCLIDEAN_FLOOR:
-        factors = settle_in_hessian_norm(
-            game.prefix, game.solver, model, m, game.rounding_dimension
-        )
+        factors = settle_in_hessian_norm(game.prefix, game.solver, model, m, game.rounding_dimension)
         game.counters[PASSES] += 2 * factors
         game.counters[FACTORISATIONS] += factors
+        if game.solver.hessian_radii[model] == math.inf and not game.solver.restarted[model]:
+            # On features of wild scales a start may be a dead end; 0 seldom is.
+            game.solver.restarted[model] = 1
+            forget(game.solver, model)
+            refresh(game.prefix, game.solver, model, m, game.rounding_dimension)
         return
     passes = improve(game.prefix, game.solver, model, m, game.rounding_dimension)
     game.counters[PASSES] += abs(passes)
@@ -137,6 +139,7 @@ def _settle(game: LogisticWorkspace, radius: float) -> None:
     n_models = solver.models.shape[0]
     for k in range(n_models):
         refresh(game.prefix, solver, k, m, game.rounding_dimension)
+        solver.restarted[k] = 0
     counters[PASSES] += n_models
     counters[FITS] += 1
     for _ in range(_MOST_STEPS):
@@ -167,17 +170,17 @@ def utility(game: LogisticWorkspace) -> float:
     validation = game.validation
     _settle(game, game.radius_tolerance)
     if game.scoring < ROC_AUC:
-        return score_decisions(
-            game.scoring, validation.decisions, validation.truth, validation.counts
-        )
+        return score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
     solver = game.solver
     scores = validation.scores
     for k in range(solver.models.shape[0]):
         combine_columns(solver.models[k], validation.columns, scores.shape[1], scores[k])
     if game.scoring == NEG_LOG_LOSS:
         return neg_log_loss(scores, validation.truth, game.prefix.class_counts.shape[0])
-    # Equal rows may get values that differ by rounding; they are ties all the same.
-    tie = 4.0 * solver.rounding[0] * validation.norms.max()
+    # Values that the converged model may not tell apart are ties, whatever the start of the fit.
+    tie = 0.0
+    for v in range(validation.truth.shape[0]):
+        tie = max(tie, 2.0 * uncertainty(validation, solver, 0, v, game.rounding_dimension))
     return roc_auc(scores[0, : validation.truth.shape[0]], validation.truth, validation.order, tie)
 
 

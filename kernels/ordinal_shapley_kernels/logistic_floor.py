@@ -21,7 +21,8 @@ from ordinal_shapley_kernels.dense import Matrix, Vector, apply_inverse, dot
 from ordinal_shapley_kernels.logistic_solver import EPSILON, factorise, gradient_pass
 from ordinal_shapley_kernels.logistic_workspace import HESSIAN_FLOOR, Prefix, Solver
 
-_MOST_STEPS = 50
+_MOST_STEPS = 100
+_SHORTEST_STEP = 1e-6
 _LOG_2 = 0.6931471805599453
 
 
@@ -67,13 +68,12 @@ def _rounding_in_hessian_norm(
 
 
 @kernel(internal=True)
-def settle_in_hessian_norm(
-    prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
-) -> int:
-    """Take exact Newton steps while they pay, then bound what is left.
+def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> int:
+    """Take exact Newton steps, halved where need be, while they pay; then bound what is left.
 
-    Writes the solver's state of the model, its `hessian_radii` and `at_floor`. Returns the number of
-    factors made.
+    The merit of a step is |M g| with the M at its start, which falls along the Newton direction for the
+    same reason as |g| does. Writes the solver's state of the model, its `hessian_radii` and `at_floor`.
+    Returns the number of factors made.
     """
     n = solver.trial.shape[0]
     factors = 0
@@ -88,18 +88,27 @@ def settle_in_hessian_norm(
         radius = 2.0 * (size + rounding)
         if not radius * largest <= _LOG_2:
             radius = math.inf
-        if size <= rounding:
-            break
         apply_inverse(inverse_factor, gradient, solver.scratch, solver.direction)
-        for j in range(n):
-            solver.trial[j] = solver.models[model, j] - solver.direction[j]
-        norm, _ = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
-        if not transformed_norm(inverse_factor, solver.trial_gradient) <= 0.5 * size:
+        # The rounding bound is a worst case: a step that halves the gradient is worth taking below it.
+        share = 0.5 if size <= rounding else 0.1
+        scale = 1.0
+        moved = False
+        while scale > _SHORTEST_STEP and not moved:
+            for j in range(n):
+                solver.trial[j] = solver.models[model, j] - scale * solver.direction[j]
+            norm, _ = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
+            trial_size = transformed_norm(inverse_factor, solver.trial_gradient)
+            moved = trial_size <= (1.0 - share * scale) * size
+            if moved:
+                for j in range(n):
+                    solver.models[model, j] = solver.trial[j]
+                    solver.gradients[model, j] = solver.trial_gradient[j]
+                solver.gradient_norms[model] = norm
+            elif size <= 10.0 * rounding:
+                break
+            scale *= 0.5
+        if not moved or size == 0.0:
             break
-        for j in range(n):
-            solver.models[model, j] = solver.trial[j]
-            solver.gradients[model, j] = solver.trial_gradient[j]
-        solver.gradient_norms[model] = norm
     solver.hessian_radii[model] = radius
     solver.at_floor[model] = HESSIAN_FLOOR
     return factors

@@ -106,11 +106,17 @@ def gradient_pass(
 
 
 @kernel(internal=True)
+def forget(solver: Solver, model: int) -> None:
+    """Put a model back to 0, with neither factor nor remembered steps."""
+    solver.models[model, :] = 0.0
+    solver.factor_state[model] = NO_FACTOR
+    solver.pairs[model, :] = 0
+
+
+@kernel(internal=True)
 def refresh(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
     """Gradient of a model at its present weights; writes the solver's gradient, norm and rounding."""
-    norm, rounding = gradient_pass(
-        prefix, model, m, dimension, solver.models[model], solver.gradients[model]
-    )
+    norm, rounding = gradient_pass(prefix, model, m, dimension, solver.models[model], solver.gradients[model])
     solver.gradient_norms[model] = norm
     solver.rounding[model] = rounding
     solver.at_floor[model] = EUCLIDEAN_FLOOR if norm <= rounding else NOT_AT_FLOOR
@@ -151,16 +157,12 @@ def _find_direction(solver: Solver, model: int) -> None:
         remaining[j] = -solver.gradients[model, j]
     for k in range(n_pairs):
         slot = (newest - k) % MEMORY
-        along[slot] = solver.curvature_scales[model, slot] * dot(
-            solver.steps[model, slot], remaining, n
-        )
+        along[slot] = solver.curvature_scales[model, slot] * dot(solver.steps[model, slot], remaining, n)
         add_multiple(remaining, -along[slot], solver.changes[model, slot], n)
     apply_inverse(solver.inverse_factors[model], remaining, solver.scratch, solver.direction)
     for k in range(n_pairs):
         slot = (newest - (n_pairs - 1 - k)) % MEMORY
-        across = solver.curvature_scales[model, slot] * dot(
-            solver.changes[model, slot], solver.direction, n
-        )
+        across = solver.curvature_scales[model, slot] * dot(solver.changes[model, slot], solver.direction, n)
         add_multiple(solver.direction, along[slot] - across, solver.steps[model, slot], n)
 
 
@@ -214,9 +216,7 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
             needs_direction = False
         for j in range(n):
             solver.trial[j] = solver.models[model, j] + scale * solver.direction[j]
-        norm, rounding = gradient_pass(
-            prefix, model, m, dimension, solver.trial, solver.trial_gradient
-        )
+        norm, rounding = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
         passes += 1
         if norm <= (1.0 - 0.1 * scale) * solver.gradient_norms[model]:
             _accept(solver, model, norm, rounding)

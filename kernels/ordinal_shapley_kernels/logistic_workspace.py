@@ -7,7 +7,7 @@ n_valid validation rows; capacity and width are n_rows and n_valid padded to the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,12 +154,14 @@ class Solver(NamedTuple):
     pairs : int64 (n_models, 2)
         How many of `steps` are valid, and where the next one goes.
     factor_state : int64 (n_models,)
-        NO_FACTOR, STALE or EXACT.
+        NO_FACTOR, STALE, USABLE or EXACT.
     at_floor : int64 (n_models,)
         NOT_AT_FLOOR; EUCLIDEAN_FLOOR when rounding may account for all of the gradient, or no step makes
         it smaller; HESSIAN_FLOOR when the same is true in the norm of the inverse Hessian.
     hessian_radii : float64 (n_models,)
         At HESSIAN_FLOOR: distance to the optimum in the Hessian's norm, inf if there is no bound.
+    restarted : int64 (n_models,)
+        1 for models that this fit has started again from 0.
     involved : int64 (n_models,)
         1 for models whose accuracy an undecided validation row waits for.
     pair_products : float64 (MEMORY,)
@@ -179,6 +181,7 @@ class Solver(NamedTuple):
     factor_state: Ints
     at_floor: Ints
     hessian_radii: Floats
+    restarted: Ints
     involved: Ints
     pair_products: Floats
     trial: Floats
@@ -247,7 +250,7 @@ def make_workspace(
     np.zeros, so the memory of rows that no walk reaches is never touched.
     """
 
-    def own(array: NDArray[np.generic], dtype: type) -> NDArray[np.generic]:
+    def own(array: NDArray[Any], dtype: type) -> NDArray[Any]:
         return np.require(array, dtype, ["C", "A", "W", "O"])
 
     features = own(features, np.float64)
@@ -310,6 +313,7 @@ def make_workspace(
             zeros(n_models, np.int64),
             zeros(n_models, np.int64),
             zeros(n_models),
+            zeros(n_models, np.int64),
             zeros(n_models, np.int64),
             zeros(MEMORY),
             zeros(n_features),

@@ -4,7 +4,8 @@ The stream, exactly (all arithmetic modulo 2**64):
 
 - `mix(z)`: z ^= z >> 30; z *= 0xBF58476D1CE4E5B9; z ^= z >> 27; z *= 0x94D049BB133111EB; z ^= z >> 31
   (the finaliser of splitmix64, Steele, Lea and Flood 2014);
-- the state of permutation `index` starts as `mix(mix(seed) ^ (index * 0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15))`;
+- the state of permutation `index` starts as
+  `mix(mix(seed) ^ (index * 0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15))`;
 - each draw adds 0x9E3779B97F4A7C15 to the state and returns `mix(state)`;
 - an integer below n (n < 2**32) takes the upper 32 bits x of a draw and forms x * n: the result is its
   upper 32 bits, and while its lower 32 bits are below (2**32 - n) % n the draw is repeated (Lemire 2019),
@@ -84,7 +85,7 @@ def seed_deck(deck: Deck, seed: np.uint64, index: int) -> None:
 
 
 @kernel()
-def integer_below(state: NDArray[np.uint64], n: int) -> int:
+def integer_below(state: NDArray[np.uint64], n: int) -> np.int64:
     """Uniform integer in 0..n-1, for 1 <= n < 2**32; writes `state`."""
     bound = np.uint64(n)
     product = (_next(state) >> np.uint64(32)) * bound
@@ -129,9 +130,7 @@ def restore(deck: Deck, n_drawn: int) -> None:
 
 
 @kernel()
-def draw_many(
-    deck: Deck, seed: np.uint64, first: int, n_places: int, out: NDArray[np.int64]
-) -> None:
+def draw_many(deck: Deck, seed: np.uint64, first: int, n_places: int, out: NDArray[np.int64]) -> None:
     """Write permutations first, first + 1, ... into the rows of `out` (n_permutations, n_places)."""
     for row in range(out.shape[0]):
         seed_deck(deck, seed, first + row)

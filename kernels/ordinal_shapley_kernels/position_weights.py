@@ -16,9 +16,7 @@ TABLE = 2
 
 
 @kernel()
-def fill_position_weights(
-    kind: int, table: NDArray[np.float64], m: int, out: NDArray[np.float64]
-) -> None:
+def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: NDArray[np.float64]) -> None:
     """Write the weights of positions 0..m-1 in a sequence of length m into out[:m].
 
     Gaussian: W_i = m / (sqrt(2 pi) s) exp(-(i - mu)^2 / (2 s^2)) with mu = (m - 1)/2, s = (m - 1)/6

@@ -16,6 +16,8 @@ F1 = 2
 ROC_AUC = 3
 NEG_LOG_LOSS = 4
 
+_LEAST_LOG = -52.0 * math.log(2.0)
+
 Vector = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -67,13 +69,40 @@ def score_decisions(scoring: int, decisions: Codes, truth: Codes, counts: Codes)
 
 
 @kernel()
+def _sift_down(values: Vector, order: Codes, root: int, size: int) -> None:
+    """Restore the heap below `root`: no entry of `order` has a larger value than its parent's."""
+    while 2 * root + 1 < size:
+        child = 2 * root + 1
+        if child + 1 < size and values[order[child + 1]] > values[order[child]]:
+            child += 1
+        if values[order[child]] <= values[order[root]]:
+            return
+        order[root], order[child] = order[child], order[root]
+        root = child
+
+
+@kernel()
+def _sort_by_value(values: Vector, order: Codes) -> None:
+    """Write the rows in order of increasing value into `order` (heapsort: in place, no allocation)."""
+    n_rows = order.shape[0]
+    for i in range(n_rows):
+        order[i] = i
+    for k in range(n_rows // 2):
+        _sift_down(values, order, n_rows // 2 - 1 - k, n_rows)
+    for k in range(n_rows - 1):
+        last = n_rows - 1 - k
+        order[0], order[last] = order[last], order[0]
+        _sift_down(values, order, 0, last)
+
+
+@kernel()
 def roc_auc(values: Vector, truth: Codes, order: Codes, tie: float) -> float:
     """Area under the ROC curve: P(value of class 1 > value of class 0), ties counting one half.
 
     Neighbours in sorted order closer than `tie` count as tied. `order` is scratch (n_rows,).
     """
     n_rows = truth.shape[0]
-    order[:] = np.argsort(values)
+    _sort_by_value(values, order)
     below = 0  # rows of class 0 in earlier groups of ties
     wins = 0.0
     n_positive = 0
@@ -103,13 +132,14 @@ def _log_sigmoid(x: float) -> float:
 def neg_log_loss(values: NDArray[np.float64], truth: Codes, n_classes: int) -> float:
     """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
 
+    A probability below 2**-52 counts as 2**-52, as in scikit-learn.
     `values` is (1, n_rows) decision values of class 1 for two classes, else (n_classes, n_rows).
     """
     n_rows = truth.shape[0]
     total = 0.0
     for i in range(n_rows):
         if n_classes == 2:
-            total += _log_sigmoid(values[0, i] if truth[i] == 1 else -values[0, i])
+            own = _log_sigmoid(values[0, i] if truth[i] == 1 else -values[0, i])
         else:
             largest = -math.inf
             for c in range(n_classes):
@@ -117,5 +147,6 @@ def neg_log_loss(values: NDArray[np.float64], truth: Codes, n_classes: int) -> f
             mass = 0.0
             for c in range(n_classes):
                 mass += math.exp(_log_sigmoid(values[c, i]) - largest)
-            total += _log_sigmoid(values[truth[i], i]) - largest - math.log(mass)
+            own = _log_sigmoid(values[truth[i], i]) - largest - math.log(mass)
+        total += max(own, _LEAST_LOG)
     return total / n_rows

@@ -220,9 +220,7 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 state[PLACE] = MEASURING
         while True:
             measuring = state[PLACE] == MEASURING
-            if not measuring and (
-                state[PLACE] == n_places or (has_model(game) and _is_truncated(run, rule))
-            ):
+            if not measuring and (state[PLACE] == n_places or (has_model(game) and _is_truncated(run, rule))):
                 break
             if budget <= 0:
                 return PAUSED

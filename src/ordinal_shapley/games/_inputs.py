@@ -19,7 +19,7 @@ class Table(NamedTuple):
     """Feature rows as an array, and their names where the input had some."""
 
     values: NDArray[np.float64]
-    index: NDArray[Any] | None
+    names: NDArray[Any] | None
     columns: list[str] | None
 
 
@@ -35,19 +35,20 @@ def as_table(X: Any, name: str) -> Table:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         index = X.index.to_numpy()
         columns = [str(column) for column in X.columns]
-        for column, dtype in zip(columns, X.dtypes, strict=True):
+        for title, dtype in zip(columns, X.dtypes, strict=True):
             if getattr(dtype, "kind", "O") not in "biuf":
                 raise TypeError(
-                    f"{name} has column {column!r} of type {dtype}, expected numbers: encode categories first, "
-                    "for example with sklearn.preprocessing.OneHotEncoder"
+                    f"{name} has column {title!r} of type {dtype}, expected numbers: encode categories "
+                    "first, for example with sklearn.preprocessing.OneHotEncoder"
                 )
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     elif hasattr(X, "toarray") and hasattr(X, "nnz"):
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if n_bytes > _LARGEST_DENSE_BYTES:
             raise ValueError(
-                f"{name} is sparse with shape {X.shape}; the dense copy needed would take {n_bytes / 2**30:.0f} "
-                "GiB: reduce the number of columns, for example with sklearn.decomposition.TruncatedSVD"
+                f"{name} is sparse with shape {X.shape}; the dense copy needed would take "
+                f"{n_bytes / 2**30:.0f} GiB: reduce the number of columns, for example with "
+                "sklearn.decomposition.TruncatedSVD"
             )
         X = X.toarray()
     array = np.asarray(X)
@@ -56,11 +57,17 @@ def as_table(X: Any, name: str) -> Table:
             f"{name} has {array.ndim} dimensions, expected 2: rows and features "
             "(for one feature use X.reshape(-1, 1))"
         )
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} holds values that are not numbers ({error}): encode them first") from None
+            raise TypeError(
+                f"{name} holds values that are not numbers ({error}): encode them first"
+            ) from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} holds values of type {array.dtype}, expected real numbers: encode them first"
+        )
     if array.shape[0] == 0:
         raise ValueError(f"{name} has no rows, expected at least one")
     if array.shape[1] == 0:
@@ -69,10 +76,11 @@ def as_table(X: Any, name: str) -> Table:
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        where = f"row {row if index is None else index[row]!r}"
-        where += f", column {column if columns is None else columns[column]!r}"
+        row_name = row if index is None else index[row]
+        column_name = column if columns is None else columns[column]
         raise ValueError(
-            f"{name} holds {values[row, column]} at {where} ({int(bad.sum())} such values in all): "
+            f"{name} holds {values[row, column]} at row {row_name!r}, column {column_name!r} "
+            f"({int(bad.sum())} such values in all): "
             "fill in or drop them first"
         )
     return Table(values, index, columns)
@@ -130,7 +138,7 @@ def as_positive(value: Any, name: str) -> float:
     """Check a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}, expected a number above 0")
-    if not (math.isfinite(value) and value > 0):
+    if not 0 < float(value) < math.inf:
         raise ValueError(f"{name} is {value!r}, expected a finite number above 0")
     return float(value)
 

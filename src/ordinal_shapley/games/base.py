@@ -47,6 +47,10 @@ class Game(ABC):
     def _payload(self) -> tuple[Any, ...]:
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
 
+    def _make_workspace(self) -> Any:
+        """Return a fresh nopython workspace."""
+        return self._workspace_maker(*self._payload)
+
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         players = np.asarray(sequence)
         if players.size == 0:

@@ -142,13 +142,15 @@ class LogisticGame(Game):
                 f"X_valid has {valid.values.shape[1]} features, expected {n_features}, as many as X"
             )
         if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
-            raise ValueError("X_valid has other columns than X, or in another order: expected the same columns")
+            raise ValueError(
+                "X_valid has other columns than X, or in another order: expected the same columns"
+            )
         self.C = _inputs.as_positive(C, "C")
         self.n_rows = n_rows
         self.feature_names = train.columns
         self._read_classes(y, y_valid, len(valid.values))
         self._read_scoring(scoring, empty_value)
-        self._read_players(train.index, groups, labels)
+        self._read_players(train.names, groups, labels)
         costs = np.full(n_rows, self.C)
         if sample_weight is not None:
             costs *= _inputs.as_weights(sample_weight, "sample_weight", n_rows)
@@ -271,7 +273,7 @@ class LogisticGame(Game):
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
         values = np.full(len(players) if every else 1, self.empty_value_)
-        workspace = make_workspace(*self._payload)
+        workspace = self._make_workspace()
         evaluate(workspace, players, every, values)
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(int(workspace.counters[UNCONVERGED]))
@@ -320,9 +322,10 @@ class LogisticGame(Game):
         Examples
         --------
         >>> import ordinal_shapley as osv
-        >>> game = osv.LogisticGame([[0.0], [1.0], [4.0]], [0, 0, 1], [[0.5], [1.0], [5.0]], [0, 0, 1])
-        >>> game.prefix_utilities([0, 2, 1])
-        array([0.66666667, 1.        , 1.        ])
+        >>> X, y = [[-4.0], [-1.0], [3.0]], [0, 0, 1]
+        >>> game = osv.LogisticGame(X, y, [[-0.5], [-1.0], [5.0]], [0, 0, 1])
+        >>> game.prefix_utilities([0, 1, 2])
+        array([0.66666667, 0.66666667, 1.        ])
         """
         return self._evaluate(sequence, every=True)
 
@@ -354,7 +357,7 @@ class LogisticGame(Game):
         >>> import ordinal_shapley as osv
         >>> game = osv.LogisticGame([[0.0], [1.0]], ["a", "b"], [[0.5]], ["a"], position_weight="uniform")
         >>> game.coefficients([0, 1]).round(3)
-        array([[ 0.428, -0.159]])
+        array([[ 0.414, -0.069]])
         """
         players = self._check_sequence(sequence)
         rows = [self._player_rows[self._player_starts[p] : self._player_starts[p + 1]] for p in players]
@@ -362,13 +365,14 @@ class LogisticGame(Game):
         if len(present) < len(self.classes_):
             lacking = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
             raise ValueError(
-                f"sequence lacks class {self.classes_[lacking]!r}, expected rows of every class: no model exists"
+                f"sequence lacks class {self.classes_[lacking]!r}, expected rows of every class: "
+                "there is no model without"
             )
-        workspace = make_workspace(*self._payload)
+        workspace = self._make_workspace()
         fit_sequence(workspace, players, _inputs.as_positive(tol, "tol"))
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(1)
-        models = workspace.solver.models.copy()
+        models: NDArray[np.float64] = workspace.solver.models.copy()
         return models if self._basis is None else models @ self._basis.T
 
     def __repr__(self) -> str:
@@ -408,8 +412,8 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray
     n_arguments = len(inspect.signature(function).parameters)
     if n_arguments not in (1, 2):
         raise TypeError(
-            f"position_weight takes {n_arguments} arguments, expected w(position, m), which returns one weight, "
-            "or w(m), which returns m of them"
+            f"position_weight takes {n_arguments} arguments, expected w(position, m), which returns one "
+            "weight, or w(m), which returns m of them"
         )
     longest = _LONGEST_TABLE if n_arguments == 2 else _LONGEST_CALLABLE
     if n_rows > longest:
@@ -426,6 +430,8 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray
                 f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
             )
         if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise ValueError(f"position_weight gives {weights.min()} for m = {m}, expected finite weights >= 0")
+            raise ValueError(
+                f"position_weight gives {weights.min()} for m = {m}, expected finite weights >= 0"
+            )
         table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
     return position_weights.TABLE, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -177,8 +177,9 @@ def sample_values(
         warn_unconverged(unconverged)
     if moments.completed_stops > 0.5 * moments.n_permutations:
         warnings.warn(
-            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at the first row that "
-            "completed the classes: the values say little; use a smaller tolerance or Truncation.patience()",
+            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at the first row "
+            "that completed the classes: the values say little; use a smaller tolerance or "
+            "Truncation.patience()",
             UserWarning,
             stacklevel=2,
         )
@@ -230,10 +231,11 @@ def _run(
     unconverged = 0
     arguments = (len(plan), *plan, *game._payload)
     tasks = (
-        delayed(walk_shard)(game._workspace_maker, first, stop, *arguments) for first, stop in _shard_ranges(cap)
+        delayed(walk_shard)(game._workspace_maker, first, stop, *arguments)
+        for first, stop in _shard_ranges(cap)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
-    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards):
+    with ProgressBar(total=cap, enabled=progress) as bar, _closing(shards):
         for part, n_unconverged in shards:
             moments = moments.plus(part)
             unconverged += n_unconverged
@@ -245,6 +247,17 @@ def _run(
                     break
             bar.update(done, moments.n_evaluations, seconds, check.figure)
     return moments, unconverged, check.fired, check.converged
+
+
+@contextmanager
+def _closing(shards: Any) -> Iterator[None]:
+    """Cancel the shards that run ahead when the rule says stop, without joblib's warning that they did."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
+            shards.close()
 
 
 def _shard_ranges(cap: int | None) -> Iterator[tuple[int, int]]:

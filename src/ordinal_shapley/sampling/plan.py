@@ -70,7 +70,7 @@ def make_strata(
     """
     if isinstance(class_fraction, bool) or not isinstance(class_fraction, Real):
         raise TypeError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
-    if not 0 < class_fraction <= 1:
+    if not 0 < float(class_fraction) <= 1:
         raise ValueError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
     n = game.n_players
     if labels is not None:
@@ -80,8 +80,8 @@ def make_strata(
         classes = game.player_classes
     elif method in ("cmc", "ctmc"):
         raise ValueError(
-            f"labels is missing: method {method!r} draws players class by class, and this game has players of no "
-            "class or of several; give one label a player"
+            f"labels is missing: method {method!r} draws players class by class, and this game has players "
+            "of no class or of several; give one label a player"
         )
     if method in ("mc", "tmc"):
         return np.arange(n), np.array([0, n]), np.array([n])
@@ -114,16 +114,16 @@ def seed_of(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(0, 2**63))
+        return int(random_state.integers(0, 2**64, dtype=np.uint64))
     if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(0, 2**31 - 1, dtype=np.int64))
+        return int(random_state.randint(0, 2**64, dtype=np.uint64))
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise TypeError(
             f"random_state is {random_state!r}, expected None, an integer, a numpy Generator or a RandomState"
         )
-    if random_state < 0:
-        raise ValueError(f"random_state is {random_state}, expected an integer of at least 0")
-    return int(np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0])
+    if not 0 <= random_state < 2**64:
+        raise ValueError(f"random_state is {random_state}, expected an integer of at least 0, below 2**64")
+    return int(random_state)
 
 
 def digest(*parts: Any) -> str:

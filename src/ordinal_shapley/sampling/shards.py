@@ -65,7 +65,7 @@ def walk_shard(
             budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
     n_permutations = stop - first
     chosen = run.chosen
-    if not plan.count_chosen:
+    if len(plan.quota) == 1:
         chosen[:] = n_permutations
     moments = Moments(
         run.sums,

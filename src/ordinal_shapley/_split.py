@@ -1,0 +1,71 @@
+"""The split an estimator makes when it gets no validation data."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.sampling.plan import seed_of
+
+
+def labels_of(labels: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the labels of the rows, or of the groups in sorted order, that are valued."""
+    if groups is None:
+        return _inputs.as_column(labels, "labels", n_rows, "row of X")[train]
+    names = np.unique(groups)
+    return _inputs.as_column(labels, "labels", len(names), "group")[np.isin(names, groups[train])]
+
+
+def split(
+    y: NDArray[Any], groups: NDArray[Any] | None, valid_fraction: float, random_state: Any
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return positions of training and validation rows, each in increasing order."""
+    if not isinstance(valid_fraction, Real) or not 0 < valid_fraction < 1:
+        raise ValueError(f"valid_fraction is {valid_fraction!r}, expected a number between 0 and 1")
+    if groups is None:
+        units, unit_classes = np.arange(len(y)), y
+    else:
+        units = _inputs.encode(groups, "groups")[1]
+        unit_classes = y[np.unique(units, return_index=True)[1]]
+    stratify = unit_classes if np.array_equal(unit_classes[units], y) else None
+    hint = "pass X_valid and y_valid to choose the validation rows yourself"
+    if stratify is not None:
+        names, sizes = np.unique(stratify, return_counts=True)
+        if sizes.min() < 2:
+            unit = "row" if groups is None else "group"
+            raise ValueError(
+                f"y has a single {unit} of class {names[sizes.argmin()]!s}, which cannot be both "
+                f"valued and held out: {hint}"
+            )
+    state = _split_state(random_state)
+    try:
+        kept, held = train_test_split(
+            np.arange(units.max() + 1),
+            test_size=float(valid_fraction),
+            stratify=stratify,
+            random_state=state,
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"valid_fraction {valid_fraction} does not split these rows ({error}): {hint}"
+        ) from error
+    train, valid = (np.flatnonzero(np.isin(units, part)) for part in (kept, held))
+    lost = np.setdiff1d(y, y[train])
+    if lost.size:
+        raise ValueError(
+            f"valid_fraction {valid_fraction} leaves no training row of class {lost[0]!s}: {hint}"
+        )
+    return train, valid
+
+
+def _split_state(random_state: Any) -> Any:
+    """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return random_state
+    seed = seed_of(random_state)
+    return (int(random_state) if isinstance(random_state, Integral) else seed) % 2**32

@@ -1,0 +1,336 @@
+"""Values of training rows in the manner of scikit-learn: parameters first, then ``fit``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ordinal_shapley._split import labels_of, split
+from ordinal_shapley.games import LogisticGame, _inputs
+from ordinal_shapley.sampling import sample_values
+
+_Self = TypeVar("_Self", bound="_ShapleyEstimator")
+
+__all__ = ["ClassicShapley", "PartialOrdinalShapley"]
+
+
+class _ShapleyEstimator(BaseEstimator):
+    """What the estimators share: parameters, the split, the game and the run."""
+
+    _value: str
+    position_weight: Any = "uniform"
+
+    def __init__(
+        self,
+        method: str = "tmc",
+        *,
+        C: float = 1.0,
+        scoring: str = "accuracy",
+        class_fraction: float = 0.8,
+        average: str = "all",
+        truncation: Any = None,
+        stopping: Any = None,
+        n_permutations: int | None = None,
+        empty_value: str | float = "majority",
+        valid_fraction: float = 0.3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.method = method
+        self.C = C
+        self.scoring = scoring
+        self.class_fraction = class_fraction
+        self.average = average
+        self.truncation = truncation
+        self.stopping = stopping
+        self.n_permutations = n_permutations
+        self.empty_value = empty_value
+        self.valid_fraction = valid_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(
+        self: _Self,
+        X: Any,
+        y: Any,
+        X_valid: Any = None,
+        y_valid: Any = None,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        labels: Any = None,
+    ) -> _Self:
+        """Value the rows of ``X``, or the groups they form.
+
+        Without validation data, a part ``valid_fraction`` of the rows is held out to score models
+        and the other rows are valued. The rows held out are drawn class by class, by
+        `sklearn.model_selection.train_test_split` with ``random_state``, and the rows valued keep
+        their order. With ``groups``, whole groups are held out, drawn class by class if no group
+        mixes classes.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+            Training rows.
+        y : array-like of shape (n_rows,)
+            Their classes.
+        X_valid, y_valid : same kinds as X and y, optional
+            Validation rows and their classes; both or neither.
+        groups : array-like of shape (n_rows,), optional
+            The owner of each row: rows of one group enter together, and groups are valued.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights that multiply the position weights.
+        labels : array-like with one entry a row or group, optional
+            The class to count each row or group to when subsets are sampled (methods "cmc" and
+            "ctmc"); needed if a group mixes classes. Entries for groups go in the order of the
+            sorted group names.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be used; the message names it.
+        """
+        if (X_valid is None) != (y_valid is None):
+            missing = "X_valid" if X_valid is None else "y_valid"
+            raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
+        X = _indexable(X)
+        self.train_indices_ = self.valid_indices_ = None
+        if X_valid is None:
+            n = X.shape[0]
+            y = _inputs.as_labels(y, "y", n, "row of X")
+            groups, sample_weight = (
+                None if a is None else _inputs.as_column(a, name, n, "row of X")
+                for name, a in (("groups", groups), ("sample_weight", sample_weight))
+            )
+            train, valid = split(y, groups, self.valid_fraction, self.random_state)
+            if labels is not None:
+                labels = labels_of(labels, n, groups, train)
+            X_valid, y_valid = _rows(X, valid), y[valid]
+            X, y = _rows(X, train), y[train]
+            groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
+            self.train_indices_, self.valid_indices_ = train, valid
+
+        self.game_ = LogisticGame(
+            X,
+            y,
+            X_valid,
+            y_valid,
+            position_weight=self.position_weight,
+            C=self.C,
+            scoring=self.scoring,
+            groups=groups,
+            labels=labels,
+            sample_weight=sample_weight,
+            empty_value=self.empty_value,
+        )
+        valuation = sample_values(
+            self.game_,
+            self._value,
+            self.method,
+            truncation=self.truncation,
+            class_fraction=self.class_fraction,
+            average=self.average,
+            stopping=self.stopping,
+            n_permutations=self.n_permutations,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+        )
+        if valuation.labels is None and self.train_indices_ is not None:
+            # Rows without names go by their place in the X that was passed in.
+            valuation = dataclasses.replace(valuation, labels=self.train_indices_)
+        self.valuation_ = valuation
+        self.values_ = valuation.values
+        self.classes_ = self.game_.classes_
+        self._remember_features(X)
+        return self
+
+    def _remember_features(self, X: Any) -> None:
+        self.n_features_in_ = X.shape[1]
+        names = [*getattr(X, "columns", ())]
+        if names and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+class PartialOrdinalShapley(_ShapleyEstimator):
+    """Partial ordinal Shapley values of training rows for weighted logistic regression.
+
+    Parameters
+    ----------
+    method : {"ctmc", "cmc", "tmc", "mc"}, default "ctmc"
+        How permutations are sampled; see `ordinal_shapley.sample_values`.
+    position_weight : {"gaussian", "uniform"}, default "gaussian"
+        How a row's place in the order weighs in the model.
+    C : float, default 1.0
+        Inverse strength of the L2 penalty.
+    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}
+        The utility, on validation rows; default "accuracy".
+    class_fraction : float, default 0.8
+        Part of each class that "cmc" and "ctmc" sample.
+    average : {"all", "selected"}, default "all"
+        Average over all permutations, or for each row over those in which it was sampled.
+    truncation : Truncation, optional
+        When a walk ends early, for "tmc" and "ctmc"; the paper's rule if not given.
+    stopping : stopping rule, optional
+        When the run ends; with ``n_permutations`` too, whichever comes first.
+    n_permutations : int, optional
+        The number of permutations at most.
+    empty_value : "majority" or float, default "majority"
+        Utility of a sequence without a model.
+    valid_fraction : float, default 0.3
+        Part of the rows (or groups) to hold out when ``fit`` gets no validation data.
+    random_state : int, Generator, RandomState or None
+        Makes the split and the permutations repeatable.
+    n_jobs : int, optional
+        Number of threads; the values do not depend on it.
+    progress : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    values_ : ndarray of shape (n_players,)
+        The value of each training row (or group), in order.
+    valuation_ : Valuation
+        The same with standard errors and the row labels: the DataFrame's index, or else the place
+        in ``X`` if ``fit`` made the split.
+    game_ : LogisticGame
+        The game that was played.
+    classes_ : ndarray
+        The classes.
+    train_indices_, valid_indices_ : ndarray or None
+        Positions in ``X`` of the rows valued and held out; None if validation data was given.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names; only if ``X`` is a DataFrame whose columns are all strings.
+
+    See Also
+    --------
+    ClassicShapley : The classic value, where order does not matter.
+
+    References
+    ----------
+    arXiv:2305.01660, "Data valuation: The partial ordinal Shapley value for machine learning".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from ordinal_shapley import PartialOrdinalShapley
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> X[:] = StandardScaler().fit_transform(X)
+    >>> model = PartialOrdinalShapley(n_permutations=20, random_state=0).fit(X, y)
+    >>> model.values_.shape, model.valid_indices_.shape
+    ((124,), (54,))
+    >>> list(model.valuation_.to_frame().index) == list(X.index[model.train_indices_])
+    True
+    """
+
+    _value = "partial_ordinal"
+
+    def __init__(
+        self,
+        method: str = "ctmc",
+        *,
+        position_weight: Any = "gaussian",
+        C: float = 1.0,
+        scoring: str = "accuracy",
+        class_fraction: float = 0.8,
+        average: str = "all",
+        truncation: Any = None,
+        stopping: Any = None,
+        n_permutations: int | None = None,
+        empty_value: str | float = "majority",
+        valid_fraction: float = 0.3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.position_weight = position_weight
+        super().__init__(
+            method,
+            C=C,
+            scoring=scoring,
+            class_fraction=class_fraction,
+            average=average,
+            truncation=truncation,
+            stopping=stopping,
+            n_permutations=n_permutations,
+            empty_value=empty_value,
+            valid_fraction=valid_fraction,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+
+class ClassicShapley(_ShapleyEstimator):
+    """Classic Shapley values of training rows for logistic regression (Data Shapley).
+
+    Every row weighs the same wherever it stands, so that only the set of rows matters.
+
+    Parameters
+    ----------
+    method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
+        How permutations are sampled; see `ordinal_shapley.sample_values`.
+    C, scoring, class_fraction, average, truncation, stopping, n_permutations, empty_value, \
+valid_fraction, random_state, n_jobs, progress
+        As for `PartialOrdinalShapley`.
+
+    Attributes
+    ----------
+    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
+feature_names_in_
+        As for `PartialOrdinalShapley`.
+
+    See Also
+    --------
+    PartialOrdinalShapley : The value when order matters.
+
+    References
+    ----------
+    A. Ghorbani and J. Zou, "Data Shapley: Equitable Valuation of Data for Machine Learning",
+    ICML 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ordinal_shapley import ClassicShapley
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> model = ClassicShapley(n_permutations=20, random_state=0)
+    >>> model.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.shape
+    (89,)
+    """
+
+    _value = "classic"
+
+
+def _indexable(X: Any) -> Any:
+    """Return X as something whose rows can be picked by position."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()  # not every sparse format has rows
+    X = X if hasattr(X, "iloc") else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions, expected 2: rows and features")
+    if X.shape[0] == 0:
+        raise ValueError("X has no rows, expected at least one")
+    return X
+
+
+def _rows(X: Any, positions: NDArray[np.intp]) -> Any:
+    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]

@@ -1,0 +1,389 @@
+"""The result of a sampling run: a value and a standard error for every player."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley._valuation_file import as_labels, read_valuation, write_valuation
+from ordinal_shapley.moments import Moments, Ranges, join_ranges
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What parts of one estimate have in common, in the order in which a difference is reported.
+_SHARED = ("value", "method", "average", "seed", "digest")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Valuation:
+    """Estimated values of the players of a game, with their standard errors.
+
+    `ordinal_shapley.sample_values` returns one. The standard errors measure Monte Carlo noise about
+    the *sampled* expectation only: what truncation and sampled subsets change in that expectation
+    is a bias, which more permutations do not shrink and no standard error shows.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+        The estimates, read-only; NaN for a player that no permutation counted.
+    stderr : ndarray of float64, shape (n,)
+        Their standard errors, read-only; NaN where fewer than two permutations counted.
+    counts : ndarray of int64, shape (n,)
+        How many permutations counted for each player, read-only.
+    n_permutations, n_evaluations : int
+        Permutations drawn, and utilities evaluated (those of full orders included).
+    converged : bool
+        Whether a rule of convergence stopped the run.
+    stopped_by : str
+        The rule that stopped the run; "merge" for a pooled result.
+    seconds : float
+        Time the run took; the sum over the parts for a pooled result.
+    mean_walk_length : float
+        Mean number of players (with groups: rows) evaluated a permutation.
+    value, method, average : str
+        What was estimated and how, as given to `ordinal_shapley.sample_values`.
+    seed : int
+        Key of the permutation streams.
+    ranges : tuple of (int, int)
+        The permutations used: half-open index ranges, increasing and disjoint.
+    labels : ndarray of shape (n,) or None
+        Names of the players, None for 0..n-1.
+    moments : Moments
+        The sums that values and standard errors are made of.
+    digest : str
+        Fingerprint of game and options: only results with equal ones can be pooled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ordinal_shapley import Valuation
+    >>> from ordinal_shapley.moments import Moments
+    >>> four = np.full(2, 4)
+    >>> moments = Moments(np.array([2.0, -1.0]), np.array([1.5, 0.75]), four, 4, 12, 8, 0)
+    >>> valuation = Valuation.from_moments(
+    ...     moments, value="partial_ordinal", method="mc", average="all", seed=1,
+    ...     first_permutation=0, converged=False, stopped_by="MaxPermutations", seconds=0.1,
+    ...     labels=np.array(["ann", "bob"]))
+    >>> valuation.values, valuation.ranking()
+    (array([ 0.5 , -0.25]), array([0, 1]))
+    >>> valuation.to_frame()[["value", "rank", "below_zero"]]
+         value  rank  below_zero
+    ann   0.50     1       False
+    bob  -0.25     2       False
+    """
+
+    values: NDArray[np.float64]
+    stderr: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    n_permutations: int
+    n_evaluations: int
+    converged: bool
+    stopped_by: str
+    seconds: float
+    mean_walk_length: float
+    value: str
+    method: str
+    average: str
+    seed: int
+    ranges: Ranges
+    labels: NDArray[Any] | None
+    moments: Moments
+    digest: str = ""
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Moments,
+        *,
+        value: str,
+        method: str,
+        average: str,
+        seed: int,
+        first_permutation: int,
+        converged: bool,
+        stopped_by: str,
+        seconds: float,
+        labels: NDArray[Any] | Sequence[Any] | None,
+        digest: str = "",
+    ) -> Valuation:
+        """Make values and standard errors from sums over consecutive permutations.
+
+        Parameters
+        ----------
+        moments : Moments
+            Sums over permutations ``first_permutation``, ``first_permutation + 1``, ...
+        value, method : str
+            What was estimated and how.
+        average : {"all", "selected"}
+            Average over all permutations, or for each player over those in which it was chosen.
+        seed, first_permutation : int
+            Key of the permutation streams, and index of the first permutation.
+        converged, stopped_by, seconds, labels, digest
+            As the attributes of the class.
+
+        Returns
+        -------
+        Valuation
+            The result.
+
+        Raises
+        ------
+        ValueError
+            If ``average`` is unknown, ``labels`` has the wrong length or ``first_permutation`` is
+            negative.
+        """
+        if first_permutation < 0:
+            raise ValueError(f"first_permutation is {first_permutation}, expected at least 0")
+        return cls._from_ranges(
+            moments,
+            ((first_permutation, first_permutation + moments.n_permutations),),
+            value=value,
+            method=method,
+            average=average,
+            seed=int(seed),
+            converged=bool(converged),
+            stopped_by=stopped_by,
+            seconds=float(seconds),
+            labels=None if labels is None else as_labels(labels),
+            digest=digest,
+        )
+
+    @classmethod
+    def _from_ranges(cls, moments: Moments, ranges: Ranges, **fields: Any) -> Valuation:
+        average, labels, n = fields["average"], fields["labels"], moments.sums.size
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels has {len(labels)} entries, expected one a player, {n}")
+        arrays, total = moments.estimates(average), moments.n_permutations
+        for array in arrays:
+            array.flags.writeable = False
+        return cls(
+            *arrays,
+            n_permutations=total,
+            n_evaluations=moments.n_evaluations,
+            mean_walk_length=moments.walk_length / total if total else math.nan,
+            ranges=ranges,
+            moments=moments,
+            **fields,
+        )
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of a normal confidence interval for each value.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Coverage aimed at, between 0 and 1: of the sampled expectation (see the class).
+
+        Returns
+        -------
+        low, high : ndarray of float64, shape (n,)
+            The ends; NaN where the standard error is.
+
+        Raises
+        ------
+        ValueError
+            If ``level`` is not between 0 and 1.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level is {level!r}, expected a number between 0 and 1, say 0.95")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
+        return self.values - half, self.values + half
+
+    def probability_below(self, threshold: float = 0.0) -> NDArray[np.float64]:
+        """Return the normal probability that each sampled expectation is below ``threshold``.
+
+        Parameters
+        ----------
+        threshold : float, default 0.0
+            The threshold.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            The probabilities; 0 or 1 where the standard error is 0, NaN where it is NaN.
+        """
+        pairs = zip((threshold - self.values).tolist(), self.stderr.tolist(), strict=True)
+        # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
+        return np.array(
+            [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
+             for gap, error in pairs],
+            dtype=np.float64,
+        )  # fmt: skip
+
+    def ranking(self) -> NDArray[np.intp]:
+        """Return the players from the highest value to the lowest, ties in order, NaN last."""
+        return np.argsort(-self.values, kind="stable")
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row a player, indexed by ``labels``.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Level of the confidence interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns value, stderr, ci_low, ci_high, rank (1 for the highest value), count and
+            below_zero (the whole interval lies below 0).
+        """
+        import pandas as pd
+
+        low, high = self.confidence_interval(level)
+        rank = np.empty(len(self), dtype=np.int64)
+        rank[self.ranking()] = np.arange(1, len(self) + 1)
+        return pd.DataFrame(
+            {
+                "value": self.values,
+                "stderr": self.stderr,
+                "ci_low": low,
+                "ci_high": high,
+                "rank": rank,
+                "count": self.counts,
+                "below_zero": high < 0,
+            },
+            index=None if self.labels is None else pd.Index(self.labels),
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one NumPy ``.npz`` file, without pickle.
+
+        Labels that are neither numbers, strings, booleans, NumPy datetimes, None nor tuples of
+        these are written as their ``str``, with a warning.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, whose name is taken as it is; an existing file is overwritten.
+        """
+        names = (*_SHARED, "converged", "stopped_by", "seconds")
+        fields = {name: getattr(self, name) for name in names}
+        write_valuation(path, self.moments, self.ranges, self.labels, fields)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Valuation:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Valuation
+            Equal to the saved one to the last bit.
+
+        Raises
+        ------
+        ValueError
+            If the file holds something else.
+        """
+        moments, ranges, labels, fields = read_valuation(path)
+        return cls._from_ranges(moments, ranges, labels=labels, **fields)
+
+    @staticmethod
+    def merge(valuations: Iterable[Valuation]) -> Valuation:
+        """Pool results from disjoint sets of permutations of one stream.
+
+        Parameters
+        ----------
+        valuations : iterable of Valuation
+            Results for the same game, options and seed, from permutation ranges that do not
+            overlap, in any order.
+
+        Returns
+        -------
+        Valuation
+            What one run over all the permutations would have given, up to rounding. It counts as
+            converged if every part does.
+
+        Raises
+        ------
+        TypeError
+            If an entry is not a Valuation.
+        ValueError
+            If there is none, if they differ in seed, value, method, average, game or labels, or if
+            ranges overlap.
+
+        Examples
+        --------
+        >>> from ordinal_shapley import Valuation
+        >>> from ordinal_shapley.moments import Moments
+        >>> def part(first):
+        ...     return Valuation.from_moments(
+        ...         Moments.zeros(2)._replace(n_permutations=5), value="classic", method="mc",
+        ...         average="all", seed=1, first_permutation=first, converged=False,
+        ...         stopped_by="MaxPermutations", seconds=0.1, labels=None)
+        >>> Valuation.merge([part(5), part(0)]).ranges
+        ((0, 10),)
+        >>> Valuation.merge([part(0), part(4)])
+        Traceback (most recent call last):
+            ...
+        ValueError: valuations share permutations 4..4 (ranges 0..4 and 4..8): pool disjoint ranges
+        """
+        parts = list(valuations)
+        for part in parts:
+            if not isinstance(part, Valuation):
+                raise TypeError(f"valuations holds a {type(part).__name__}, expected a Valuation")
+        if not parts:
+            raise ValueError("valuations is empty, expected at least one Valuation")
+        # In order of their first permutation, so that the order given does not change a bit.
+        parts.sort(key=lambda part: part.ranges[:1])
+        first = parts[0]
+        for part in parts[1:]:
+            _check_same(first, part)
+        moments = first.moments
+        for part in parts[1:]:
+            moments = moments.plus(part.moments)
+        return Valuation._from_ranges(
+            moments,
+            join_ranges(part.ranges for part in parts),
+            converged=all(part.converged for part in parts),
+            stopped_by="merge" if len(parts) > 1 else first.stopped_by,
+            seconds=sum(part.seconds for part in parts),
+            labels=first.labels,
+            **{name: getattr(first, name) for name in _SHARED},
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return (
+            f"Valuation({len(self)} players, value={self.value!r}, method={self.method!r}, "
+            f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
+            f"converged={self.converged})"
+        )
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame().iloc[self.ranking()]
+        table: str = frame.to_html(max_rows=10, float_format="{:.4g}".format)
+        return f"<p>{escape(repr(self))}</p>\n{table}"
+
+
+def _check_same(first: Valuation, other: Valuation) -> None:
+    for name in _SHARED:
+        ours, theirs = getattr(first, name), getattr(other, name)
+        if ours != theirs:
+            raise ValueError(
+                f"valuations differ in {name} ({ours!r} and {theirs!r}): pool results of the same "
+                "game, options and seed only"
+            )
+    if len(first) != len(other):
+        raise ValueError(
+            f"valuations have {len(first)} and {len(other)} players: pool results of the same game"
+        )
+    ours, theirs = (None if v.labels is None else v.labels.tolist() for v in (first, other))
+    if ours != theirs:
+        raise ValueError("valuations differ in labels: pool results of the same game only")

@@ -1,0 +1,140 @@
+"""What the command line shows of a result."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from ordinal_shapley.valuation import Valuation
+
+_SHOWN = 10
+
+
+def show(
+    console: Console,
+    valuation: Valuation,
+    frame: pd.DataFrame,
+    *,
+    name: str,
+    n_valid: int,
+    settings: str,
+    asked: int | None,
+) -> None:
+    """Print the summary, the lowest and the highest rows, and what the errors mean.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to print.
+    valuation : Valuation
+        The result.
+    frame : pandas.DataFrame
+        The table that goes into the CSV.
+    name : str
+        The file or data set.
+    n_valid : int
+        Number of validation rows.
+    settings : str
+        Method and options, in words.
+    asked : int or None
+        The permutations the user asked for.
+    """
+    kind = valuation.value.replace("_", " ").capitalize()
+    console.print(
+        f"[bold]{kind} Shapley values of {len(frame):,} training rows[/bold] of {_safe(name)}, "
+        f"scored on {n_valid:,} validation rows",
+        highlight=False,
+    )
+    console.print(_summary(valuation, settings, asked, len(frame)), highlight=False)
+
+    plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
+    ranked = frame.sort_values("rank", ascending=False, kind="stable")
+    digits = _digits(frame)
+    parts = {"All rows, lowest first": ranked}
+    if len(frame) > 2 * _SHOWN:
+        parts = {
+            "The ten lowest rows, lowest first": ranked.head(_SHOWN),
+            "The ten highest rows, highest first": ranked.tail(_SHOWN).iloc[::-1],
+        }
+    for title, rows in parts.items():
+        console.print(f"\n[bold]{title}[/bold]")
+        console.print(_table(rows, digits, plus_minus))
+
+    below = int(frame["below_zero"].sum())
+    console.print(
+        f"\n{below:,} of {len(frame):,} rows have a 95 % interval that lies below 0. Standard "
+        "errors are Monte Carlo noise about the sampled expectation only: they don't cover what "
+        "truncation and sampled subsets change, nor the choice of validation rows.",
+        highlight=False,
+    )
+
+
+def _summary(valuation: Valuation, settings: str, asked: int | None, n: int) -> Table:
+    from rich.table import Table
+
+    if valuation.converged:
+        stop = f"the values have settled ({valuation.stopped_by})"
+    elif asked is not None:
+        stop = "as many as were asked for"
+    else:
+        stop = f"the limit, before the values had settled ({valuation.stopped_by})"
+    speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    grid.add_row("method", settings)
+    grid.add_row("permutations", f"{valuation.n_permutations:,}: {stop}")
+    grid.add_row(
+        "model fits",
+        f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s: {speed:,.0f} fits a second",
+    )
+    grid.add_row("mean walk", f"{valuation.mean_walk_length:.1f} of {n:,} rows")
+    return grid
+
+
+def _table(rows: pd.DataFrame, digits: int, plus_minus: str) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("row", justify="right", no_wrap=True)
+    table.add_column("class", max_width=24)  # the one column that gives way on a narrow screen
+    table.add_column(f"value {plus_minus} std. error", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for label, row in rows.iterrows():
+        table.add_row(
+            str(row["rank"]),
+            _safe(label),
+            Text(str(row["label"]), no_wrap=True, overflow="ellipsis"),
+            f"{row['value']:+.{digits}f} {plus_minus} {row['stderr']:.{digits}f}",
+            f"{row['ci_low']:+.{digits}f} to {row['ci_high']:+.{digits}f}",
+            "< 0" if row["below_zero"] else "",
+        )
+    return table
+
+
+def _digits(frame: pd.DataFrame) -> int:
+    """Return the decimals that show two digits of a typical standard error."""
+    for column in ("stderr", "value"):
+        sizes: npt.NDArray[np.float64] = np.abs(frame[column].to_numpy(dtype=np.float64))
+        sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+        if sizes.size:
+            return int(np.clip(1 - math.floor(math.log10(float(np.median(sizes)))), 2, 9))
+    return 4
+
+
+def _safe(text: Any) -> str:
+    """Return the text with nothing in it that rich would take for markup."""
+    from rich.markup import escape
+
+    return escape(str(text))

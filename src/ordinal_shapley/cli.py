@@ -1,0 +1,367 @@
+"""The command ``ordinal-shapley``."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinal_shapley.datasets import NAMES
+
+if TYPE_CHECKING:
+    from ordinal_shapley._tables import Problem, Table
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_VALUE_HELP = """Say what each training row is worth to a logistic regression.
+
+Text columns become one column a category; numbers are standardised. A missing entry is an error. \
+The same seed gives the same values. For example:
+
+ordinal-shapley value --dataset wine --out values.csv --plot values.png
+
+ordinal-shapley value patients.csv --target outcome --valid later.csv
+"""
+_METHODS = ("mc", "tmc", "cmc", "ctmc")
+_VALUES = ("partial_ordinal", "classic")
+_WEIGHTS = ("gaussian", "uniform")
+_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
+_TRUNCATIONS = ("paper", "patience")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+    """
+    command = typer.main.get_command(app)
+    arguments = None if argv is None else list(argv)
+    try:
+        code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+    except Exception as error:
+        # Usage errors come from the click that typer uses, which may be its own copy.
+        if not hasattr(error, "format_message"):
+            raise
+        typer.echo(f"error: {' '.join(error.format_message().split())}", err=True)
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ordinal_shapley import __version__
+
+        typer.echo(f"ordinal-shapley {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Shapley values of training rows whose order matters."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _either(choices: Sequence[str]) -> str:
+    return f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def _option(
+    help: str,
+    *,
+    panel: str = "Method",
+    flag: str | None = None,
+    default: str = "",
+    **more: Any,
+) -> Any:
+    names = () if flag is None else (flag,)
+    if default:
+        help, more["show_default"] = f"{help} (default: {default})", False
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+def _data(help: str, **more: Any) -> Any:
+    return _option(help, panel="Data", **more)
+
+
+def _output(help: str, **more: Any) -> Any:
+    return _option(help, panel="Running", **more)
+
+
+@app.command(help=_VALUE_HELP)
+def value(
+    train: Annotated[
+        Path | None,
+        typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
+    ] = None,
+    target: Annotated[str | None, _data("The column of classes.", metavar="COLUMN")] = None,
+    dataset: Annotated[
+        str | None,
+        _data(f"In place of a file: {_either(NAMES)}.", metavar="NAME"),
+    ] = None,
+    valid: Annotated[
+        Path | None, _data("Validation rows, with the same columns.", metavar="VALID.csv")
+    ] = None,
+    valid_fraction: Annotated[
+        float | None,
+        _data(
+            "Without --valid: the part of the rows, class by class, that is kept for validation.",
+            default="0.3; adult 0.5",
+            metavar="Q",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        _data(
+            "Use only N rows, drawn class by class with the seed.",
+            default="all; adult 400",
+            metavar="N",
+            min=2,
+        ),
+    ] = None,
+    raw: Annotated[
+        bool, _data("Leave numbers as they are; else they are standardised.", flag="--raw")
+    ] = False,
+    method: Annotated[str, _option(f"{_either(_METHODS)}.", metavar="NAME")] = "ctmc",
+    value_kind: Annotated[
+        str, _option(f"{_either(_VALUES)}.", flag="--value", metavar="NAME")
+    ] = "partial_ordinal",
+    position_weight: Annotated[
+        str | None,
+        _option(
+            f"Weight of a row by its position: {_either(_WEIGHTS)}.",
+            default="gaussian; uniform if classic",
+            metavar="NAME",
+        ),
+    ] = None,
+    scoring: Annotated[str, _option(f"{_either(_SCORINGS)}.", metavar="NAME")] = "accuracy",
+    c: Annotated[float, _option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
+    class_fraction: Annotated[
+        float | None,
+        _option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
+    ] = None,
+    truncation: Annotated[
+        str | None,
+        _option(
+            f"tmc, ctmc: the rule that ends a walk early, {_either(_TRUNCATIONS)}.",
+            default="paper",
+            metavar="RULE",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        _option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL"),
+    ] = None,
+    permutations: Annotated[
+        int | None,
+        _option(
+            "How many permutations.",
+            default="until the values settle, at most 10,000",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
+    seed: Annotated[int, _option("Seeds rows, split and permutations.", metavar="S", min=0)] = 0,
+    jobs: Annotated[
+        int, _output("Threads, -1 for all cores; the values don't depend on it.", metavar="J")
+    ] = -1,
+    out: Annotated[Path | None, _output("Write the values of all rows there.", metavar="VALUES.csv")] = None,
+    plot: Annotated[
+        Path | None, _output("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
+    ] = None,
+    progress: Annotated[
+        bool, _output("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+    ] = True,
+) -> None:
+    """Value the training rows of a file or of a data set."""
+    try:
+        _choose("--method", method, _METHODS)
+        _choose("--value", value_kind, _VALUES)
+        _choose("--scoring", scoring, _SCORINGS)
+        weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
+        _choose("--position-weight", weight, _WEIGHTS)
+        if value_kind == "classic" and weight != "uniform":
+            raise ValueError("--position-weight: the classic value needs uniform weights")
+        if not (c > 0 and math.isfinite(c)):
+            raise ValueError(f"--C must be a number above 0; got {c}")
+        if jobs == 0:
+            raise ValueError("--jobs must be a number of threads or -1; got 0")
+        options = _sampling_options(method, class_fraction, truncation, tolerance)
+        _check_outputs(out, plot, (train, valid))
+        problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
+        game_options = {"position_weight": weight, "C": c, "scoring": scoring}
+        settings = ", ".join(
+            [
+                method,
+                *([f"class fraction {class_fraction or 0.8:g}"] if method in ("cmc", "ctmc") else []),
+                f"{weight} weights",
+                scoring.replace("_", " "),
+                f"seed {seed}",
+            ]
+        )
+        options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs}
+        _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None
+    except (ValueError, OSError) as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2) from None
+
+
+def _choose(option: str, given: str, choices: Sequence[str]) -> None:
+    if given not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(choices)}; got {given!r}")
+
+
+def _sampling_options(
+    method: str, class_fraction: float | None, truncation: str | None, tolerance: float | None
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if class_fraction is not None:
+        if method not in ("cmc", "ctmc"):
+            raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
+        if not 0.0 < class_fraction <= 1.0:
+            raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
+        options["class_fraction"] = class_fraction
+    if truncation is not None or tolerance is not None:
+        if method not in ("tmc", "ctmc"):
+            given = "--truncation" if truncation is not None else "--tolerance"
+            raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
+        rule = truncation or "paper"
+        _choose("--truncation", rule, _TRUNCATIONS)
+        tol = 0.05 if tolerance is None else tolerance
+        if not (tol >= 0 and math.isfinite(tol)):
+            raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
+        from ordinal_shapley import Truncation
+
+        options["truncation"] = getattr(Truncation, rule)(tol=tol)
+    return options
+
+
+def _check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | None, ...]) -> None:
+    if out is None and plot is None:
+        return
+    from ordinal_shapley._outputs import check_picture, check_writable
+
+    if plot is not None:
+        check_picture(plot, "--plot")
+        check_writable(plot, "--plot", (*inputs, out))
+    if out is not None:
+        check_writable(out, "--out", inputs)
+
+
+def _problem(
+    train: Path | None,
+    target: str | None,
+    dataset: str | None,
+    valid: Path | None,
+    valid_fraction: float | None,
+    rows: int | None,
+    seed: int,
+    raw: bool,
+) -> Problem:
+    """Read, check, split and encode the data."""
+    if (train is None) == (dataset is None):
+        raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
+    if valid is not None and valid_fraction is not None:
+        raise ValueError("give either --valid or --valid-fraction, and not both")
+    if valid_fraction is not None and not 0.0 < valid_fraction < 1.0:
+        raise ValueError(f"--valid-fraction must be between 0 and 1; got {valid_fraction}")
+    if dataset is not None:
+        _choose("--dataset", dataset, NAMES)
+        for option, given in (("--target", target), ("--valid", valid)):
+            if given is not None:
+                raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")
+    elif target is None:
+        raise ValueError("--target is needed: the column of classes in TRAIN.csv")
+    if dataset == "adult":
+        # The paper's sizes: 200 rows valued, 200 to validate.
+        rows = 400 if rows is None else rows
+        valid_fraction = 0.5 if valid_fraction is None else valid_fraction
+
+    from ordinal_shapley import _tables
+
+    table: Table
+    if dataset is not None:
+        from ordinal_shapley import datasets
+
+        data = datasets.load(dataset)
+        table = _tables.Table(dataset, data.frame, data.target)
+    else:
+        assert train is not None and target is not None
+        table = _tables.check_classes(_tables.read_csv(train, target))
+    if rows is not None:
+        table = _tables.draw(table, rows, seed)
+    if valid is None:
+        return _tables.encode(*_tables.split(table, valid_fraction or 0.3, seed), raw=raw)
+    assert target is not None
+    return _tables.encode(
+        table,
+        _tables.check_classes(_tables.read_csv(valid, target, _tables.text_columns(table))),
+        raw=raw,
+    )
+
+
+def _run(
+    problem: Problem,
+    game_options: dict[str, Any],
+    value_kind: str,
+    method: str,
+    options: dict[str, Any],
+    settings: str,
+    progress: bool,
+    out: Path | None,
+    plot: Path | None,
+) -> None:
+    """Sample the values, write the files, show the result."""
+    from rich.console import Console
+
+    from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
+
+    game = LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, **game_options)
+    with warnings.catch_warnings(record=True) as cautions:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
+    frame = _outputs.result_frame(valuation, problem.y)
+    if out is not None:
+        _outputs.write_csv(frame, out)
+    if plot is not None:
+        _outputs.write_picture(valuation, problem.y, plot)
+    console = Console()
+    _screen.show(
+        console,
+        valuation,
+        frame,
+        name=problem.name,
+        n_valid=len(problem.y_valid),
+        settings=settings,
+        asked=options["n_permutations"],
+    )
+    for path in (out, plot):
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+    for caution in cautions:
+        typer.secho(f"warning: {caution.message}", err=True, fg=typer.colors.YELLOW)

@@ -42,7 +42,7 @@ EXACT = 3  # of the Hessian at the present model
 
 EPSILON = 2.220446049250313e-16
 # A step that leaves more than this share of the gradient calls for a new factor.
-SLOW = 0.3
+SLOW = 0.6
 _SHORTEST_STEP = 1e-10
 
 

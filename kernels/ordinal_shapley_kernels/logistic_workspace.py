@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 # in a scalar tail.
 PADDING = 16
 # Recent steps kept to correct a stale factor (see logistic_solver).
-MEMORY = 8
+MEMORY = 12
 
 # counters
 LENGTH = 0  # rows in the prefix

@@ -214,7 +214,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         Positions in ``X`` of the rows valued and held out; None if validation data was given.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names; only if ``X`` is a DataFrame whose columns are all strings.
 
     See Also

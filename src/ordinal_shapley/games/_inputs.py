@@ -101,9 +101,13 @@ def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert class labels: numbers, strings or booleans, none missing, not a regression target."""
     labels = as_column(values, name, length, of)
-    missing = labels != labels if labels.dtype.kind in "fO" else np.zeros(len(labels), bool)
-    if labels.dtype.kind == "O":
-        missing = np.array([label is None or label != label for label in labels.tolist()], bool)
+    missing = np.zeros(len(labels), bool)
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind == "O":  # from pandas, or of mixed types
+        import pandas as pd
+
+        missing = np.asarray(pd.isna(labels))
     if missing.any():
         raise ValueError(f"{name} has a missing label at row {int(np.argmax(missing))}: drop such rows first")
     if labels.dtype.kind == "f":

@@ -1,0 +1,10 @@
+"""Sphinx settings; `make docs` builds the pages into build/docs."""
+
+import ordinal_shapley
+
+project = "ordinal-shapley"
+author = "ordinal-shapley contributors"
+version = release = ordinal_shapley.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+numpydoc_show_class_members = False
+html_theme = "alabaster"

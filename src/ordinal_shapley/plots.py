@@ -1,0 +1,165 @@
+"""Pictures of values; Matplotlib (the ``plot`` extra) is loaded when one is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from ordinal_shapley.valuation import Valuation
+
+__all__ = ["plot_values"]
+
+_MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
+_LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
+
+
+def plot_values(
+    valuation: Valuation,
+    *,
+    ax: Axes | None = None,
+    level: float = 0.95,
+    highlight: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+    classes: Sequence[Any] | npt.NDArray[Any] | None = None,
+) -> Axes:
+    """Draw the values from the lowest to the highest, each with its confidence interval.
+
+    The drawing uses greys and shapes only, so it survives a black and white printer. Players
+    without a value (NaN, never sampled) are left out.
+
+    Parameters
+    ----------
+    valuation : Valuation
+        The values to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure is made.
+    level : float, default 0.95
+        Level of the intervals.
+    highlight : sequence of int, optional
+        Player indices to ring, for instance rows known to be mislabelled.
+    classes : sequence, optional
+        One class per player; each class gets a marker of its own.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; ``ax.figure.savefig(path)`` writes the picture.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is not installed.
+    ValueError
+        If ``level`` is outside (0, 1), ``highlight`` names a player that does not exist, or
+        ``classes`` has not one entry per player.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import ordinal_shapley as osv
+    >>> wine = osv.datasets.load_wine()
+    >>> model = osv.PartialOrdinalShapley(n_permutations=5, random_state=0).fit(wine.X, wine.y)
+    >>> ax = osv.plots.plot_values(model.valuation_, classes=wine.y[model.train_indices_])
+    >>> ax.get_ylabel()
+    'value'
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "plot_values needs Matplotlib; install it with: pip install 'ordinal-shapley[plot]'"
+        ) from error
+
+    values = np.asarray(valuation.values)
+    n = values.size
+    ringed = _player_mask(highlight, n)
+    if classes is not None and len(classes) != n:
+        raise ValueError(f"classes has {len(classes)} entries; give one per player ({n})")
+    low, high = valuation.confidence_interval(level)
+
+    order = np.argsort(values, kind="stable")
+    order = order[np.isfinite(values[order])]
+    at = np.arange(1, order.size + 1)
+    if ax is None:
+        ax = plt.subplots(figsize=(8.0, 4.5), layout="constrained")[1]
+    ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--", zorder=2.5)
+    known = np.isfinite(low[order]) & np.isfinite(high[order])
+    if known.any():
+        rows = order[known]
+        ax.vlines(
+            at[known],
+            low[rows],
+            high[rows],
+            color="0.72",
+            linewidth=float(np.clip(240 / max(order.size, 1), 0.5, 3.0)),
+            zorder=2,
+            label=f"{100 * level:g} % interval",
+        )
+    size = float(np.clip(2400 / max(order.size, 1), 7.0, 36.0))
+    drawn: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
+    if classes is None:
+        ax.scatter(at, values[order], marker="o", facecolors="black", label="value", **drawn)
+    else:
+        kinds, codes = np.unique(np.asarray(classes), return_inverse=True)
+        for code, kind in enumerate(kinds):
+            mine = codes[order] == code
+            ax.scatter(
+                at[mine],
+                values[order][mine],
+                marker=_MARKERS[code % len(_MARKERS)],
+                facecolors="black" if code % 2 == 0 else "white",
+                label=f"class {kind}",
+                **drawn,
+            )
+    if ringed[order].any():
+        marked = ringed[order]
+        ax.scatter(
+            at[marked],
+            values[order][marked],
+            marker="o",
+            s=6 * size,
+            facecolors="none",
+            edgecolors="black",
+            linewidths=1.2,
+            zorder=4,
+            label="highlighted",
+        )
+    ax.set_ylabel("value")
+    ax.set_title(
+        f"{valuation.value.replace('_', ' ').capitalize()} Shapley value, {valuation.method}, "
+        f"{valuation.n_permutations:,} permutations",
+        fontsize="medium",
+    )
+    ax.margins(x=0.02)
+    if order.size <= _LABELLED_PLAYERS:
+        labels = np.arange(n) if valuation.labels is None else np.asarray(valuation.labels)
+        ax.set_xticks(at, [str(label) for label in labels[order]], rotation=90, fontsize="small")
+        ax.set_xlabel("player")
+    else:
+        ax.set_xlabel("players, from the lowest value to the highest")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(loc="upper left", frameon=False)
+    return ax
+
+
+def _player_mask(players: Any, n: int) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=np.bool_)
+    if players is None:
+        return mask
+    index = np.asarray(players)
+    if index.size == 0:
+        return mask
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise ValueError("highlight must be a one-dimensional sequence of player indices")
+    if index.min() < 0 or index.max() >= n:
+        raise ValueError(f"highlight names a player outside 0..{n - 1}")
+    mask[index] = True
+    return mask

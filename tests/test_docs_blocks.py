@@ -1,0 +1,66 @@
+"""The code blocks of the README and the documentation run as printed.
+
+``python`` blocks of a page run in order in one namespace, and ``bash`` blocks as commands with the
+environment's own executables, all in an empty directory. ``sh`` blocks set a machine up; of those
+only the make targets are looked up. A page's other fences (output, data) are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str, str]]:
+    """Line, language and text of each fenced block."""
+    text = page.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, m.start()) + 2, m[1], m[2]) for m in FENCE.finditer(text)]
+
+
+RUNNABLE = [page for page in PAGES if {"python", "bash"} & {kind for _, kind, _ in blocks(page)}]
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="the pages value real data, minutes uncompiled")
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
+def test_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for line, kind, text in blocks(page):
+        if kind == "python":
+            exec(compile("\n" * (line - 1) + text, str(page), "exec"), namespace)
+        elif kind == "bash":
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", text],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{page.name}:{line}\n{text}\n{done.stderr}"
+
+
+def test_make_targets_named_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        target
+        for page in PAGES
+        for _, kind, text in blocks(page)
+        if kind == "sh"
+        for target in re.findall(r"^make (?:\w+=\S+ )*([\w-]+)", text, re.MULTILINE)
+    }
+    assert named <= targets
+
+
+def test_the_readme_shows_python_and_a_command():
+    assert {"python", "bash"} <= {kind for _, kind, _ in blocks(ROOT / "README.md")}

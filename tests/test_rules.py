@@ -1,0 +1,95 @@
+"""The rules hold here, and each of them can fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules import check_rules as rules
+
+
+def test_the_project_keeps_its_rules():
+    assert rules.breaches() == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numba\n\n@numba.njit\ndef f(): ...\n",
+        "import numba as nb\n\n@nb.jit(nopython=True)\ndef f(): ...\n",
+        "from numba import njit\n",
+        "from numba.core.decorators import jit\n",
+    ],
+)
+def test_a_bare_decorator_is_found(tmp_path, source):
+    (tmp_path / "kernels/ordinal_shapley_kernels").mkdir(parents=True)
+    (tmp_path / rules.DECORATOR_HOME).write_text(source)
+    assert list(rules.check_decorator(tmp_path)) == []
+    (tmp_path / "kernels/ordinal_shapley_kernels/walk.py").write_text(source)
+    assert len(list(rules.check_decorator(tmp_path))) == 1
+
+
+def test_a_long_module_is_found(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/fits.py").write_text("x = 1\n" * rules.MAX_LINES)
+    assert list(rules.check_length(tmp_path)) == []
+    (tmp_path / "src/long.py").write_text("x = 1\n" * (rules.MAX_LINES + 1))
+    assert len(list(rules.check_length(tmp_path))) == 1
+
+
+def test_an_overload_without_flags_is_found(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/push.py").write_text(
+        "@overload(push, jit_options=flags)\ndef a(): ...\n\n@numba.extending.overload(pop)\ndef b(): ...\n"
+    )
+    (found,) = rules.check_overload_flags(tmp_path)
+    assert found.startswith("kernels/push.py:4")
+
+
+def test_an_exported_kernel_is_found():
+    def kernel(): ...
+
+    kernel.__module__ = "ordinal_shapley_kernels.walk"
+    assert len(list(rules.check_no_kernel_exported([("kernel", kernel)]))) == 1
+
+
+def documented(x: int) -> int:
+    """Double.
+
+    Parameters
+    ----------
+    x : int
+        A number.
+
+    Returns
+    -------
+    int
+        Its double.
+
+    Examples
+    --------
+    >>> documented(2)
+    4
+    """
+    return 2 * x
+
+
+def bare(x: int) -> int:
+    """Double."""
+    return 2 * x
+
+
+def test_a_thin_docstring_is_found():
+    assert list(rules.check_docstrings([("documented", documented)])) == []
+    found = list(rules.check_docstrings([("bare", bare)]))
+    assert [line.rsplit(" ", 1)[1] for line in found] == [
+        "Examples",
+        "Parameters",
+        "Returns",
+        "example",
+    ]
+
+
+def test_a_name_missing_from_the_page_is_found():
+    page = "- `documented(x)` doubles.\n- `datasets.load`: loads.\n"
+    assert list(rules.check_api_page([("documented", 0), ("datasets.load", 0)], page)) == []
+    assert len(list(rules.check_api_page([("bare", 0), ("load", 0)], page))) == 2

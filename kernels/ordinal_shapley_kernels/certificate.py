@@ -18,6 +18,7 @@ from ordinal_shapley_kernels.logistic_solver import EPSILON
 from ordinal_shapley_kernels.logistic_workspace import (
     HARDEST,
     HESSIAN_FLOOR,
+    SCORED_ALONE,
     SNAPSHOT,
     Floats,
     Ints,
@@ -129,6 +130,7 @@ def certify(validation: Validation, solver: Solver, counters: Ints, dimension: f
     if not counters[SNAPSHOT]:
         _take_snapshot(validation, solver)
         counters[SNAPSHOT] = 1
+        counters[SCORED_ALONE] = 0
     slack = 0.0
     for k in range(n_models):
         moved = distance(solver.models[k], validation.snapshot_models[k], n_features)
@@ -137,7 +139,10 @@ def certify(validation: Validation, solver: Solver, counters: Ints, dimension: f
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     gaps = validation.snapshot_gaps
     near = _copy_clear_decisions(validation.decisions, validation.snapshot_decisions, gaps, slack)
-    if 4 * near > n_valid:
+    # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
+    # been spent since the last.
+    counters[SCORED_ALONE] += near
+    if 4 * counters[SCORED_ALONE] > n_valid:
         counters[SNAPSHOT] = 0
     if near > 0:
         for v in range(n_valid):

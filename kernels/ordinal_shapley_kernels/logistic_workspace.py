@@ -30,7 +30,8 @@ FACTORISATIONS = 4
 UNCONVERGED = 5  # fits whose ties rest on no bound: too many steps, or features of too wild a scale
 SNAPSHOT = 6  # 1 while Validation.snapshot_* are of use
 HARDEST = 7  # validation row that was the last to be decided
-N_COUNTERS = 8
+SCORED_ALONE = 8  # validation rows scored one by one since the snapshot
+N_COUNTERS = 9
 
 # Solver.at_floor
 NOT_AT_FLOOR = 0

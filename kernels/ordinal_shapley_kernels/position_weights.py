@@ -28,8 +28,11 @@ def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: ND
         spread = (m - 1) / 6.0
         scale = m / (math.sqrt(2.0 * math.pi) * spread)
         rate = 0.5 / (spread * spread)
-        for i in range(m):
-            out[i] = scale * exp(-rate * (i - centre) * (i - centre))
+        # Symmetric about the centre: half the exponentials.
+        for i in range((m + 1) // 2):
+            weight = scale * exp(-rate * (i - centre) * (i - centre))
+            out[i] = weight
+            out[m - 1 - i] = weight
     elif kind == TABLE:
         start = m * (m - 1) // 2
         for i in range(m):

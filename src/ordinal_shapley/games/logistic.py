@@ -236,6 +236,9 @@ class LogisticGame(Game):
     def _set_features(self, train: NDArray[np.float64], valid: NDArray[np.float64]) -> None:
         train, valid = (np.column_stack([x, np.ones(len(x))]) for x in (train, valid))
         self._n_terms = train.shape[1]
+        # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
+        self._used = train.any(axis=0)
+        train, valid = (np.ascontiguousarray(x[:, self._used]) for x in (train, valid))
         self._basis: NDArray[np.float64] | None = None
         if train.shape[1] > train.shape[0]:
             # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
@@ -372,8 +375,10 @@ class LogisticGame(Game):
         fit_sequence(workspace, players, _inputs.as_positive(tol, "tol"))
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(1)
-        models: NDArray[np.float64] = workspace.solver.models.copy()
-        return models if self._basis is None else models @ self._basis.T
+        models = workspace.solver.models
+        coefficients = np.zeros((len(models), self._n_terms))
+        coefficients[:, self._used] = models if self._basis is None else models @ self._basis.T
+        return coefficients
 
     def __repr__(self) -> str:
         return (

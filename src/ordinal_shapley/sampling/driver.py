@@ -46,6 +46,7 @@ def sample_values(
     average: str = "all",
     stopping: StoppingRule | None = None,
     n_permutations: int | None = None,
+    first_permutation: int = 0,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -81,6 +82,9 @@ def sample_values(
         ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``.
     n_permutations : int, optional
         Number of permutations; with ``stopping`` given as well, either ends the run.
+    first_permutation : int, default 0
+        Index of the first permutation. Runs of the same seed over disjoint ranges can be pooled by
+        `Valuation.merge`.
     random_state : None, int, numpy Generator or RandomState
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
@@ -143,6 +147,10 @@ def sample_values(
         raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
+    if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
+        raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
+    if first_permutation < 0:
+        raise ValueError(f"first_permutation is {first_permutation}, expected an integer of at least 0")
     seed = seed_of(random_state)
 
     empty_value = game(())
@@ -171,7 +179,7 @@ def sample_values(
     moments = Moments.zeros(game.n_players)
     moments = moments._replace(n_evaluations=target_evaluations)
     moments, unconverged, fired, converged = _run(
-        game, plan, moments, stop_rule, average, n_jobs, progress, began
+        game, plan, moments, stop_rule, average, int(first_permutation), n_jobs, progress, began
     )
     if unconverged:
         warn_unconverged(unconverged)
@@ -189,7 +197,7 @@ def sample_values(
         method=method,
         average=average,
         seed=seed,
-        first_permutation=0,
+        first_permutation=int(first_permutation),
         converged=converged,
         stopped_by=fired,
         seconds=time.perf_counter() - began,
@@ -213,6 +221,7 @@ def _run(
     moments: Moments,
     stopping: StoppingRule,
     average: str,
+    first_permutation: int,
     n_jobs: int | None,
     progress: bool,
     began: float,
@@ -227,12 +236,13 @@ def _run(
     from ordinal_shapley.progress import ProgressBar
 
     cap = stopping.max_permutations
+    end = None if cap is None else first_permutation + cap
     check = stopping.begin()
     unconverged = 0
     arguments = (len(plan), *plan, *game._payload)
     tasks = (
         delayed(walk_shard)(game._workspace_maker, first, stop, *arguments)
-        for first, stop in _shard_ranges(cap)
+        for first, stop in _shard_ranges(first_permutation, end)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
     with ProgressBar(total=cap, enabled=progress) as bar, _closing(shards):
@@ -241,7 +251,7 @@ def _run(
             unconverged += n_unconverged
             seconds = time.perf_counter() - began
             done = moments.n_permutations
-            if done % ROUND_SIZE == 0 or done == cap:
+            if (first_permutation + done) % ROUND_SIZE == 0 or done == cap:
                 values, stderr, _ = moments.estimates(average)
                 if check(Progress(values, stderr, done, moments.n_evaluations, seconds)):
                     break
@@ -260,9 +270,10 @@ def _closing(shards: Any) -> Iterator[None]:
             shards.close()
 
 
-def _shard_ranges(cap: int | None) -> Iterator[tuple[int, int]]:
-    first = 0
-    while cap is None or first < cap:
-        stop = first + SHARD_SIZE if cap is None else min(first + SHARD_SIZE, cap)
+def _shard_ranges(first: int, end: int | None) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of shards, which begin and end at multiples of the shard size where they can."""
+    while end is None or first < end:
+        stop = (first // SHARD_SIZE + 1) * SHARD_SIZE
+        stop = stop if end is None else min(stop, end)
         yield first, stop
         first = stop

@@ -53,7 +53,8 @@ def _take_snapshot(validation: Validation, solver: Solver) -> None:
                 if k != best:
                     gap = min(gap, scores[best, v] - scores[k, v])
         validation.snapshot_decisions[v] = best
-        validation.snapshot_gaps[v] = gap / validation.norms[v]
+        # A row outside the span of the training rows may have norm 0, and then decision values of 0.
+        validation.snapshot_gaps[v] = gap / max(validation.norms[v], 1e-300)
 
 
 @kernel(internal=True)

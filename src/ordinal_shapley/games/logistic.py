@@ -248,7 +248,7 @@ class LogisticGame(Game):
         self._features, self._valid_features = train, valid
         largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
         tolerance = _VALUE_TOLERANCES.get(self.scoring)
-        self._radius_tolerance = -1.0 if tolerance is None else tolerance / largest
+        self._radius_tolerance = -1.0 if tolerance is None else tolerance / max(largest, 1.0)
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:

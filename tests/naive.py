@@ -1,0 +1,476 @@
+"""Brute force straight from the paper's formulas: the oracle every other test compares with.
+
+Nothing here imports the library or its kernels, so an agreement is never the library agreeing with
+itself. Slow and plain on purpose. Players and rows are counted from 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+
+# A decision value closer to 0 than this share of its terms is a tie (solutions are far tighter).
+TIE = 1e-11
+
+
+# --------------------------------------------------------------------------------------------
+# The logistic utility
+# --------------------------------------------------------------------------------------------
+
+
+def gaussian_weights(m):
+    """W_i = m/(sqrt(2 pi) s) exp(-(i-mu)^2/(2 s^2)), mu = (m-1)/2, s = (m-1)/6; 1 for m = 1."""
+    if m == 1:
+        return np.ones(1)
+    mu, s = (m - 1) / 2, (m - 1) / 6
+    return np.array(
+        [m / (math.sqrt(2 * math.pi) * s) * math.exp(-((i - mu) ** 2) / (2 * s**2)) for i in range(m)]
+    )
+
+
+def uniform_weights(m):
+    return np.ones(m)
+
+
+def with_intercept(X):
+    X = np.asarray(X, dtype=np.float64)
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def objective(w, X, sign, cost):
+    """1/2 |w|^2 + sum_i cost_i log(1 + exp(-sign_i w.(x_i, 1))) in long double."""
+    X, w = with_intercept(X).astype(np.longdouble), np.asarray(w, dtype=np.longdouble)
+    z = sign * (X @ w)
+    return float(w @ w / 2 + cost @ np.logaddexp(np.longdouble(0), -z))
+
+
+def gradient(w, X, sign, cost):
+    """Gradient of `objective` in long double."""
+    X, w = with_intercept(X).astype(np.longdouble), np.asarray(w, dtype=np.longdouble)
+    z = sign * (X @ w)
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(z))
+    return w - X.T @ (cost * p * sign)
+
+
+def gradient_norm(w, X, sign, cost):
+    g = gradient(w, X, sign, cost)
+    return float(np.sqrt(g @ g))
+
+
+def newton(X, sign, cost, start=None):
+    """Minimise `objective`: damped Newton, then steps on long double gradients down to the floor.
+
+    The Hessian I + X'DX is factored as R'R by QR of (sqrt(D) X; I), which squares no condition
+    number. Returns long double coefficients, intercept last.
+    """
+    A = with_intercept(X)
+    n_features = A.shape[1]
+    identity = np.eye(n_features)
+    sign, cost = np.asarray(sign, dtype=np.float64), np.asarray(cost, dtype=np.float64)
+
+    def value(w):
+        return w @ w / 2 + cost @ np.logaddexp(0, -sign * (A @ w))
+
+    def factor(w):
+        with np.errstate(over="ignore"):
+            p = 1 / (1 + np.exp(sign * (A @ w)))
+        root = np.sqrt(cost * p * (1 - p))
+        return p, np.linalg.qr(np.vstack([root[:, None] * A, identity]), mode="r")
+
+    def step_for(R, g):
+        return -np.linalg.solve(R, np.linalg.solve(R.T, g))
+
+    w = np.zeros(n_features) if start is None else np.asarray(start, dtype=np.float64)
+    f = value(w)
+    for _ in range(1000):
+        p, R = factor(w)
+        g = w - A.T @ (cost * p * sign)
+        step = step_for(R, g)
+        decrement = -(g @ step)
+        if decrement <= 1e-14 * (1 + abs(f)):
+            break
+        length = 1.0
+        while value(w + length * step) > f - 1e-4 * length * decrement and length > 1e-18:
+            length /= 2
+        w = w + length * step
+        f = value(w)
+    best = w.astype(np.longdouble)
+    best_norm = gradient_norm(best, X, sign, cost)
+    for _ in range(40):
+        _, R = factor(best.astype(np.float64))
+        g = gradient(best, X, sign, cost)
+        trial = best + step_for(R, (g / max(best_norm, 1e-300)).astype(np.float64)) * np.longdouble(best_norm)
+        norm = gradient_norm(trial, X, sign, cost)
+        if not norm < best_norm:
+            break
+        best, best_norm = trial, norm
+    return best
+
+
+def liblinear(X, sign, cost):
+    """The same minimiser by scikit-learn's liblinear at tol 1e-12, as far as it gets."""
+    model = LogisticRegression(solver="liblinear", C=1.0, tol=1e-12, max_iter=100_000, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(np.asarray(X, dtype=np.float64), sign, sample_weight=cost)
+    return np.concatenate([model.coef_[0], model.intercept_])
+
+
+def one_vs_rest(y, n_classes):
+    """Signs of each fit: one for two classes (+1 = class 1), else one a class."""
+    positive = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(np.asarray(y) == k, 1.0, -1.0) for k in positive]
+
+
+def coefficients(X, y, n_classes, cost, solver=newton, start=None):
+    """(K', d+1) coefficients of codes y, intercept last."""
+    rows = []
+    for k, sign in enumerate(one_vs_rest(y, n_classes)):
+        if solver is newton and start is not None:
+            rows.append(newton(X, sign, cost, start[k]))
+        else:
+            rows.append(solver(X, sign, cost))
+    return np.array(rows)
+
+
+def decision_values(coef, X):
+    return with_intercept(X).astype(coef.dtype) @ coef.T
+
+
+def predict(coef, X, tie=TIE):
+    """Class codes; a tie goes to the lowest class index (binary: class 0)."""
+    values = decision_values(coef, X)
+    radius = tie * (np.abs(with_intercept(X)) @ np.abs(coef).T.astype(np.float64) + 0.01)
+    if values.shape[1] == 1:
+        return (values[:, 0] > radius[:, 0]).astype(np.int64)
+    out = np.empty(len(values), dtype=np.int64)
+    for r, (row, around) in enumerate(zip(values, radius, strict=True)):
+        top = int(np.argmax(row))
+        out[r] = next(k for k in range(len(row)) if row[top] - row[k] <= around[top] + around[k])
+    return out
+
+
+def tie_ranks(values, coef, X, tie=TIE):
+    """Ranks of values, equal for values that rounding alone tells apart."""
+    radius = tie * (np.max(np.abs(with_intercept(X)) @ np.abs(coef[0]).astype(np.float64)) + 0.01)
+    order = np.argsort(values)
+    steps = np.diff(values[order]) > radius
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.concatenate([[0], np.cumsum(steps)])
+    return ranks
+
+
+def score(y_true, coef, X, scoring, n_classes):
+    """Score of coefficients on codes y_true through scikit-learn's metrics."""
+    y_true = np.asarray(y_true)
+    values = decision_values(coef, X).astype(np.float64)
+    if scoring == "roc_auc":
+        return float(metrics.roc_auc_score(y_true, tie_ranks(values[:, 0], coef, X)))
+    if scoring == "neg_log_loss":
+        log_sigmoid = -np.logaddexp(0, -values)
+        if n_classes == 2:
+            log_p = np.column_stack([-np.logaddexp(0, values[:, 0]), log_sigmoid[:, 0]])
+        else:
+            log_p = log_sigmoid - np.logaddexp.reduce(log_sigmoid, axis=1, keepdims=True)
+        # scikit-learn counts probabilities below 2.2e-16 as that.
+        return -float(metrics.log_loss(y_true, np.exp(log_p), labels=range(n_classes)))
+    return score_labels(y_true, predict(coef, X), scoring, n_classes)
+
+
+def score_labels(y_true, y_pred, scoring, n_classes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if scoring == "accuracy":
+            return float(metrics.accuracy_score(y_true, y_pred))
+        if scoring == "balanced_accuracy":
+            return float(metrics.balanced_accuracy_score(y_true, y_pred))
+        if scoring == "f1":
+            if n_classes == 2:
+                return float(metrics.f1_score(y_true, y_pred, pos_label=1, zero_division=0))
+            return float(metrics.f1_score(y_true, y_pred, average="macro", zero_division=0))
+    raise AssertionError(scoring)
+
+
+def majority_score(y_valid, scoring, n_classes):
+    """v_0: the score of always predicting the commonest validation label (lowest code if tied)."""
+    if scoring == "roc_auc":
+        return 0.5
+    if scoring == "neg_log_loss":
+        return -math.log(n_classes)
+    commonest = int(np.argmax(np.bincount(y_valid, minlength=n_classes)))
+    return score_labels(y_valid, np.full(len(y_valid), commonest), scoring, n_classes)
+
+
+class LogisticUtility:
+    """U(sequence) of players, each a list of training rows; y are class codes 0..K-1."""
+
+    def __init__(
+        self,
+        X,
+        y,
+        X_valid,
+        y_valid,
+        *,
+        weights=gaussian_weights,
+        C=1.0,
+        scoring="accuracy",
+        members=None,
+        sample_weight=None,
+        empty_value="majority",
+        solver=newton,
+    ):
+        self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
+        self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
+        self.n_classes = int(self.y.max()) + 1
+        self.weights, self.C, self.scoring, self.solver = weights, C, scoring, solver
+        self.members = [[i] for i in range(len(self.y))] if members is None else members
+        self.n_players = len(self.members)
+        self.sample_weight = np.ones(len(self.y)) if sample_weight is None else sample_weight
+        self.v0 = (
+            majority_score(self.y_valid, scoring, self.n_classes)
+            if empty_value == "majority"
+            else float(empty_value)
+        )
+        self.memo = {}
+
+    def rows(self, sequence):
+        return [row for player in sequence for row in self.members[player]]
+
+    def has_model(self, sequence):
+        return len(set(self.y[self.rows(sequence)])) == self.n_classes
+
+    def problem(self, sequence):
+        """(X, y, cost) of the weighted fit of a sequence."""
+        rows = self.rows(sequence)
+        cost = self.C * self.weights(len(rows)) * self.sample_weight[rows]
+        return self.X[rows], self.y[rows], cost
+
+    def coefficients(self, sequence, start=None):
+        X, y, cost = self.problem(sequence)
+        return coefficients(X, y, self.n_classes, cost, self.solver, start)
+
+    def __call__(self, sequence):
+        key = tuple(int(i) for i in sequence)
+        if key not in self.memo:
+            if self.has_model(key):
+                coef = self.coefficients(key)
+                self.memo[key] = score(self.y_valid, coef, self.X_valid, self.scoring, self.n_classes)
+            else:
+                self.memo[key] = self.v0
+        return self.memo[key]
+
+
+class TableUtility:
+    """U from a dictionary of 0-based tuples, others `default`; every prefix has a model."""
+
+    def __init__(self, n_players, table, default=0.0):
+        self.n_players, self.table, self.default = n_players, dict(table), default
+        self.v0 = self(())
+
+    def has_model(self, sequence):
+        return True
+
+    def __call__(self, sequence):
+        return float(self.table.get(tuple(int(i) for i in sequence), self.default))
+
+
+# --------------------------------------------------------------------------------------------
+# Exact values
+# --------------------------------------------------------------------------------------------
+
+
+def sequences_of(players):
+    """Every sequence of distinct players, the empty one included."""
+    for size in range(len(players) + 1):
+        yield from itertools.permutations(players, size)
+
+
+def exact_partial_ordinal(U, n):
+    """phi_i = 1/n! sum_pi [U(P_i, i) - U(P_i)], P_i the sequence before i in pi."""
+    phi = np.zeros(n)
+    for pi in itertools.permutations(range(n)):
+        for j, i in enumerate(pi):
+            phi[i] += U(pi[: j + 1]) - U(pi[:j])
+    return phi / math.factorial(n)
+
+
+def exact_partial_ordinal_by_subsets(U, n):
+    """The paper's first form: subsets S without i, and the orders of S."""
+    phi = np.zeros(n)
+    for i in range(n):
+        for S in sequences_of([j for j in range(n) if j != i]):
+            coefficient = 1 / (n * math.factorial(len(S)) * math.comb(n - 1, len(S)))
+            phi[i] += coefficient * (U((*S, i)) - U(S))
+    return phi
+
+
+def exact_ordinal(U, n):
+    """The ordinal value: i inserted at every place k of every order of every S without i."""
+    phi = np.zeros(n)
+    for i in range(n):
+        for S in sequences_of([j for j in range(n) if j != i]):
+            coefficient = 1 / (n * math.factorial(len(S) + 1) * math.comb(n - 1, len(S)))
+            for k in range(len(S) + 1):
+                phi[i] += coefficient * (U((*S[:k], i, *S[k:])) - U(S))
+    return phi
+
+
+def exact_classic(U, n):
+    """The classic value of an order-free U, read from sorted sequences only."""
+    phi = np.zeros(n)
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for size in range(n):
+            for S in itertools.combinations(others, size):
+                phi[i] += (U(tuple(sorted((*S, i)))) - U(S)) / (n * math.comb(n - 1, size))
+    return phi
+
+
+# --------------------------------------------------------------------------------------------
+# Algorithms 1 to 3 for given permutations
+# --------------------------------------------------------------------------------------------
+
+
+def walk_paper(U, sequence, tol):
+    """Inner loop of Algorithms 1 (TMC) and 3 (CTMC): returns contributions and the walk's length.
+
+    v_j = v_{j-1} once |U(whole sequence) - v_{j-1}| < tol, tested only where the prefix of length
+    j-1 has a model.
+    """
+    full = U(sequence)
+    v, marginals, length = U(()), [], 0
+    truncated = False
+    for j in range(1, len(sequence) + 1):
+        if not truncated and U.has_model(sequence[: j - 1]) and abs(full - v) < tol:
+            truncated = True
+        new = v if truncated else U(sequence[:j])
+        length += not truncated
+        marginals.append(new - v)
+        v = new
+    return marginals, length
+
+
+def walk_patience(U, sequence, tol, patience, target):
+    """Stop after `patience` prefixes in a row, all with a model, within tol |target| of target."""
+    v, marginals, length, in_a_row = U(()), [], 0, 0
+    for j in range(1, len(sequence) + 1):
+        if in_a_row >= patience:
+            marginals.append(0.0)
+            continue
+        new = U(sequence[:j])
+        length += 1
+        if U.has_model(sequence[:j]):
+            in_a_row = in_a_row + 1 if abs(new - target) <= tol * abs(target) else 0
+        marginals.append(new - v)
+        v = new
+    return marginals, length
+
+
+def walk_plain(U, sequence):
+    """Inner loop of Algorithm 2 (CMC), and of plain Monte Carlo."""
+    values = [U(sequence[:j]) for j in range(len(sequence) + 1)]
+    return list(np.diff(values)), len(sequence)
+
+
+def marginal_contributions(U, n, sequences, rule=None, tol=0.05, patience=6, target=None):
+    """(T, n) contributions (0 where unchosen or truncated), (T, n) chosen, (T,) walk lengths."""
+    out, chosen = np.zeros((len(sequences), n)), np.zeros((len(sequences), n), dtype=bool)
+    lengths = np.zeros(len(sequences), dtype=int)
+    for t, given in enumerate(sequences):
+        sequence = tuple(int(i) for i in given)
+        if rule == "paper":
+            marginals, lengths[t] = walk_paper(U, sequence, tol)
+        elif rule == "patience":
+            marginals, lengths[t] = walk_patience(U, sequence, tol, patience, target)
+        else:
+            marginals, lengths[t] = walk_plain(U, sequence)
+        out[t, list(sequence)] = marginals
+        chosen[t, list(sequence)] = True
+    return out, chosen, lengths
+
+
+def averages(marginals, chosen, average):
+    """Values and standard errors: "all" counts unchosen rounds as 0, "selected" leaves them out."""
+    n = marginals.shape[1]
+    values, errors = np.full(n, np.nan), np.full(n, np.nan)
+    for i in range(n):
+        sample = marginals[:, i] if average == "all" else marginals[chosen[:, i], i]
+        if len(sample) >= 1:
+            values[i] = sum(sample) / len(sample)
+        if len(sample) >= 2:
+            variance = sum((x - values[i]) ** 2 for x in sample) / (len(sample) - 1)
+            errors[i] = math.sqrt(variance / len(sample))
+    return values, errors
+
+
+def running_average(marginals):
+    """phi^t = (t-1)/t phi^{t-1} + 1/t marginal, as the algorithms print it (unchosen points: 0)."""
+    phi = np.zeros(marginals.shape[1])
+    for t, row in enumerate(marginals, start=1):
+        phi = (t - 1) / t * phi + row / t
+    return phi
+
+
+# --------------------------------------------------------------------------------------------
+# The permutation stream, from its documented definition, in Python integers
+# --------------------------------------------------------------------------------------------
+
+WORD = 2**64
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(z):
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
+    return z ^ (z >> 31)
+
+
+class Stream:
+    """Random numbers of permutation `index` of the stream `seed`."""
+
+    def __init__(self, seed, index):
+        self.state = mix(mix(seed) ^ ((index * 0xD1B54A32D192ED03 + GOLDEN) % WORD))
+        self.draws = 0
+
+    def bits(self):
+        self.state = (self.state + GOLDEN) % WORD
+        self.draws += 1
+        return mix(self.state)
+
+    def below(self, n):
+        while True:
+            product = (self.bits() >> 32) * n
+            if product % 2**32 >= (2**32 - n) % n:
+                return product >> 32
+
+
+def permutation(seed, index, strata, quota):
+    """Permutation `index`: `quota[s]` players of each stratum (a list of players), mixed."""
+    stream = Stream(seed, index)
+    unused = [list(players) for players in strata]
+    left = list(quota)
+    out = []
+    while sum(left):
+        s = 0
+        if len(strata) > 1:
+            t = stream.below(sum(left))
+            while t >= left[s]:
+                t -= left[s]
+                s += 1
+        # Fisher-Yates: the pick changes places with the first unused member.
+        pick = stream.below(len(unused[s]))
+        unused[s][0], unused[s][pick] = unused[s][pick], unused[s][0]
+        out.append(unused[s].pop(0))
+        left[s] -= 1
+    return out
+
+
+def class_quota(counts, class_fraction):
+    """floor(q n_c + 1e-9) of each class, at least 1."""
+    return [max(1, math.floor(class_fraction * count + 1e-9)) for count in counts]

@@ -1,0 +1,520 @@
+"""The command line: what it writes, what it shows, and how it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley
+from ordinal_shapley import cli, datasets, sampling
+
+COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit:
+            cli.main([str(argument) for argument in arguments])
+        return exit.value.code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 40
+    age = rng.integers(20, 70, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "city": rng.choice(["Bonn", "Graz", "Lyon"], n),
+            "member": rng.random(n) < 0.5,
+            "outcome": np.where(age + rng.normal(0, 10, n) > 45, "old", "young"),
+        }
+    )
+
+
+@pytest.fixture
+def train(tmp_path, people) -> Path:
+    path = tmp_path / "train.csv"
+    people.to_csv(path, index=False)
+    return path
+
+
+def value(run, train: Path, *more: object, target: str = "outcome", permutations: int = 20):
+    return run("value", train, "--target", target, "--permutations", permutations, *more)
+
+
+# --- what it writes and shows
+
+
+def test_values_of_a_file(run, train, people, tmp_path):
+    out = tmp_path / "values.csv"
+    code, shown, err = value(run, train, "--out", out)
+    assert (code, err) == (0, "")
+    table = pd.read_csv(out)
+    assert list(table.columns) == COLUMNS
+    assert len(table) == 28
+    # The rows keep the file's order and numbers, and their classes go with them.
+    assert table["row"].is_monotonic_increasing
+    assert table["label"].tolist() == people["outcome"].iloc[table["row"]].tolist()
+    assert sorted(table["rank"]) == list(range(1, 29))
+    assert table["value"].iloc[table["rank"].argmin()] == table["value"].max()
+    low, high = table["ci_low"], table["ci_high"]
+    np.testing.assert_allclose((low + high) / 2, table["value"], atol=1e-12)
+    np.testing.assert_allclose(high - low, 2 * 1.959963985 * table["stderr"], rtol=1e-8)
+    np.testing.assert_array_equal(table["below_zero"], high < 0)
+    assert "28 training rows of train.csv, scored on 12 validation rows" in shown
+    assert "The ten lowest rows" in shown
+    assert "The ten highest rows" in shown
+    assert "fits a second" in shown
+    assert "mean walk" in shown
+    assert "Monte Carlo noise about the sampled expectation only" in shown
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
+
+
+def test_values_are_those_of_the_library(run, tmp_path):
+    out = tmp_path / "values.csv"
+    run("value", "--dataset", "wine", "--permutations", 4, "--seed", 3, "--out", out, "--raw")
+    table = pd.read_csv(out)
+    data = datasets.load("wine")
+    rows = table["row"].to_numpy()
+    assert len(rows) == 124
+    others = np.setdiff1d(np.arange(178), rows)
+    game = ordinal_shapley.LogisticGame(data.X[rows], data.y[rows], data.X[others], data.y[others])
+    expected = ordinal_shapley.sample_values(game, method="ctmc", n_permutations=4, random_state=3)
+    np.testing.assert_array_equal(table["value"], expected.values)
+    np.testing.assert_array_equal(table["stderr"], expected.stderr)
+
+
+def test_the_same_seed_gives_the_same_file(run, train, tmp_path):
+    outs = [tmp_path / f"{i}.csv" for i in range(3)]
+    for out, more in zip(outs, (["--jobs", 1], ["--jobs", 2], ["--seed", 1]), strict=True):
+        assert value(run, train, "--out", out, *more)[0] == 0
+    first, second, third = (out.read_bytes() for out in outs)
+    assert first == second
+    assert first != third
+
+
+def test_a_validation_file_keeps_every_training_row(run, train, people, tmp_path):
+    valid, out = tmp_path / "valid.csv", tmp_path / "values.csv"
+    people.head(15)[["outcome", "city", "member", "age"]].to_csv(valid, index=False)
+    code, shown, _ = value(run, train, "--valid", valid, "--out", out)
+    assert code == 0
+    assert pd.read_csv(out)["row"].tolist() == list(range(40))
+    assert "scored on 15 validation rows" in shown
+
+
+@pytest.mark.parametrize("kind", ["integers", "floats", "booleans"])
+def test_classes_of_other_kinds(run, people, tmp_path, kind):
+    path, out = tmp_path / "train.csv", tmp_path / "values.csv"
+    old = people["outcome"] == "old"
+    people["outcome"] = {"integers": old + 1, "floats": old * 1.0, "booleans": old}[kind]
+    people.to_csv(path, index=False)
+    assert value(run, path, "--out", out)[0] == 0
+    expected = {"integers": {1, 2}, "floats": {0, 1}, "booleans": {True, False}}[kind]
+    assert set(pd.read_csv(out)["label"]) == expected
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+def test_every_method(run, train, method):
+    code, shown, err = value(run, train, "--method", method, permutations=5)
+    assert (code, err) == (0, "")
+    assert f"{method}," in shown
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--scoring", "f1", "--C", "0.5"],
+        ["--value", "classic", "--method", "tmc"],
+        ["--position-weight", "uniform", "--raw"],
+        ["--truncation", "patience", "--tolerance", "0.1"],
+        ["--class-fraction", "0.5"],
+        ["--seed", "5000000000"],
+        ["--valid-fraction", "0.5", "--rows", "30"],
+    ],
+)
+def test_every_option(run, train, more):
+    code, _, err = value(run, train, *more, permutations=5)
+    assert (code, err) == (0, "")
+
+
+def test_few_rows_are_all_shown(run, train):
+    code, shown, _ = value(run, train, "--rows", 20)
+    assert code == 0
+    assert "All rows, lowest first" in shown
+    assert "highest" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "rows", "n_valid"),
+    [
+        ("wine", [], 124, 54),
+        ("cancer", [], 200, 86),
+        ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284, 285),
+        ("adult", [], 200, 200),
+        ("adult", ["--rows", "60"], 30, 30),
+    ],
+)
+def test_bundled_data(run, tmp_path, name, more, rows, n_valid):
+    out = tmp_path / "values.csv"
+    code, shown, _ = run(
+        "value", "--dataset", name, "--permutations", 2, "--method", "tmc", "--out", out, *more
+    )
+    assert code == 0
+    assert f"{rows} training rows of {name}, scored on {n_valid} validation rows" in shown
+    table = pd.read_csv(out)
+    data = datasets.load(name)
+    np.testing.assert_array_equal(table["label"], data.y[table["row"]])
+
+
+def test_plot(run, train, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "values.png"
+    assert value(run, train, "--plot", picture)[0] == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_earlier_result_is_replaced(run, train, tmp_path):
+    out = tmp_path / "values.csv"
+    out.write_text("old")
+    assert value(run, train, "--out", out)[0] == 0
+    assert out.read_text().startswith("row,label,")
+
+
+def test_markup_in_classes_is_text(run, people, tmp_path):
+    path = tmp_path / "train.csv"
+    people["outcome"] = people["outcome"].map({"old": "[bold]x", "young": "[/y]"})
+    people.to_csv(path, index=False)
+    code, shown, _ = value(run, path)
+    assert code == 0
+    assert "[bold]x" in shown
+    assert "[/y]" in shown
+
+
+def test_version(run):
+    assert run("--version") == (0, f"ordinal-shapley {ordinal_shapley.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["value", "--help"]])
+def test_help(run, arguments):
+    code, shown, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert "Usage: ordinal-shapley" in shown
+
+
+# --- how it refuses
+
+
+@pytest.fixture
+def refused(run, monkeypatch):
+    """Run, and expect one line on stderr, exit code 2 and not a single fit."""
+
+    def no_fit(*_: object, **__: object) -> None:
+        raise AssertionError("the work has started")
+
+    def call(*arguments: object) -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr(sampling, "sample_values", no_fit)
+            code, shown, err = run("value", *arguments)
+        assert (code, shown) == (2, "")
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        assert err.endswith("\n")
+        return err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "tcm"], "--method must be one of mc, tmc, cmc, ctmc; got 'tcm'"),
+        (["--value", "ordinary"], "--value must be one of partial_ordinal, classic"),
+        (["--scoring", "auc"], "--scoring must be one of accuracy"),
+        (["--position-weight", "flat"], "--position-weight must be one of gaussian, uniform"),
+        (["--value", "classic", "--position-weight", "gaussian"], "--position-weight: the classic"),
+        (["--truncation", "never"], "--truncation must be one of paper, patience"),
+        (["--method", "mc", "--truncation", "paper"], "--truncation is for tmc and ctmc"),
+        (["--method", "cmc", "--tolerance", "0.1"], "--tolerance is for tmc and ctmc"),
+        (["--tolerance", "-1"], "--tolerance must be"),
+        (["--tolerance", "nan"], "--tolerance must be"),
+        (["--class-fraction", "0"], "--class-fraction must be above 0 and at most 1; got 0.0"),
+        (["--class-fraction", "1.5"], "--class-fraction must be above 0 and at most 1; got 1.5"),
+        (["--class-fraction", "nan"], "--class-fraction must be"),
+        (["--method", "mc", "--class-fraction", "0.5"], "--class-fraction is for cmc and ctmc"),
+        (["--C", "0"], "--C must be a number above 0; got 0.0"),
+        (["--C", "-1"], "--C must be"),
+        (["--C", "nan"], "--C must be"),
+        (["--C", "inf"], "--C must be"),
+        (["--valid-fraction", "0"], "--valid-fraction must be between 0 and 1"),
+        (["--valid-fraction", "1"], "--valid-fraction must be between 0 and 1"),
+        (["--valid-fraction", "0.001"], "--valid-fraction: 40 rows in 2 classes are too few"),
+        (["--permutations", "0"], "--permutations"),
+        (["--permutations", "many"], "--permutations"),
+        (["--seed", "-1"], "--seed"),
+        (["--jobs", "0"], "--jobs must be"),
+        (["--rows", "41"], "--rows: train.csv has 40 rows, 41 were asked for"),
+        (["--rows", "1"], "--rows"),
+        (["--rows", "39"], "--rows: 40 rows in 2 classes are too few"),
+        (["--dataset", "wine"], "give either a TRAIN.csv or a --dataset, and not both"),
+        (["--no-such-option"], "No such option"),
+        (["--plot", "values.xyz"], "--plot: 'values.xyz' must end with a kind of picture: .png"),
+        (["--plot", "values"], "--plot: 'values' must end with a kind of picture"),
+    ],
+)
+def test_bad_options(refused, train, options, words):
+    assert words in refused(train, "--target", "outcome", *options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give either a TRAIN.csv or a --dataset"),
+        (["no.csv", "--target", "y"], "there is no file 'no.csv'"),
+        ([".", "--target", "y"], "'.' is a folder"),
+        (["--dataset", "iris"], "--dataset must be one of wine, cancer, cancer-wisconsin, adult"),
+        (["--dataset", "wine", "--target", "y"], "--target goes with a TRAIN.csv"),
+        (["--dataset", "wine", "--valid", "v.csv"], "--valid goes with a TRAIN.csv"),
+        (["--dataset", "wine", "--scoring", "roc_auc"], "roc_auc"),
+        (["--dataset", "adult", "--rows", "50000"], "--rows: adult has 48,842 rows"),
+    ],
+)
+def test_bad_sources(refused, arguments, words):
+    assert words in refused(*arguments)
+
+
+def test_target_is_needed(refused, train):
+    assert "--target is needed" in refused(train)
+
+
+def test_unknown_target_suggests_close_names(refused, train):
+    assert "--target: train.csv has no column 'outcomes'; did you mean 'outcome'?" in refused(
+        train, "--target", "outcomes"
+    )
+    assert "its columns are age, city, member, outcome" in refused(train, "--target", "zzz")
+
+
+def test_valid_excludes_valid_fraction(refused, train):
+    words = refused(train, "--target", "outcome", "--valid", train, "--valid-fraction", 0.3)
+    assert "--valid or --valid-fraction, and not both" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "train.csv is empty"),
+        ("\n", "train.csv is empty"),
+        ("x,y\n", "train.csv has a header but no rows"),
+        ("x,y\n1,a\n,b\n2,a\n", "row 1 (line 3 of train.csv), column 'x': the entry is missing"),
+        ("x,y\n1,a\n\nnan,b\n", "row 1 (line 4 of train.csv), column 'x': the entry is missing"),
+        ('x,y\n"a\nb",a\n,b\n', "row 1 (line 4 of train.csv), column 'x': the entry is missing"),
+        ("x,y\n1,a\n2,b\ninf,a\n", "row 2 (line 4 of train.csv), column 'x': the number is inf"),
+        ("x,y\n1,a\n2,\n", "row 1 (line 3 of train.csv), column 'y': the class is missing"),
+        ("x,y\n1,a\n2,a\n", "--target: column 'y' of train.csv has only one class, 'a'"),
+        ("x,x,y\n1,1,a\n2,2,b\n", "train.csv has more than one column 'x'"),
+        ("x,y\n1,a\n2,b,c\n", "train.csv can't be read as CSV"),
+        ("x,y\n1,a,c\n2,b,c\n", "train.csv can't be read as CSV"),
+        ("y\na\nb\n", "the table has no feature columns"),
+    ],
+)
+def test_bad_training_file(refused, tmp_path, text, words):
+    path, valid = tmp_path / "train.csv", tmp_path / "valid.csv"
+    path.write_text(text)
+    valid.write_text("x,y\n1,a\n2,b\n" if "b" in text else "x,y\n1,a\n")
+    assert words in refused(path, "--target", "y", "--valid", valid)
+
+
+def test_not_utf8(refused, tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_bytes(b"x,y\n\xe9,a\n")
+    assert "train.csv is not UTF-8 text" in refused(path, "--target", "y")
+
+
+def test_regression_targets(refused, tmp_path):
+    path = tmp_path / "train.csv"
+    frame = pd.DataFrame({"x": np.arange(300.0), "price": np.linspace(0, 1, 300), "id": range(300)})
+    frame.to_csv(path, index=False)
+    words = refused(path, "--target", "price")
+    assert "--target: column 'price' holds 300 different numbers, which looks like regr" in words
+    assert "--target: column 'id' holds 300 different numbers" in refused(path, "--target", "id")
+    frame.astype({"id": str}).assign(id=[f"n{i}" for i in range(300)]).to_csv(path, index=False)
+    assert "--target: column 'id' has 300 different labels" in refused(path, "--target", "id")
+
+
+def test_a_class_of_one_row_cannot_be_split(refused, people, tmp_path):
+    path = tmp_path / "train.csv"
+    people.loc[0, "outcome"] = "ancient"
+    people.to_csv(path, index=False)
+    words = refused(path, "--target", "outcome")
+    assert "--valid-fraction: class 'ancient' has a single row" in words
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"outcome": "ancient"}, "row 0 (line 2 of valid.csv): the validation class 'ancient' nev"),
+        ({"age": "many"}, "row 0 (line 2 of valid.csv), column 'age': 'many' is not a number"),
+        ({"age": np.inf}, "row 0 (line 2 of valid.csv), column 'age': the number is infinite"),
+        ({"city": None}, "row 0 (line 2 of valid.csv), column 'city': the entry is missing"),
+        ({"height": 1.8}, "has 'height', unknown in training"),
+    ],
+)
+def test_bad_validation_file(refused, train, people, tmp_path, change, words):
+    valid = tmp_path / "valid.csv"
+    people.head(5).assign(**change).to_csv(valid, index=False)
+    assert words in refused(train, "--target", "outcome", "--valid", valid)
+
+
+def test_validation_file_without_the_target(refused, train, people, tmp_path):
+    valid = tmp_path / "valid.csv"
+    people.drop(columns="outcome").to_csv(valid, index=False)
+    words = refused(train, "--target", "outcome", "--valid", valid)
+    assert "--target: valid.csv has no column 'outcome'" in words
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_unwritable_outputs(refused, train, tmp_path, option):
+    suffix = ".csv" if option == "--out" else ".png"
+    folder, missing = tmp_path / f"folder{suffix}", tmp_path / "none" / f"v{suffix}"
+    folder.mkdir()
+    for path, words in ((folder, "is a folder"), (missing, "there is no folder")):
+        text = refused(train, "--target", "outcome", option, path)
+        assert text.startswith(f"error: {option}: ")
+        assert words in text
+
+
+def test_outputs_never_replace_inputs(refused, train):
+    before = train.read_bytes()
+    words = refused(train, "--target", "outcome", "--out", train)
+    assert "--out: " in words
+    assert "is an input of this run" in words
+    assert train.read_bytes() == before
+
+
+def test_a_folder_without_permission(refused, train, monkeypatch, tmp_path):
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    words = refused(train, "--target", "outcome", "--out", tmp_path / "v.csv")
+    assert "--out: can't write" in words
+    assert "Permission denied" in words
+
+
+def test_a_failed_run_leaves_the_earlier_result(run, train, tmp_path, monkeypatch):
+    out = tmp_path / "values.csv"
+    out.write_text("old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    code, _, err = value(run, train, "--out", out, permutations=2)
+    assert code == 2
+    assert "No space left" in err
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
+
+
+def test_interrupt(run, train, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampling, "sample_values", interrupted)
+    assert value(run, train) == (130, "", "interrupted\n")
+
+
+def test_warnings_are_lines(run, train):
+    # A tolerance that every utility meets ends each walk where truncation may first end it.
+    code, shown, err = value(run, train, "--tolerance", 2)
+    assert code == 0
+    assert "The ten lowest rows" in shown
+    assert err.startswith("warning: truncation ended 20 of 20 walks at the first row")
+    assert err.count("\n") == 1
+
+
+# --- as a process
+
+
+def process(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ordinal_shapley", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_as_a_process(tmp_path):
+    run = process("value", "--dataset", "wine", "--permutations", "3", "--out", "v.csv", cwd=tmp_path)
+    shown, err = run.communicate()
+    assert (run.returncode, err) == (0, "")
+    assert "124 training rows of wine" in shown
+    assert len(pd.read_csv(tmp_path / "v.csv")) == 124
+
+
+def test_errors_as_a_process(tmp_path):
+    run = process("value", "none.csv", "--target", "y", cwd=tmp_path)
+    shown, err = run.communicate()
+    assert (run.returncode, shown, err) == (2, "", "error: there is no file 'none.csv'\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_ctrl_c_in_a_process(tmp_path):
+    run = process(
+        "value", "--dataset", "cancer", "--method", "mc", "--permutations", "100000000",
+        "--out", "v.csv", cwd=tmp_path, env={**os.environ, "FORCE_COLOR": "1"},
+    )  # fmt: skip
+    # The bar comes with the sampling; before that, an interrupt would test Python's imports.
+    assert run.stderr is not None
+    seen = ""
+    while "compiles for a while" not in seen:
+        seen += run.stderr.read(1) or pytest.fail(seen)
+    run.send_signal(signal.SIGINT)
+    shown, err = run.communicate()
+    assert (run.returncode, shown) == (130, "")
+    assert "interrupted\n" in err
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_loads_no_heavy_module():
+    code = (
+        "import sys; from ordinal_shapley.cli import main\n"
+        "try: main(['value', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'numba', 'matplotlib', 'joblib'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
+
+
+def test_a_run_without_plot_loads_no_matplotlib(train):
+    code = (
+        "import sys; from ordinal_shapley.cli import main\n"
+        f"try: main(['value', {str(train)!r}, '--target', 'outcome', '--permutations', '2'])\n"
+        "except SystemExit: pass\n"
+        "print('matplotlib' in sys.modules, file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "False"

@@ -1,0 +1,158 @@
+"""The data sets: what they hold must be what was published."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from ordinal_shapley import datasets
+
+
+@pytest.fixture(scope="module")
+def adult() -> datasets.Dataset:
+    return datasets.load_adult()
+
+
+def counts(data: datasets.Dataset) -> dict[object, int]:
+    labels, numbers = np.unique(data.y, return_counts=True)
+    return dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "columns", "classes"),
+    [
+        ("wine", (178, 13), 13, {0: 59, 1: 71, 2: 48}),
+        ("cancer", (286, 43), 9, {"no-recurrence-events": 201, "recurrence-events": 85}),
+        ("cancer-wisconsin", (569, 30), 30, {"benign": 357, "malignant": 212}),
+        ("adult", (48_842, 108), 14, {"<=50K": 37_155, ">50K": 11_687}),
+    ],
+)
+def test_shape_and_classes(name, shape, columns, classes):
+    data = datasets.load(name)
+    assert data.name == name
+    assert data.X.shape == shape
+    assert data.X.dtype == np.float64
+    assert data.X.flags.c_contiguous
+    assert np.isfinite(data.X).all()
+    assert data.frame.shape == (shape[0], columns)
+    assert len(data) == len(data.target) == len(data.y) == shape[0]
+    assert len(data.feature_names) == len(set(data.feature_names)) == shape[1]
+    assert counts(data) == classes
+    assert data.frame.index.equals(data.target.index)
+    assert data.X is data.X
+    assert "UCI" in data.source
+    assert data.description
+    assert data.licence == "CC BY 4.0"
+
+
+def test_cancer_is_the_published_file():
+    text = (resources.files(datasets) / "data" / "breast_cancer_ljubljana.csv").read_bytes()
+    header, body = text.split(b"\n", 1)
+    assert header.startswith(b"class,age,")
+    assert len(body) == 18_654
+    digest = "ca7d3fa97b62ff967b6894ffbb3acaaf4a51062e0149e5950b3ad6f685970b65"
+    assert hashlib.sha256(body).hexdigest() == digest
+
+
+def test_cancer_keeps_question_marks_as_a_category():
+    data = datasets.load_cancer()
+    unknown = (data.frame == "?").sum()
+    assert unknown[unknown > 0].to_dict() == {"node-caps": 8, "breast-quad": 1}
+    assert data.X[:, data.feature_names.index("node-caps=?")].sum() == 8
+    # Nine features, each with exactly one category a row: the degree of malignancy is one of them.
+    assert set(np.unique(data.X)) == {0.0, 1.0}
+    np.testing.assert_array_equal(data.X.sum(axis=1), 9.0)
+    assert "deg-malig=3" in data.feature_names
+
+
+def test_cancer_duplicates_and_contradictions():
+    data = datasets.load_cancer()
+    table = data.frame.assign(target=data.target)
+    assert table.duplicated().sum() == 14
+    classes = table.groupby(list(data.frame.columns))["target"].agg(["nunique", "size"])
+    both = classes[classes["nunique"] == 2]
+    assert len(both) == 6
+    assert both["size"].sum() == 13
+
+
+def test_adult_unknown_entries(adult):
+    unknown = (adult.frame == "?").sum()
+    assert unknown[unknown > 0].to_dict() == {
+        "workclass": 2_799,
+        "occupation": 2_809,
+        "native-country": 857,
+    }
+    assert (adult.frame == "?").any(axis=1).sum() == 3_620
+    assert "income" not in adult.frame
+    assert "split" not in adult.frame
+
+
+@pytest.mark.parametrize(
+    ("split", "first", "classes"),
+    [
+        ("train", 0, {"<=50K": 24_720, ">50K": 7_841}),
+        ("test", 32_561, {"<=50K": 12_435, ">50K": 3_846}),
+    ],
+)
+def test_adult_splits_share_columns_and_index(adult, split, first, classes):
+    part = datasets.load_adult(split)
+    assert counts(part) == classes
+    assert part.frame.index[0] == first
+    assert part.feature_names == adult.feature_names
+    rows = part.frame.index[:50]
+    np.testing.assert_array_equal(part.X[:50], adult.X[rows])
+
+
+def test_adult_leaves_numbers_unscaled(adult):
+    np.testing.assert_array_equal(adult.X[:, adult.feature_names.index("age")], adult.frame["age"].to_numpy())
+
+
+def test_wine_is_scikit_learns():
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    data = datasets.load_wine()
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+
+
+def test_wisconsin_names_its_classes():
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    data = datasets.load_cancer_wisconsin()
+    np.testing.assert_array_equal(data.y, bunch.target_names[bunch.target])
+
+
+@pytest.mark.parametrize("name", ["Wine", "iris", ""])
+def test_unknown_name_lists_the_choices(name):
+    with pytest.raises(ValueError, match="wine, cancer, cancer-wisconsin, adult"):
+        datasets.load(name)
+
+
+def test_unknown_split_lists_the_choices():
+    with pytest.raises(ValueError, match="split must be one of train, test, all; got 'valid'"):
+        datasets.load_adult("valid")  # type: ignore[arg-type]
+
+
+def test_each_call_gives_its_own_table():
+    first = datasets.load_cancer()
+    first.frame.iloc[0, 0] = "spoilt"
+    assert datasets.load_cancer().frame.iloc[0, 0] == "30-39"
+
+
+def test_attribution_is_in_the_package():
+    text = (resources.files(datasets) / "data" / "SOURCES.md").read_text(encoding="utf-8")
+    for word in ("10.24432/C51P4M", "10.24432/C5XW20", "CC BY 4.0", "Zwitter", "Soklic", "Kohavi"):
+        assert word in text
+
+
+def test_importing_datasets_loads_no_pandas():
+    code = "import sys, ordinal_shapley.datasets; print('pandas' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

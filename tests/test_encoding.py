@@ -1,0 +1,192 @@
+"""Tables into arrays, and tables that can't be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinal_shapley.encoding import Encoder
+
+
+@pytest.fixture
+def train() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "colour": ["red", "blue", "red", "green"],
+            "size": [1.0, 2.0, 3.0, 6.0],
+            "old": [True, False, True, True],
+            "count": [1, 1, 2, 4],
+        },
+        index=[10, 11, 12, 13],
+    )
+
+
+def test_numbers_first_then_categories_in_column_order(train):
+    encoder = Encoder().fit(train)
+    assert encoder.feature_names_out() == [
+        "size",
+        "count",
+        "colour=blue",
+        "colour=green",
+        "colour=red",
+        "old=False",
+        "old=True",
+    ]
+    encoded = encoder.transform(train)
+    assert encoded.dtype == np.float64
+    assert encoded.flags.c_contiguous
+    assert encoded.flags.writeable
+    np.testing.assert_allclose(encoded[:, :2].mean(axis=0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(encoded[:, :2].std(axis=0), 1.0)
+    np.testing.assert_array_equal(encoded[0, 2:], [0, 0, 1, 0, 1])
+
+
+def test_raw_leaves_numbers_but_encodes_categories(train):
+    encoded = Encoder(raw=True).fit_transform(train)
+    np.testing.assert_array_equal(encoded[:, 0], train["size"])
+    np.testing.assert_array_equal(encoded[:, 1], train["count"])
+    np.testing.assert_array_equal(encoded[:, 2:5].sum(axis=1), 1.0)
+
+
+def test_validation_uses_the_training_scale_and_any_column_order(train):
+    encoder = Encoder().fit(train)
+    valid = train.iloc[[3, 0]][["count", "old", "size", "colour"]]
+    np.testing.assert_array_equal(encoder.transform(valid), encoder.transform(train)[[3, 0]])
+
+
+def test_unknown_category_is_zeros(train):
+    encoder = Encoder().fit(train)
+    encoded = encoder.transform(train.head(1).assign(colour="violet"))
+    np.testing.assert_array_equal(encoded[0, 2:5], 0.0)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, 7.3e8, -3.0])
+def test_constant_column_becomes_zeros(constant):
+    frame = pd.DataFrame({"same": np.full(7, constant), "x": np.arange(7.0)})
+    encoded = Encoder().fit_transform(frame)[:, 0]
+    np.testing.assert_allclose(encoded, 0.0, atol=1e-15 * max(1.0, abs(constant)))
+
+
+@pytest.mark.parametrize("dtype", ["category", "object", "string"])
+def test_text_of_any_dtype_is_categorical(train, dtype):
+    plain = Encoder().fit_transform(train)
+    np.testing.assert_array_equal(Encoder().fit_transform(train.astype({"colour": dtype})), plain)
+
+
+def test_category_of_numbers_is_categorical():
+    frame = pd.DataFrame({"grade": pd.Categorical([1, 3, 1])})
+    assert Encoder().fit(frame).feature_names_out() == ["grade=1", "grade=3"]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "object", "float32", "int8"])
+def test_numbers_of_any_dtype_are_numeric(train, dtype):
+    frame = train.astype({"count": dtype})
+    np.testing.assert_allclose(Encoder().fit_transform(frame), Encoder().fit_transform(train), atol=1e-12)
+
+
+def test_column_names_need_not_be_text():
+    frame = pd.DataFrame({0: [1.0, 2.0], 1: ["a", "b"]})
+    assert Encoder().fit(frame).feature_names_out() == ["0", "1=a", "1=b"]
+
+
+def test_fitting_changes_no_input(train):
+    before = train.copy(deep=True)
+    Encoder().fit_transform(train)
+    pd.testing.assert_frame_equal(train, before)
+
+
+@pytest.mark.parametrize(
+    ("column", "entry", "words"),
+    [
+        ("size", np.nan, "row 12, column 'size': the entry is missing or NaN"),
+        ("size", np.inf, "row 12, column 'size': the number is infinite"),
+        ("size", -np.inf, "row 12, column 'size': the number is infinite"),
+        ("colour", None, "row 12, column 'colour': the entry is missing"),
+        ("colour", np.nan, "row 12, column 'colour': the entry is missing"),
+    ],
+)
+def test_missing_and_infinite_entries_are_named(train, column, entry, words):
+    encoder = Encoder().fit(train)
+    train.loc[12, column] = entry
+    for attempt in (Encoder().fit, encoder.transform):
+        with pytest.raises(ValueError) as caught:
+            attempt(train)
+        assert words in str(caught.value)
+
+
+def test_missing_entries_of_nullable_columns_are_named(train):
+    for column, dtype in {"count": "Int64", "old": "boolean", "colour": "string"}.items():
+        frame = train.astype({column: dtype})
+        frame.loc[11, column] = pd.NA
+        with pytest.raises(ValueError, match=f"row 11, column '{column}'"):
+            Encoder().fit(frame)
+
+
+def test_rows_are_called_as_the_caller_says(train):
+    train.loc[13, "size"] = np.nan
+    with pytest.raises(ValueError, match="line 15, column 'size'"):
+        Encoder().fit(train, name_row=lambda label: f"line {label + 2}")
+
+
+def test_different_columns_are_named(train):
+    encoder = Encoder().fit(train)
+    with pytest.raises(ValueError, match=r"lacks 'old', 'count'$"):
+        encoder.transform(train[["colour", "size"]])
+    with pytest.raises(ValueError, match="has 'weight', unknown in training"):
+        encoder.transform(train.assign(weight=1.0))
+    with pytest.raises(ValueError, match="lacks 'size' and has 'Size', unknown in training"):
+        encoder.transform(train.rename(columns={"size": "Size"}))
+
+
+def test_text_where_training_had_numbers_is_named(train):
+    encoder = Encoder().fit(train)
+    bad = train.astype({"size": object})
+    bad.loc[11, "size"] = "large"
+    with pytest.raises(ValueError, match="row 11, column 'size': 'large' is not a number"):
+        encoder.transform(bad)
+
+
+def test_numbers_where_training_had_text_are_categories():
+    encoder = Encoder().fit(pd.DataFrame({"code": ["1", "2", "x"]}))
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"code": [2, 1]})), [[0, 1, 0], [1, 0, 0]])
+
+
+def test_numbers_with_a_few_odd_entries_are_no_categories():
+    frame = pd.DataFrame({"age": [str(age) for age in range(30)] + ["?"]})
+    with pytest.raises(ValueError, match=r"row 30, column 'age': '\?' is not a number"):
+        Encoder().fit(frame)
+    with pytest.raises(ValueError, match="'age' holds numbers written as text"):
+        Encoder().fit(frame.head(30))
+
+
+def test_few_numbers_as_text_are_categories():
+    frame = pd.DataFrame({"grade": ["1", "2", "3", "?"] * 10})
+    assert Encoder().fit_transform(frame).shape == (40, 4)
+
+
+def test_identifiers_are_refused():
+    frame = pd.DataFrame({"x": np.arange(30.0), "name": [f"person {i}" for i in range(30)]})
+    with pytest.raises(ValueError, match="'name' holds text that differs in every row"):
+        Encoder().fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame({"x": []}), "the table has no rows"),
+        (pd.DataFrame(index=[0, 1]), "the table has no feature columns"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]), "column 'x' appears more than once"),
+        (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"])}), "'t' holds dates"),
+        (pd.DataFrame({"z": [1j]}), "'z' holds complex numbers"),
+        (pd.DataFrame({"x": [1e308, -1e308, 1e308]}), "'x' holds numbers too large"),
+    ],
+)
+def test_tables_that_cannot_be_features(frame, words):
+    with pytest.raises(ValueError, match=words):
+        Encoder().fit_transform(frame)
+
+
+def test_transform_before_fit(train):
+    with pytest.raises(ValueError, match="not fitted"):
+        Encoder().transform(train)

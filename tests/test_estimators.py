@@ -1,0 +1,452 @@
+"""The scikit-learn style front: parameters, the split it makes, and that it adds nothing else."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from ordinal_shapley import (
+    ClassicShapley,
+    LogisticGame,
+    MaxPermutations,
+    PartialOrdinalShapley,
+    Truncation,
+    Valuation,
+    sample_values,
+)
+
+# On data this small, most walks end as soon as they may, which the library warns of.
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended")
+
+BOTH = pytest.mark.parametrize("estimator", [PartialOrdinalShapley, ClassicShapley])
+
+
+def data(n=24, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    rng.shuffle(y)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += y
+    return X, y
+
+
+def small(estimator=PartialOrdinalShapley, **changes):
+    return estimator(**{"n_permutations": 4, "random_state": 3} | changes)
+
+
+def assert_same_fit(a, b):
+    np.testing.assert_array_equal(a.values_, b.values_)
+    np.testing.assert_array_equal(a.valuation_.stderr, b.valuation_.stderr)
+    np.testing.assert_array_equal(a.valuation_.counts, b.valuation_.counts)
+
+
+class TestParameters:
+    @BOTH
+    def test_init_only_stores(self, estimator):
+        odd = {name: object() for name in estimator().get_params(deep=False)}
+        model = estimator(**odd)
+        assert {name: getattr(model, name) for name in odd} == odd
+        assert model.get_params(deep=False) == odd
+        assert not [name for name in vars(model) if name.endswith("_")]
+
+    @BOTH
+    def test_clone_and_set_params(self, estimator):
+        model = estimator(C=2.0, truncation=Truncation.paper(0.1), stopping=MaxPermutations(5))
+        copy = clone(model)
+        assert copy is not model
+        assert copy.get_params() == model.get_params()
+        assert copy.set_params(C=3.0, method="mc") is copy
+        assert (copy.C, copy.method, model.C) == (3.0, "mc", 2.0)
+        with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+            model.set_params(depth=3)
+
+    def test_repr_shows_changes(self):
+        assert repr(PartialOrdinalShapley(C=2.0)) == "PartialOrdinalShapley(C=2.0)"
+
+    def test_signatures_differ_in_the_position_weight_and_method_only(self):
+        partial, classic = (
+            dict(inspect.signature(e).parameters) for e in (PartialOrdinalShapley, ClassicShapley)
+        )
+        assert partial.pop("position_weight").default == "gaussian"
+        assert partial.pop("method").default == "ctmc"
+        assert classic.pop("method").default == "tmc"
+        assert {n: p.default for n, p in partial.items()} == {n: p.default for n, p in classic.items()}
+        with pytest.raises(ValueError, match="Invalid parameter 'position_weight'"):
+            ClassicShapley().set_params(position_weight="gaussian")
+
+
+class TestGivenValidation:
+    @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+    @pytest.mark.parametrize(
+        ("estimator", "value", "weight"),
+        [
+            (PartialOrdinalShapley, "partial_ordinal", "gaussian"),
+            (ClassicShapley, "classic", "uniform"),
+        ],
+    )
+    def test_equals_game_and_run(self, estimator, value, weight, method):
+        X, y = data(20, classes=3)
+        X_valid, y_valid = data(12, classes=3, seed=1)
+        shared = {"class_fraction": 0.6, "average": "all", "random_state": 5}
+        truncation = Truncation.patience(0.2, 2, "given") if "tmc" in method else None
+        model = estimator(
+            method,
+            C=0.5,
+            scoring="balanced_accuracy",
+            empty_value=0.25,
+            truncation=truncation,
+            stopping=MaxPermutations(3),
+            **shared,
+        ).fit(X, y, X_valid, y_valid)
+        game = LogisticGame(
+            X,
+            y,
+            X_valid,
+            y_valid,
+            position_weight=weight,
+            C=0.5,
+            scoring="balanced_accuracy",
+            empty_value=0.25,
+        )
+        expected = sample_values(
+            game, value, method, truncation=truncation, stopping=MaxPermutations(3), **shared
+        )
+        np.testing.assert_array_equal(model.values_, expected.values)
+        np.testing.assert_array_equal(model.valuation_.stderr, expected.stderr)
+        assert model.valuation_.n_permutations == 3
+        assert model.valuation_.stopped_by == "MaxPermutations"
+        assert model.valuation_.value == value
+        assert model.game_.empty_value_ == 0.25
+        assert model.train_indices_ is None
+        assert model.valid_indices_ is None
+
+    def test_fit_returns_self_and_sets_attributes(self):
+        X, y = data(16)
+        model = small()
+        assert model.fit(X, y, X, y) is model
+        assert isinstance(model.valuation_, Valuation)
+        assert model.values_.shape == (16,)
+        assert model.classes_.tolist() == [0, 1]
+        assert model.n_features_in_ == 3
+        assert not hasattr(model, "feature_names_in_")
+
+    def test_position_weight_is_used(self):
+        X, y = data(16)
+        gaussian = small(method="mc").fit(X, y, X, y)
+        uniform = small(method="mc", position_weight="uniform").fit(X, y, X, y)
+        assert not np.array_equal(gaussian.values_, uniform.values_)
+        classic = small(ClassicShapley, method="mc").fit(X, y, X, y)
+        np.testing.assert_array_equal(classic.values_, uniform.values_)
+
+    @pytest.mark.parametrize("missing", ["X_valid", "y_valid"])
+    def test_half_a_validation_set(self, missing):
+        X, y = data()
+        valid = {"X_valid": X, "y_valid": y} | {missing: None}
+        with pytest.raises(ValueError, match=f"{missing} is missing"):
+            small().fit(X, y, **valid)
+
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"method": "gibbs"}, "gibbs"),
+            ({"C": -1.0}, "C "),
+            ({"scoring": "recall"}, "recall"),
+            ({"position_weight": "cubic"}, "cubic"),
+            ({"class_fraction": 0.0}, "class_fraction"),
+            ({"average": "median"}, "median"),
+            ({"empty_value": "mean"}, "empty_value"),
+            ({"n_permutations": 0}, "n_permutations"),
+        ],
+    )
+    def test_bad_parameters_are_named_by_fit(self, changes, named):
+        X, y = data(12)
+        with pytest.raises(ValueError, match=named):
+            small(**changes).fit(X, y, X, y)
+
+
+class TestOwnSplit:
+    def test_is_scikit_learns_stratified_split(self):
+        X, y = data(40, classes=3)
+        model = small(random_state=11, valid_fraction=0.4).fit(X, y)
+        train, valid = train_test_split(np.arange(40), test_size=0.4, stratify=y, random_state=11)
+        np.testing.assert_array_equal(model.train_indices_, np.sort(train))
+        np.testing.assert_array_equal(model.valid_indices_, np.sort(valid))
+
+    @BOTH
+    def test_equals_the_fit_on_its_parts(self, estimator):
+        X, y = data(30)
+        model = small(estimator).fit(X, y)
+        train, valid = model.train_indices_, model.valid_indices_
+        assert_same_fit(model, small(estimator).fit(X[train], y[train], X[valid], y[valid]))
+        assert np.unique(np.r_[train, valid]).tolist() == list(range(30))
+        assert len(model.values_) == len(train) == 21
+
+    def test_classes_keep_their_shares(self):
+        X, _ = data(40)
+        y = np.array([0] * 30 + [1] * 10)
+        model = small(valid_fraction=0.5).fit(X, y)
+        assert np.bincount(y[model.train_indices_]).tolist() == [15, 5]
+
+    def test_rows_without_names_go_by_their_place(self):
+        X, y = data()
+        model = small().fit(X, y)
+        np.testing.assert_array_equal(model.valuation_.labels, model.train_indices_)
+        assert model.valuation_.to_frame().index.tolist() == model.train_indices_.tolist()
+
+    def test_a_later_fit_forgets_the_split(self):
+        X, y = data(16)
+        model = small().fit(X, y)
+        model.fit(X, y, X, y)
+        assert model.train_indices_ is None
+        assert len(model.values_) == 16
+
+    @pytest.mark.parametrize("dtype", [str, bool, float, object])
+    def test_kinds_of_classes(self, dtype):
+        X, y = data()
+        names = np.array(["no", "yes"])[y] if dtype in (str, object) else y
+        model = small().fit(X, names.astype(dtype))
+        assert_same_fit(model, small().fit(X, y))
+        assert model.classes_.tolist() == np.unique(names.astype(dtype)).tolist()
+
+    def test_lists(self):
+        X, y = data()
+        assert_same_fit(small().fit(X.tolist(), y.tolist()), small().fit(X, y))
+
+    def test_input_is_left_alone(self):
+        X, y = data()
+        weights, groups = np.ones(24), np.arange(24) // 2 * 2 + y
+        kept = [a.copy() for a in (X, y, weights, groups)]
+        for a in (X, y, weights, groups):
+            a.flags.writeable = False
+        small().fit(X, y, sample_weight=weights, groups=groups)
+        for before, after in zip(kept, (X, y, weights, groups), strict=True):
+            np.testing.assert_array_equal(before, after)
+
+    @pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, 10, "0.3", None])
+    def test_bad_fraction(self, fraction):
+        X, y = data()
+        with pytest.raises(ValueError, match="valid_fraction is"):
+            small(valid_fraction=fraction).fit(X, y)
+
+    def test_a_class_with_one_row(self):
+        X, y = data()
+        y = y.astype(object)
+        y[5] = 7
+        with pytest.raises(ValueError, match=r"y has a single row of class 7.*pass X_valid"):
+            small().fit(X, y.astype(int))
+
+    def test_a_measurement_is_no_class(self):
+        X, _ = data()
+        with pytest.raises(ValueError, match="y holds 24 distinct floats and looks like regr"):
+            small().fit(X, X[:, 0])
+
+    @pytest.mark.parametrize("fraction", [0.01, 0.99])
+    def test_too_few_rows_for_the_fraction(self, fraction):
+        X, y = data(6, classes=3)
+        with pytest.raises(ValueError, match=r"valid_fraction 0.*does not split.*pass X_valid"):
+            small(valid_fraction=fraction).fit(X, y)
+
+    def test_a_class_lost_from_training(self):
+        X, _ = data(42)
+        y = np.array([0] * 40 + [1] * 2)
+        with pytest.raises(ValueError, match=r"no training row of class 1.*pass X_valid"):
+            small(valid_fraction=0.9).fit(X, y)
+
+    @pytest.mark.parametrize("name", ["y", "groups", "sample_weight", "labels"])
+    def test_lengths(self, name):
+        X, y = data()
+        arguments = {"y": y, name: np.zeros(23)}
+        with pytest.raises(ValueError, match=f"{name} has 23 entries, expected 24"):
+            small().fit(X, **arguments)
+
+    @pytest.mark.parametrize("name", ["y", "groups", "sample_weight"])
+    def test_dimensions(self, name):
+        X, y = data()
+        arguments = {"y": y, name: np.zeros((24, 2))}
+        with pytest.raises(ValueError, match=f"{name} has 2 dimensions, expected 1"):
+            small().fit(X, **arguments)
+
+    def test_flat_rows(self):
+        with pytest.raises(ValueError, match="X has 1 dimensions, expected 2"):
+            small().fit(np.ones(4), [0, 1, 0, 1])
+
+    @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+    def test_no_rows(self, kind):
+        with pytest.raises(ValueError, match="X has no rows"):
+            small().fit(kind(np.ones((0, 2))), [])
+
+    def test_one_class(self):
+        X, _ = data()
+        with pytest.raises(ValueError, match="y holds one class only"):
+            small().fit(X, np.ones(24, int))
+
+    def test_groups_of_two_types(self):
+        X, y = data()
+        groups = np.array([*range(23), "x"], dtype=object)
+        with pytest.raises(TypeError, match="groups mixes int, str"):
+            small().fit(X, y, groups=groups)
+
+    def test_bad_values_are_still_named(self):
+        X, y = data()
+        X[4, 1] = np.nan
+        with pytest.raises(ValueError, match="X"):
+            small().fit(X, y)
+
+
+class TestRandomState:
+    def test_same_int_same_bits(self):
+        X, y = data()
+        assert_same_fit(small(random_state=9).fit(X, y), small(random_state=9).fit(X, y))
+        other = small(random_state=10).fit(X, y)
+        assert other.train_indices_.tolist() != small().fit(X, y).train_indices_.tolist()
+
+    @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+    def test_generators(self, make):
+        X, y = data()
+        one, two = small(random_state=make(1)), small(random_state=make(1))
+        assert_same_fit(one.fit(X, y), two.fit(X, y))
+        first = one.train_indices_
+        assert one.fit(X, y).train_indices_.tolist() != first.tolist(), "the generator moves on"
+
+    def test_none(self):
+        X, y = data()
+        model = small(random_state=None).fit(X, y)
+        assert np.isfinite(model.values_).all()
+        seen = {tuple(model.fit(X, y).train_indices_) for _ in range(3)}
+        assert len(seen) > 1
+
+    def test_long_seed(self):
+        X, y = data()
+        seed = 2**63 + 5
+        assert_same_fit(small(random_state=seed).fit(X, y), small(random_state=seed).fit(X, y))
+
+    @pytest.mark.parametrize("state", [-1, "seed", 1.5])
+    @pytest.mark.parametrize("split", [True, False])
+    def test_bad_state(self, state, split):
+        X, y = data()
+        with pytest.raises((TypeError, ValueError), match="random_state"):
+            small(random_state=state).fit(X, y, *(() if split else (X, y)))
+
+    def test_jobs_do_not_matter(self):
+        X, y = data()
+        assert_same_fit(small(n_jobs=2).fit(X, y), small().fit(X, y))
+
+
+class TestFrames:
+    def frame(self):
+        X, y = data()
+        index = [f"patient {i}" for i in range(24)][::-1]
+        return pd.DataFrame(X, index=index, columns=["a", "b", "c"]), y
+
+    def test_rows_keep_their_names(self):
+        X, y = self.frame()
+        model = small().fit(X, y)
+        names = X.index[model.train_indices_].tolist()
+        assert model.valuation_.to_frame().index.tolist() == names
+        assert_same_fit(model, small().fit(X.to_numpy(), y))
+
+    def test_names_with_given_validation(self):
+        X, y = self.frame()
+        model = small().fit(X, y, X, y)
+        assert model.valuation_.to_frame().index.tolist() == X.index.tolist()
+
+    def test_repeated_names(self):
+        X, y = self.frame()
+        X.index = ["same"] * 24
+        assert len(small().fit(X, y).values_) == 16
+
+    def test_series_go_by_position(self):
+        X, y = self.frame()
+        shuffled = np.random.default_rng(0).permutation(24)
+        weights = np.linspace(1, 2, 24)
+        model = small().fit(X, pd.Series(y, index=shuffled), sample_weight=pd.Series(weights, index=shuffled))
+        assert_same_fit(model, small().fit(X, y, sample_weight=weights))
+
+    def test_feature_names(self):
+        X, y = self.frame()
+        model = small().fit(X, y)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        model.fit(X.to_numpy(), y)
+        assert not hasattr(model, "feature_names_in_")
+        model.fit(X.set_axis([0, 1, 2], axis=1), y)
+        assert not hasattr(model, "feature_names_in_")
+
+
+class TestSparse:
+    @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil"])
+    @pytest.mark.parametrize("make", ["array", "matrix"])
+    def test_equals_dense(self, kind, make):
+        X, y = data()
+        X[np.abs(X) < 0.5] = 0.0
+        sparse = getattr(scipy.sparse, f"{kind}_{make}")(X)
+        assert_same_fit(small().fit(sparse, y), small().fit(X, y))
+
+
+class TestWhatFollowsTheSplit:
+    def test_sample_weight(self):
+        X, y = data()
+        weights = np.random.default_rng(1).uniform(0.1, 10, 24)
+        model = small(method="mc").fit(X, y, sample_weight=weights)
+        t, v = model.train_indices_, model.valid_indices_
+        by_hand = small(method="mc").fit(X[t], y[t], X[v], y[v], sample_weight=weights[t])
+        assert_same_fit(model, by_hand)
+        assert not np.array_equal(model.values_, small(method="mc").fit(X, y).values_)
+
+    def test_labels(self):
+        X, y = data()
+        labels = np.arange(24) % 3
+        model = small(average="selected", method="cmc", class_fraction=0.5).fit(X, y, labels=labels)
+        t, v = model.train_indices_, model.valid_indices_
+        by_hand = clone(model).fit(X[t], y[t], X[v], y[v], labels=labels[t])
+        assert_same_fit(model, by_hand)
+        sampled = np.bincount(labels[t], weights=model.valuation_.counts)
+        expected = 4 * np.floor(0.5 * np.bincount(labels[t]))
+        np.testing.assert_array_equal(sampled, expected)
+
+    def test_groups_stay_whole(self):
+        X, y = data(36)
+        groups = np.arange(36) % 12
+        y = np.array([0, 1])[groups % 2]
+        for seed in range(5):
+            model = small(random_state=seed).fit(X, y, groups=groups)
+            t, v = model.train_indices_, model.valid_indices_
+            assert not set(groups[t]) & set(groups[v])
+            assert len(model.values_) == len(set(groups[t])) == 8
+            assert np.bincount(y[t]).tolist() == [12, 12], "whole groups, class by class"
+            assert set(model.valuation_.labels) == set(groups[t])
+            by_hand = clone(model).fit(X[t], y[t], X[v], y[v], groups=groups[t])
+            assert_same_fit(model, by_hand)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_mixed_groups(self, seed):
+        X, y = data(40)
+        groups = np.array([f"client {i % 8}" for i in range(40)])
+        labels = np.arange(8) // 2  # of clients 0..7, in the order of their names
+        model = small(method="cmc", average="selected", class_fraction=0.5, random_state=seed)
+        model.fit(X, y, groups=groups, labels=labels)
+        t, v = model.train_indices_, model.valid_indices_
+        assert not set(groups[t]) & set(groups[v])
+        kept = np.isin(np.unique(groups), groups[t])
+        by_hand = clone(model).fit(X[t], y[t], X[v], y[v], groups=groups[t], labels=labels[kept])
+        assert_same_fit(model, by_hand)
+        # One of each label is drawn, so the partners share the four permutations.
+        drawn = np.bincount(labels[kept], weights=model.valuation_.counts)
+        assert drawn.tolist() == [4.0 if kept[2 * k : 2 * k + 2].any() else 0.0 for k in range(len(drawn))]
+
+    def test_labels_of_groups_of_wrong_length(self):
+        X, y = data()
+        with pytest.raises(ValueError, match="labels has 24 entries, expected 6, one for each group"):
+            small().fit(X, y, groups=np.arange(24) % 6, labels=y)
+
+    def test_a_class_with_one_group(self):
+        X, _ = data(12)
+        groups = np.repeat(np.arange(4), 3)
+        y = (groups == 3).astype(int)
+        with pytest.raises(ValueError, match=r"y has a single group of class 1.*pass X_valid"):
+            small().fit(X, y, groups=groups)

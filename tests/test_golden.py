@@ -1,0 +1,76 @@
+"""Golden values from published work, each with its source."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import naive
+
+# Players are written 1, 2, 3 as in the papers; the 0-based tables are derived from them.
+THREE_PLAYERS = {
+    (1, 3, 2): 4.0,
+    (3, 1, 2): 4.0,
+    (2, 3, 1): 4.0,
+    (3, 2, 1): 4.0,
+    (1, 2, 3): 3.0,
+    (2, 1, 3): 3.0,
+    (1, 2): 2.0,
+    (2, 1): 2.0,
+    (1, 3): 3.0,
+    (3, 1): 3.0,
+}
+# The partial ordinal value is that of Nowak & Radzik (1994), "The Shapley value for n-person games
+# in generalized characteristic function form", Games and Economic Behavior 6; the ordinal value is
+# that of Sanchez & Bergantinos (1997), "On values for generalized characteristic functions",
+# OR Spektrum 19.
+CASES = {
+    "three players": (3, THREE_PLAYERS, (39 / 18, 12 / 18, 15 / 18), (37 / 18, 10 / 18, 19 / 18)),
+    "two players": (2, {(1, 2): 1.0}, (0.0, 0.5), (0.25, 0.25)),
+}
+
+
+def utility(name):
+    n, table, partial, ordinal = CASES[name]
+    zero_based = {tuple(i - 1 for i in sequence): value for sequence, value in table.items()}
+    return n, naive.TableUtility(n, zero_based), np.array(partial), np.array(ordinal)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exact_values(name):
+    n, U, partial, ordinal = utility(name)
+    np.testing.assert_allclose(naive.exact_partial_ordinal(U, n), partial, atol=1e-14)
+    np.testing.assert_allclose(naive.exact_partial_ordinal_by_subsets(U, n), partial, atol=1e-14)
+    np.testing.assert_allclose(naive.exact_ordinal(U, n), ordinal, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_sum_to_the_mean_full_order(name):
+    n, U, partial, ordinal = utility(name)
+    full = [U(pi) for pi in naive.itertools.permutations(range(n))]
+    assert math.isclose(partial.sum(), np.mean(full))
+    assert math.isclose(ordinal.sum(), np.mean(full))
+
+
+def test_all_permutations_through_the_algorithm_give_the_exact_value():
+    n, U, partial, _ = utility("three players")
+    sequences = list(naive.itertools.permutations(range(n)))
+    marginals, chosen, lengths = naive.marginal_contributions(U, n, sequences)
+    assert chosen.all()
+    assert (lengths == n).all()
+    for average in ("all", "selected"):
+        values, _ = naive.averages(marginals, chosen, average)
+        np.testing.assert_allclose(values, partial, atol=1e-14)
+    np.testing.assert_allclose(naive.running_average(marginals), partial, atol=1e-14)
+
+
+def test_order_free_games_have_one_value():
+    n = 4
+    worth = {S: float(len(set(S) & {0, 1}) == 2) + 0.3 * len(S) for S in naive.sequences_of(range(n))}
+    U = naive.TableUtility(n, worth)
+    classic = naive.exact_classic(U, n)
+    np.testing.assert_allclose(classic, [0.8, 0.8, 0.3, 0.3], atol=1e-14)
+    np.testing.assert_allclose(naive.exact_partial_ordinal(U, n), classic, atol=1e-14)
+    np.testing.assert_allclose(naive.exact_ordinal(U, n), classic, atol=1e-14)

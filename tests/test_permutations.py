@@ -1,0 +1,155 @@
+"""The random streams: bitwise as documented, uniform, lazy, independent across indices."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import naive
+from ordinal_shapley_kernels import permutations
+from problems import size
+
+
+def deck_of(strata, quota):
+    members = np.array([p for players in strata for p in players], dtype=np.int64)
+    starts = np.cumsum([0] + [len(players) for players in strata]).astype(np.int64)
+    return permutations.Deck(
+        members=members,
+        starts=starts,
+        quota=np.array(quota, dtype=np.int64),
+        used=np.zeros(len(quota), dtype=np.int64),
+        swaps=np.zeros((len(members), 2), dtype=np.int64),
+        state=np.zeros(1, dtype=np.uint64),
+    )
+
+
+def drawn(strata, quota, seed, first, count):
+    deck = deck_of(strata, quota)
+    out = np.empty((count, sum(quota)), dtype=np.int64)
+    with warnings.catch_warnings(), np.errstate(over="ignore"):
+        permutations.draw_many(deck, np.uint64(seed), first, sum(quota), out)
+    return out
+
+
+@settings(max_examples=size(100, 20), deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    seed=st.integers(0, 2**64 - 1),
+    first=st.integers(0, 2**40),
+    data=st.data(),
+)
+def test_stream_is_the_documented_one(sizes, seed, first, data):
+    players = iter(data.draw(st.permutations(range(sum(sizes)))))
+    strata = [[next(players) for _ in range(n)] for n in sizes]
+    quota = [data.draw(st.integers(1, n)) for n in sizes]
+    expected = [naive.permutation(seed, first + k, strata, quota) for k in range(3)]
+    np.testing.assert_array_equal(drawn(strata, quota, seed, first, 3), expected)
+
+
+def test_first_numbers_of_the_stream():
+    # splitmix64 from state 0, as printed by the reference implementation of Steele, Lea and Flood.
+    stream = naive.Stream(0, 0)
+    stream.state = 0
+    assert [hex(stream.bits()) for _ in range(2)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
+    state = np.zeros(1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        assert int(permutations._next(state)) == 0xE220A8397B1DCDAF
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 1000, 2**31 + 1, 2**32 - 1])
+def test_integers_below_match_and_cover(n):
+    stream = naive.Stream(5, 9)
+    state = np.array([stream.state], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        got = [int(permutations.integer_below(state, n)) for _ in range(200)]
+    assert got == [stream.below(n) for _ in range(200)]
+    assert all(0 <= x < n for x in got)
+    assert int(state[0]) == stream.state
+
+
+def test_repeated_draws_happen_and_match():
+    # n just above 2**31 rejects almost half of the draws.
+    stream = naive.Stream(1, 0)
+    values = [stream.below(2**31 + 1) for _ in range(100)]
+    assert stream.draws > 130
+    assert len(set(values)) == 100
+
+
+def test_every_order_is_equally_likely():
+    count = size(48_000, 2_400)
+    rows = drawn([[0, 1, 2, 3]], [4], seed=3, first=0, count=count)
+    codes = {order: k for k, order in enumerate(itertools.permutations(range(4)))}
+    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=24)
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_every_selection_with_quotas_is_equally_likely():
+    strata, quota = [[0, 1, 2], [3, 4]], [2, 1]
+    legal = [
+        order for order in itertools.permutations(range(5), 3) if sum(player < 3 for player in order) == 2
+    ]
+    assert len(legal) == 36
+    codes = {order: k for k, order in enumerate(legal)}
+    rows = drawn(strata, quota, seed=11, first=7, count=size(72_000, 3_600))
+    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=36)
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("lag", [1, 2, 64])
+def test_permutations_of_different_indices_are_independent(lag):
+    count = size(30_000, 1_500)
+    rows = drawn([[0, 1, 2]], [3], seed=2, first=0, count=count + lag)
+    codes = {order: k for k, order in enumerate(itertools.permutations(range(3)))}
+    code = np.array([codes[tuple(row)] for row in rows.tolist()])
+    pairs = np.bincount(6 * code[:-lag] + code[lag:], minlength=36)
+    assert stats.chisquare(pairs).pvalue > 1e-3
+
+
+def test_seeds_are_independent():
+    count = size(200, 40)
+    rows = np.concatenate([drawn([[0, 1, 2]], [3], seed, 0, 30) for seed in range(count)])
+    codes = {order: k for k, order in enumerate(itertools.permutations(range(3)))}
+    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=6)
+    assert stats.chisquare(counts).pvalue > 1e-3
+    # A shift of the seed is not a shift of the index.
+    assert not np.array_equal(drawn([list(range(8))], [8], 0, 1, 9), drawn([list(range(8))], [8], 1, 0, 9))
+
+
+def test_a_permutation_does_not_depend_on_where_the_block_starts():
+    strata, quota = [list(range(0, 5)), list(range(5, 12))], [3, 4]
+    whole = drawn(strata, quota, 99, 0, 50)
+    parts = [drawn(strata, quota, 99, first, 10) for first in range(0, 50, 10)]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))
+
+
+def test_drawing_is_lazy_and_undone():
+    # Three draws of a million players touch three places, and restoring puts the deck back.
+    n = 1_000_000
+    deck = deck_of([range(n)], [n])
+    stream = naive.Stream(4, 2)
+    with np.errstate(over="ignore"):
+        permutations.seed_deck(deck, np.uint64(4), 2)
+        for place in range(3):
+            permutations.draw(deck, place, n)
+            stream.below(n - place)
+    assert int(deck.state[0]) == stream.state  # no number drawn ahead
+    assert np.count_nonzero(deck.members != np.arange(n)) <= 6
+    permutations.restore(deck, 3)
+    np.testing.assert_array_equal(deck.members, np.arange(n))
+    assert deck.used.tolist() == [0]
+
+
+def test_deck_is_restored_after_whole_permutations():
+    strata, quota = [[4, 2, 0], [1, 3]], [3, 1]
+    deck = deck_of(strata, quota)
+    out = np.empty((5, 4), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        permutations.draw_many(deck, np.uint64(1), 0, 4, out)
+    assert deck.members.tolist() == [4, 2, 0, 1, 3]
+    assert deck.used.tolist() == [0, 0]

@@ -1,0 +1,509 @@
+"""The paper's algorithms: plain transcriptions, reproducibility, standard errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley.sampling.shards import random_orders
+from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, Rule, make_walk, walk
+from problems import JIT, named, random_problem, size, wine
+
+# Small data truncates early; one test below is about the warning.
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+METHODS = ["mc", "tmc", "cmc", "ctmc"]
+RULES = {
+    "paper": osv.Truncation.paper(0.1),
+    "patience": osv.Truncation.patience(0.15, patience=2, target="given"),
+}
+
+
+RUNS = [("mc", None), ("cmc", None)] + [(m, rule) for m in ("tmc", "ctmc") for rule in RULES]
+
+
+def strata_of(codes, method, class_fraction):
+    """Players a permutation draws from, class by class, and how many of each."""
+    n = len(codes)
+    if method in ("mc", "tmc"):
+        return [list(range(n))], [n]
+    strata = [[i for i in range(n) if codes[i] == c] for c in sorted(set(codes))]
+    return strata, naive.class_quota([len(s) for s in strata], class_fraction)
+
+
+def transcription(result, utility, codes, method, rule=None, class_fraction=0.8):
+    """Contributions, chosen players and walk lengths of the same permutations in plain Python."""
+    strata, quota = strata_of(codes, method, class_fraction)
+    sequences = [naive.permutation(result.seed, t, strata, quota) for t in range(result.n_permutations)]
+    n = utility.n_players
+    if rule is None:
+        return naive.marginal_contributions(utility, n, sequences), sequences
+    target = utility(range(n)) if rule.rule == "patience" else None
+    return (
+        naive.marginal_contributions(utility, n, sequences, rule.rule, rule.tol, rule.repeats, target),
+        sequences,
+    )
+
+
+def check(result, walks, average, sizes=None):
+    (marginals, chosen, _), _ = walks
+    values, errors = naive.averages(marginals, chosen, average)
+    np.testing.assert_allclose(result.values, values, atol=1e-12)
+    np.testing.assert_allclose(result.stderr, errors, atol=1e-12)
+    counts = chosen.sum(axis=0) if average == "selected" else len(marginals)
+    np.testing.assert_array_equal(result.counts, np.broadcast_to(counts, result.values.shape))
+    np.testing.assert_allclose(result.moments.sums, marginals.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(result.moments.square_sums, (marginals**2).sum(axis=0), atol=1e-12)
+
+
+def walk_lengths(walks, sizes):
+    (_, _, lengths), sequences = walks
+    return [sum(sizes[i] for i in s[:k]) for s, k in zip(sequences, lengths, strict=True)]
+
+
+@pytest.mark.parametrize("average", ["all", "selected"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+@pytest.mark.parametrize("name", ["wine", "cancer"])
+def test_the_algorithms(name, method, rule, average):
+    problem = named(name).first(size(40, 9))
+    truncation = RULES.get(rule)
+    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+    result = osv.sample_values(
+        game,
+        method=method,
+        truncation=truncation,
+        class_fraction=0.6,
+        average=average,
+        n_permutations=size(12, 3),
+        random_state=1,
+    )
+    walks = transcription(result, utility, problem.y, method, truncation, 0.6)
+    check(result, walks, average)
+    assert result.mean_walk_length == pytest.approx(walks[0][2].mean())
+    # Evaluated: prefixes that have a model, and one full order a permutation for the paper's rule.
+    evaluations = sum(
+        utility.has_model(s[:j]) for s, k in zip(walks[1], walks[0][2], strict=True) for j in range(1, k + 1)
+    )
+    if truncation is not None:
+        evaluations += result.n_permutations if rule == "paper" else 1
+    assert result.n_evaluations == evaluations
+
+
+def test_rules_do_truncate():
+    # Otherwise the tests above would compare untruncated walks only.
+    problem = wine(True).first(size(40, 9))
+    for truncation in RULES.values():
+        result = osv.sample_values(
+            osv.LogisticGame(*problem),
+            method="tmc",
+            truncation=truncation,
+            n_permutations=5,
+            random_state=0,
+        )
+        assert result.mean_walk_length < len(problem.y)
+
+
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_groups(method, rule):
+    problem = wine(True)
+    rng = np.random.default_rng(3)
+    # Clients of one class each, so that cmc knows theirs.
+    client = np.array([f"{'abc'[k]}{rng.integers(4)}" for k in problem.y])
+    game = osv.LogisticGame(*problem, groups=client)
+    names = list(game.player_labels)
+    members = [list(np.flatnonzero(client == name)) for name in names]
+    utility = naive.LogisticUtility(*problem, members=members)
+    codes = ["abc".index(name[0]) for name in names]
+    truncation = RULES.get(rule)
+    result = osv.sample_values(
+        game, method=method, truncation=truncation, n_permutations=size(10, 2), random_state=5
+    )
+    walks = transcription(result, utility, codes, method, truncation)
+    check(result, walks, "all")
+    sizes = [len(rows) for rows in members]
+    assert result.mean_walk_length == pytest.approx(np.mean(walk_lengths(walks, sizes)))
+
+
+def test_labels_of_mixed_clients():
+    problem = wine(True).first(30)
+    groups = np.arange(30) // 3
+    labels = ["x", "y"] * 5
+    game = osv.LogisticGame(*problem, groups=groups)
+    result = osv.sample_values(
+        game,
+        method="cmc",
+        labels=labels,
+        n_permutations=4,
+        random_state=0,
+        class_fraction=0.5,
+        average="selected",
+    )
+    assert (result.moments.chosen.sum(), result.n_permutations) == (4 * (2 + 2), 4)
+
+
+def test_the_rule_waits_for_a_model():
+    # Validation of one class: v_0 is the full score, so a rule tested at once never evaluates.
+    problem = wine(True).first(30)
+    problem = problem._replace(
+        X_valid=problem.X_valid[problem.y_valid == 0], y_valid=problem.y_valid[problem.y_valid == 0]
+    )
+    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+    for truncation in (osv.Truncation.paper(0.5), osv.Truncation.patience(0.5, 1, "given")):
+        result = osv.sample_values(
+            game,
+            method="tmc",
+            truncation=truncation,
+            n_permutations=size(20, 3),
+            random_state=0,
+        )
+        walks = transcription(result, utility, problem.y, "tmc", truncation)
+        check(result, walks, "all")
+        (_, _, lengths), sequences = walks
+        at_first_model = [
+            utility.has_model(s[:k]) and not utility.has_model(s[: k - 1])
+            for s, k in zip(sequences, lengths, strict=True)
+        ]
+        assert sum(at_first_model) > 0
+        assert result.moments.completed_stops == sum(at_first_model)
+
+
+def test_distances_equal_to_the_tolerance():
+    # Accuracies are whole quarters, so distances equal the tolerances exactly: the paper's rule wants
+    # less, the patience rule no more.
+    problem = random_problem(2, n=size(20, 9), n_valid=4, seed=2)
+    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+    for truncation in (
+        osv.Truncation.paper(0.25),
+        osv.Truncation.paper(0.0),
+        osv.Truncation.patience(0.25 / utility(range(len(problem.y))), 2, "given"),
+    ):
+        result = osv.sample_values(
+            game,
+            method="tmc",
+            truncation=truncation,
+            n_permutations=size(30, 8),
+            random_state=0,
+        )
+        walks = transcription(result, utility, problem.y, "tmc", truncation)
+        check(result, walks, "all")
+        assert result.mean_walk_length == walks[0][2].mean()
+
+
+def test_a_whole_walk_is_no_early_stop():
+    # The last of two rows completes the classes, and nothing was truncated.
+    problem = random_problem(2, n=2)
+    for truncation in (osv.Truncation.paper(0.0), osv.Truncation.patience(1.0, 1)):
+        result = osv.sample_values(
+            osv.LogisticGame(*problem),
+            method="tmc",
+            truncation=truncation,
+            n_permutations=3,
+            random_state=0,
+        )
+        assert result.moments.completed_stops == 0
+        assert result.mean_walk_length == 2
+
+
+def test_a_warning_when_most_walks_end_at_the_class_completing_row():
+    problem = wine(True).first(30)
+    game = osv.LogisticGame(*problem)
+    with pytest.warns(UserWarning, match="class"):
+        osv.sample_values(
+            game,
+            method="tmc",
+            truncation=osv.Truncation.paper(1.1),
+            n_permutations=5,
+            random_state=0,
+        )
+
+
+@pytest.mark.parametrize(
+    ("class_fraction", "counts", "expected"),
+    [
+        (0.7, (90, 10), (63, 7)),
+        (0.58, (50, 50), (29, 29)),
+        (0.5, (1, 9), (1, 4)),
+        (1.0, (3, 4), (3, 4)),
+    ],
+)
+def test_class_fraction(class_fraction, counts, expected):
+    y = np.repeat([0, 1], counts)
+    X = np.random.default_rng(0).normal(size=(len(y), 2))
+    game = osv.LogisticGame(X, y, X[:4], y[:4] * 0)
+    result = osv.sample_values(
+        game,
+        method="cmc",
+        class_fraction=class_fraction,
+        average="selected",
+        n_permutations=1,
+        random_state=0,
+    )
+    chosen = result.moments.chosen
+    assert (chosen[y == 0].sum(), chosen[y == 1].sum()) == expected
+
+
+def test_all_is_the_chance_times_selected_on_average():
+    # all_i = q_c selected_i holds exactly in expectation, and here for the counts drawn.
+    problem = named("cancer").first(size(30, 8))
+    arguments = {"method": "cmc", "n_permutations": 20, "random_state": 3, "class_fraction": 0.5}
+    game = osv.LogisticGame(*problem)
+    everyone = osv.sample_values(game, average="all", **arguments)
+    selected = osv.sample_values(game, average="selected", **arguments)
+    chosen = selected.moments.chosen
+    assert (chosen > 1).all()
+    np.testing.assert_allclose(everyone.values, selected.values * chosen / 20, atol=1e-14)
+
+
+def test_sum_of_values_is_the_mean_full_score_less_the_empty_one():
+    problem = wine(True).first(size(40, 9))
+    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+    for method in ("mc", "cmc"):
+        result = osv.sample_values(game, method=method, n_permutations=6, random_state=2)
+        _, sequences = transcription(result, utility, problem.y, method)
+        full = np.mean([utility(s) for s in sequences])
+        assert result.values.sum() == pytest.approx(full - utility.v0, abs=1e-12)
+
+
+def test_classic_value_of_a_uniform_game():
+    problem = random_problem(2, n=6, n_valid=15)
+    game = osv.LogisticGame(*problem, position_weight="uniform")
+    utility = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
+    result = osv.sample_values(game, value="classic", n_permutations=size(4000, 40), random_state=0)
+    exact = naive.exact_classic(utility, 6)
+    assert np.abs((result.values - exact) / result.stderr).max() < 4
+    assert result.value == "classic"
+
+
+# --------------------------------------------------------------------------------------------
+# The same bits
+# --------------------------------------------------------------------------------------------
+
+
+def bits(result):
+    moments = result.moments
+    return (
+        result.values.tobytes(),
+        result.stderr.tobytes(),
+        moments.sums.tobytes(),
+        moments.square_sums.tobytes(),
+        moments.chosen.tobytes(),
+        moments.n_evaluations,
+        moments.walk_length,
+        result.n_permutations,
+    )
+
+
+def small_run(n_jobs=None, method="ctmc", n_permutations=None, random_state=7, **arguments):
+    game = osv.LogisticGame(*wine(True).first(size(60, 8)))
+    return osv.sample_values(
+        game,
+        method=method,
+        n_permutations=n_permutations or size(130, 5),
+        random_state=random_state,
+        n_jobs=n_jobs,
+        **arguments,
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_bits_for_any_number_of_jobs(method):
+    one = bits(small_run(1, method))
+    assert one == bits(small_run(2, method)) == bits(small_run(4, method)) == bits(small_run(None, method))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "sequential"])
+def test_same_bits_on_every_backend(backend):
+    import joblib
+
+    expected = bits(small_run(1))
+    with joblib.parallel_config(backend=backend):
+        assert bits(small_run(2)) == expected
+
+
+def test_same_bits_after_a_run_of_another_game():
+    expected = bits(small_run())
+    osv.sample_values(osv.LogisticGame(*named("cancer")), n_permutations=2, random_state=0)
+    assert bits(small_run()) == expected
+
+
+def test_same_game_sampled_twice():
+    game = osv.LogisticGame(*wine(True).first(size(60, 8)))
+    first, second = (
+        osv.sample_values(game, method="tmc", n_permutations=3, random_state=0) for _ in range(2)
+    )
+    assert bits(first) == bits(second)
+
+
+def test_more_permutations_begin_with_the_same_ones():
+    # Permutation t depends on (seed, t) only, not on how many there are.
+    short, long = (small_run(n_permutations=k, method="mc") for k in (3, 4))
+    problem = wine(True).first(size(60, 8))
+    last = naive.permutation(long.seed, 3, [list(range(len(problem.y)))], [len(problem.y)])
+    utility = naive.LogisticUtility(*problem)
+    marginals, _, _ = naive.marginal_contributions(utility, len(problem.y), [last])
+    np.testing.assert_allclose(long.moments.sums - short.moments.sums, marginals[0], atol=1e-12)
+
+
+def test_seeds():
+    assert small_run(random_state=7).seed == small_run(random_state=7).seed
+    assert bits(small_run(random_state=7)) != bits(small_run(random_state=8))
+    for make in (np.random.default_rng, np.random.RandomState):
+        assert bits(small_run(random_state=make(3))) == bits(small_run(random_state=make(3)))
+        generator = make(3)
+        assert bits(small_run(random_state=generator)) != bits(small_run(random_state=generator))
+    assert small_run(random_state=None).seed != small_run(random_state=None).seed
+    again = small_run(random_state=None)
+    assert bits(small_run(random_state=again.seed)) == bits(again)
+
+
+@pytest.mark.parametrize("rule", [NO_RULE, PAPER, PATIENCE])
+@pytest.mark.parametrize("budget", [1, 2, 7])
+def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
+    problem = named("cancer").first(size(30, 8))
+    game = osv.LogisticGame(*problem)
+    n = game.n_players
+    codes = problem.y
+    members = np.argsort(codes, kind="stable")
+    starts = np.cumsum([0, *np.bincount(codes)])
+    quota = np.maximum(1, np.bincount(codes) // 2)
+
+    def walked(budget):
+        workspace = game._workspace_maker(*game._payload)
+        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()))
+        calls = 1
+        with np.errstate(over="ignore"):
+            while walk(workspace, run, Rule(rule, 0.1, 2, 0.7), budget) == PAUSED:
+                calls += 1
+        return calls, [array.tobytes() for array in run if isinstance(array, np.ndarray)]
+
+    calls, whole = walked(10**9)
+    assert calls == 1
+    calls, parts = walked(budget)
+    assert calls > 1
+    assert parts == whole
+
+
+@pytest.mark.parametrize("n_players", [1, 7])
+def test_orders_of_the_mean_target(n_players):
+    orders = random_orders(n_players, 123, 20)
+    assert orders.shape == (20, n_players)
+    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(n_players), (20, 1)))
+    np.testing.assert_array_equal(orders, random_orders(n_players, 123, 20))
+    walked = [naive.permutation(123, t, [list(range(n_players))], [n_players]) for t in range(20)]
+    assert n_players == 1 or not np.array_equal(orders, walked)
+
+
+def test_patience_about_the_mean_of_random_orders():
+    problem = wine(True).first(size(40, 9))
+    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+    truncation = osv.Truncation.patience(0.05, patience=3)
+    assert truncation.target == "mean"
+    result = osv.sample_values(
+        game, method="tmc", truncation=truncation, n_permutations=size(10, 2), random_state=4
+    )
+    target = np.mean([utility(order) for order in random_orders(len(problem.y), result.seed, 20)])
+    players = [list(range(len(problem.y)))]
+    sequences = [
+        naive.permutation(result.seed, t, players, [len(problem.y)]) for t in range(result.n_permutations)
+    ]
+    walks = naive.marginal_contributions(utility, len(problem.y), sequences, "patience", 0.05, 3, target)
+    check(result, (walks, sequences), "all")
+
+
+# --------------------------------------------------------------------------------------------
+# Statistics
+# --------------------------------------------------------------------------------------------
+
+
+def six_players():
+    problem = random_problem(2, n=6, n_valid=25, seed=4)
+    return osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+
+
+def test_estimates_lie_about_the_exact_value():
+    game, utility = six_players()
+    exact = naive.exact_partial_ordinal(utility, 6)
+    result = osv.sample_values(game, n_permutations=size(20_000, 100), random_state=11)
+    z = (result.values - exact) / result.stderr
+    assert np.abs(z).max() < 4
+    assert (result.stderr > 0).all()
+    if JIT:
+        assert np.abs(result.values - exact).max() < 0.01
+
+
+def test_intervals_cover_the_exact_value():
+    # 95 % intervals of mc, over seeds; players with a constant contribution would have none.
+    game, utility = six_players()
+    exact = naive.exact_partial_ordinal(utility, 6)
+    covered = []
+    for seed in range(size(200, 12)):
+        result = osv.sample_values(game, n_permutations=size(400, 30), random_state=seed)
+        low, high = result.confidence_interval(0.95)
+        covered.append((low <= exact) & (exact <= high))
+    share = np.mean(covered)
+    if JIT:
+        assert 0.92 <= share <= 0.98
+        assert (np.mean(covered, axis=0) > 0.88).all()
+    else:
+        assert share > 0.75
+
+
+def test_cmc_is_unbiased_for_the_mean_over_subsets():
+    # E[all_i] over every legal selection in every order, straight from the definition.
+    import itertools
+
+    game, utility = six_players()
+    codes = utility.y
+    strata, quota = strata_of(codes, "cmc", 0.6)
+    total, count = np.zeros(6), 0
+    for chosen in itertools.product(
+        *(itertools.combinations(s, q) for s, q in zip(strata, quota, strict=True))
+    ):
+        players = [i for part in chosen for i in part]
+        for order in itertools.permutations(players):
+            marginals, _ = naive.walk_plain(utility, order)
+            total[list(order)] += marginals
+            count += 1
+    result = osv.sample_values(
+        game, method="cmc", class_fraction=0.6, n_permutations=size(20_000, 100), random_state=1
+    )
+    z = (result.values - total / count) / np.where(result.stderr > 0, result.stderr, 1)
+    assert np.abs(z).max() < 4
+
+
+# --------------------------------------------------------------------------------------------
+# Ranges of permutations
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [1, 13, 20])
+def test_ranges_pool_to_one_run(cut):
+    game, _ = six_players()
+    total = 45
+    parts = [
+        osv.sample_values(game, n_permutations=cut, random_state=3),
+        osv.sample_values(game, n_permutations=total - cut, first_permutation=cut, random_state=3),
+    ]
+    pooled = osv.Valuation.merge(parts)
+    whole = osv.sample_values(game, n_permutations=total, random_state=3)
+    assert pooled.ranges == whole.ranges == ((0, total),)
+    np.testing.assert_allclose(pooled.values, whole.values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=0, atol=1e-12)
+    assert pooled.n_evaluations == whole.n_evaluations
+
+
+def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins():
+    game, _ = six_players()
+    rule = osv.RelativeChange(tol=1e9, window=100)
+    late = osv.sample_values(game, stopping=rule, first_permutation=250, random_state=3)
+    assert late.ranges[0][0] == 250
+    assert late.ranges[0][1] % 100 == 0
+
+
+@pytest.mark.parametrize("first", [-1, 1.0, True, "0"])
+def test_first_permutation_is_checked(first):
+    game, _ = six_players()
+    with pytest.raises((TypeError, ValueError), match="first_permutation"):
+        osv.sample_values(game, n_permutations=5, first_permutation=first)

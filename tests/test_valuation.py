@@ -1,0 +1,518 @@
+"""The result object against plain arithmetic on the samples it sums up."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ordinal_shapley.moments import Moments
+from ordinal_shapley.valuation import Valuation
+
+SETTINGS = {
+    "value": "partial_ordinal",
+    "method": "cmc",
+    "average": "all",
+    "seed": 2**64 - 1,
+    "first_permutation": 0,
+    "converged": True,
+    "stopped_by": "RelativeChange",
+    "seconds": 1.25,
+    "labels": None,
+    "digest": "abc",
+}
+
+
+def make(moments, **changes):
+    return Valuation.from_moments(moments, **SETTINGS | changes)
+
+
+def moments_of(samples, chosen=None):
+    """Sum up samples (permutation x player); chosen says who was in the sampled set."""
+    samples = np.asarray(samples, dtype=float)
+    chosen = np.ones(samples.shape, bool) if chosen is None else np.asarray(chosen)
+    samples = np.where(chosen, samples, 0.0)
+    t, n = samples.shape
+    return Moments(samples.sum(0), (samples**2).sum(0), chosen.sum(0), t, 3 * t * n, t * n, 1 if t else 0)
+
+
+def draw(t=40, n=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal([0.5, 0.1, 0.0, -0.1, -0.5][:n], 0.2, (t, n)), rng.random((t, n)) < 0.7
+
+
+def by_hand(values, stderr, **changes):
+    """A valuation with given values and errors, from 100 permutations."""
+    t = 100
+    values, stderr = np.asarray(values, float), np.asarray(stderr, float)
+    squares = stderr**2 * t * (t - 1) + t * values**2
+    n = len(values)
+    return make(Moments(t * values, squares, np.full(n, t), t, t, t, 0), **changes)
+
+
+def assert_same(a, b, exact=True):
+    for field in dataclasses.fields(Valuation):
+        x, y = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "moments":
+            for u, v in zip(x, y, strict=True):
+                assert np.array_equal(u, v) if exact else np.allclose(u, v, rtol=1e-13)
+        elif isinstance(x, np.ndarray) and x.dtype.kind == "f" and not exact:
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+        elif isinstance(x, np.ndarray):
+            assert x.dtype == y.dtype
+            np.testing.assert_array_equal(x, y)
+        else:
+            assert x == y, field.name
+            assert type(x) is type(y), field.name
+
+
+class TestMeansAndErrors:
+    def test_all(self):
+        samples, chosen = draw()
+        valuation = make(moments_of(samples, chosen))
+        counted = np.where(chosen, samples, 0.0)
+        np.testing.assert_allclose(valuation.values, counted.mean(0), rtol=1e-12)
+        np.testing.assert_allclose(valuation.stderr, stats.sem(counted, ddof=1), rtol=1e-12)
+        assert valuation.counts.tolist() == [40] * 5
+
+    def test_selected(self):
+        samples, chosen = draw()
+        valuation = make(moments_of(samples, chosen), average="selected")
+        for i in range(5):
+            mine = samples[chosen[:, i], i]
+            assert valuation.values[i] == pytest.approx(mine.mean(), rel=1e-12)
+            assert valuation.stderr[i] == pytest.approx(stats.sem(mine), rel=1e-12)
+            assert valuation.counts[i] == len(mine)
+
+    def test_too_few_are_not_silently_zero(self):
+        samples = np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [3.0, 3.0, 3.0]])
+        chosen = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0]], bool)
+        valuation = make(moments_of(samples, chosen), average="selected")
+        np.testing.assert_array_equal(valuation.values, [2.0, 1.0, math.nan])
+        np.testing.assert_allclose(valuation.stderr, [1 / math.sqrt(3), math.nan, math.nan])
+        assert valuation.counts.tolist() == [3, 1, 0]
+
+    @pytest.mark.parametrize("average", ["all", "selected"])
+    def test_one_permutation_has_no_error(self, average):
+        valuation = make(moments_of([[1.0, 2.0]]), average=average)
+        assert valuation.values.tolist() == [1.0, 2.0]
+        assert np.isnan(valuation.stderr).all()
+
+    def test_no_permutation(self):
+        valuation = make(Moments.zeros(2))
+        assert np.isnan(valuation.values).all()
+        assert np.isnan(valuation.stderr).all()
+        assert math.isnan(valuation.mean_walk_length)
+
+    @pytest.mark.parametrize("constant", [0.0, 0.1, -1e8, 1e-300])
+    def test_equal_samples_have_error_zero(self, constant):
+        valuation = make(moments_of(np.full((977, 1), constant)))
+        assert valuation.stderr[0] == 0.0
+
+    def test_numbers(self):
+        valuation = make(moments_of(np.ones((4, 3)))._replace(walk_length=10), first_permutation=7)
+        assert (valuation.n_permutations, valuation.n_evaluations) == (4, 36)
+        assert valuation.mean_walk_length == 2.5
+        assert valuation.ranges == ((7, 11),)
+        assert len(valuation) == 3
+
+    def test_moments_are_left_alone(self):
+        moments = moments_of(*draw())
+        kept = [np.copy(part) for part in moments[:3]]
+        valuation = make(moments, average="selected")
+        for before, after in zip(kept, moments[:3], strict=True):
+            np.testing.assert_array_equal(before, after)
+            after += 1  # stays writable, and not seen by the result
+        assert valuation.counts.max() <= 40
+
+    def test_results_are_read_only(self):
+        valuation = make(moments_of(*draw()))
+        for array in (valuation.values, valuation.stderr, valuation.counts):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            valuation.values = valuation.stderr
+
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"average": "median"}, "average is 'median'"),
+            ({"labels": ["a", "b"]}, "labels has 2 entries, expected one a player, 5"),
+            ({"first_permutation": -1}, "first_permutation is -1"),
+        ],
+    )
+    def test_bad_arguments(self, changes, named):
+        with pytest.raises(ValueError, match=named):
+            make(moments_of(*draw()), **changes)
+
+
+class TestIntervals:
+    @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+    def test_normal_interval(self, level):
+        valuation = make(moments_of(*draw()))
+        low, high = valuation.confidence_interval(level)
+        expected = stats.norm.interval(level, valuation.values, valuation.stderr)
+        np.testing.assert_allclose((low, high), expected, rtol=1e-12)
+
+    def test_coverage(self):
+        rng = np.random.default_rng(5)
+        valuation = make(moments_of(rng.exponential(1.0, (400, 2_000))))
+        low, high = valuation.confidence_interval(0.9)
+        assert 0.87 < np.mean((low < 1.0) & (high > 1.0)) < 0.92
+
+    @pytest.mark.parametrize("level", [0, 1, 95, -0.5, math.nan])
+    def test_bad_level(self, level):
+        valuation = make(moments_of(*draw()))
+        for method in (valuation.confidence_interval, valuation.to_frame):
+            with pytest.raises(ValueError, match="level is"):
+                method(level)
+
+    def test_probability_below(self):
+        valuation = by_hand([0.0, 1.0, -1.0, 20.0], [1.0, 0.5, 0.5, 1.0])
+        expected = stats.norm.cdf(0.25, valuation.values, valuation.stderr)
+        np.testing.assert_allclose(valuation.probability_below(0.25), expected, rtol=1e-9)
+        assert valuation.probability_below()[0] == 0.5
+        assert valuation.probability_below()[3] > 0, "the far tail must not round to 0"
+
+    def test_probability_without_error(self):
+        valuation = by_hand([0.0, -1.0, 1.0], [0.0, 0.0, 0.0])
+        assert valuation.probability_below().tolist() == [0.0, 1.0, 0.0]
+        assert np.isnan(make(moments_of([[1.0]])).probability_below()).all()
+
+
+class TestRankingAndFrame:
+    def test_ranking_is_stable_and_puts_nan_last(self):
+        samples = np.array([[1.0, 5.0, 1.0, -2.0, 5.0]])
+        chosen = np.array([[True, True, True, True, True]])
+        assert make(moments_of(samples, chosen)).ranking().tolist() == [1, 4, 0, 2, 3]
+        chosen[0, 1] = False
+        selected = make(moments_of(samples, chosen), average="selected")
+        assert selected.ranking().tolist() == [4, 0, 2, 3, 1]
+
+    def test_frame(self):
+        labels = np.array(["a", "b", "c"], dtype=object)
+        valuation = by_hand([0.1, 0.3, -0.2], [0.2, 0.01, 0.05], labels=labels)
+        frame = valuation.to_frame()
+        assert list(frame.columns) == [
+            "value",
+            "stderr",
+            "ci_low",
+            "ci_high",
+            "rank",
+            "count",
+            "below_zero",
+        ]
+        assert frame.index.tolist() == ["a", "b", "c"]
+        assert frame["rank"].tolist() == [2, 1, 3]
+        assert frame["below_zero"].tolist() == [False, False, True]
+        assert frame["count"].tolist() == [100] * 3
+        np.testing.assert_array_equal(frame["value"], valuation.values)
+        np.testing.assert_array_equal(frame["ci_low"], valuation.confidence_interval()[0])
+        wide = valuation.to_frame(level=0.999_999)
+        assert (wide["ci_high"] > frame["ci_high"]).all()
+        assert not wide.loc["c", "below_zero"], "the flag follows the level asked for"
+
+    def test_frame_without_labels(self):
+        frame = make(moments_of(*draw())).to_frame()
+        assert frame.index.tolist() == [0, 1, 2, 3, 4]
+
+    def test_frame_of_a_multiindex(self):
+        index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
+        frame = by_hand([1.0, 2.0], [0.1, 0.1], labels=np.asarray(index)).to_frame()
+        assert frame.index.tolist() == [("x", 1), ("y", 2)]
+
+    def test_frame_with_unknown_players(self):
+        frame = make(moments_of([[1.0, 2.0]])).to_frame()
+        assert frame["ci_high"].isna().all()
+        assert not frame["below_zero"].any()
+        assert frame["below_zero"].dtype == bool
+
+    def test_frame_is_a_copy(self):
+        valuation = make(moments_of(*draw()))
+        before = valuation.values.copy()
+        frame = valuation.to_frame()
+        frame["value"] *= 2
+        np.testing.assert_array_equal(valuation.values, before)
+
+    def test_repr(self):
+        assert repr(make(moments_of(*draw()))) == (
+            "Valuation(5 players, value='partial_ordinal', method='cmc', n_permutations=40, "
+            "stopped_by='RelativeChange', converged=True)"
+        )
+
+    def test_html(self):
+        labels = [f"<row {i}>" for i in range(30)]
+        html = by_hand(np.arange(30.0), np.ones(30), labels=labels)._repr_html_()
+        assert "&lt;row 29&gt;" in html
+        assert "<row" not in html
+        assert html.index("row 29") < html.index("row 0&"), "highest value first"
+        assert html.count("<tr") < 20, "long results are cut"
+
+
+label_lists = st.one_of(
+    st.lists(st.text(max_size=8), min_size=3, max_size=3),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=3, max_size=3),
+    st.lists(st.booleans(), min_size=3, max_size=3),
+    st.lists(st.floats(allow_nan=False), min_size=3, max_size=3),
+    st.lists(
+        st.one_of(
+            st.text(max_size=3),
+            st.integers(),
+            st.none(),
+            st.booleans(),
+            st.floats(allow_nan=False),
+            st.tuples(st.text(max_size=3), st.tuples(st.integers())),
+        ),
+        min_size=3,
+        max_size=3,
+    ),
+)
+
+
+class TestSaveAndLoad:
+    @given(
+        labels=label_lists,
+        as_object=st.booleans(),
+        average=st.sampled_from(["all", "selected"]),
+        first=st.integers(0, 2**62),
+        seed=st.integers(0, 2**64 - 1),
+    )
+    def test_round_trip(self, tmp_path_factory, labels, as_object, average, first, seed):
+        path = tmp_path_factory.mktemp("valuation") / "v.npz"
+        kinds = {type(label) for label in labels}
+        if not as_object and len(kinds) == 1 and tuple not in kinds:
+            labels = np.array(labels)
+        samples, chosen = draw(n=3)
+        saved = make(
+            moments_of(samples, chosen),
+            labels=labels,
+            average=average,
+            seed=seed,
+            first_permutation=first,
+        )
+        saved.save(path)
+        loaded = Valuation.load(path)
+        assert_same(saved, loaded)
+        assert [type(a) for a in saved.labels] == [type(a) for a in loaded.labels]
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            None,
+            np.array(["2020-01-01", "2021-02-03"], dtype="datetime64[ns]"),
+            np.array([1, 2], dtype=np.uint8),
+            pd.Index(["a\0", "ü"]).to_numpy(),
+        ],
+    )
+    def test_kinds_of_labels(self, tmp_path, labels):
+        saved = by_hand([1.0, 2.0], [0.1, 0.2], labels=labels)
+        saved.save(tmp_path / "v.npz")
+        assert_same(saved, Valuation.load(tmp_path / "v.npz"))
+
+    def test_pooled_result(self, tmp_path):
+        parts = [make(moments_of(*draw(10)), first_permutation=k) for k in (0, 50)]
+        saved = Valuation.merge(parts)
+        saved.save(tmp_path / "v.npz")
+        assert_same(saved, Valuation.load(tmp_path / "v.npz"))
+
+    def test_other_labels_become_strings_with_a_warning(self, tmp_path):
+        labels = np.array([pd.Timestamp("2020-01-01", tz="UTC"), "b"], dtype=object)
+        saved = by_hand([1.0, 2.0], [0.1, 0.2], labels=labels)
+        with pytest.warns(UserWarning, match="Timestamp are saved as strings") as caught:
+            saved.save(tmp_path / "v.npz")
+        assert caught[0].filename == __file__, "the warning points at the caller"
+        assert Valuation.load(tmp_path / "v.npz").labels.tolist() == [
+            "2020-01-01 00:00:00+00:00",
+            "b",
+        ]
+
+    def test_file_holds_no_pickle(self, tmp_path):
+        by_hand([1.0], [0.1], labels=np.array(["a"], object)).save(tmp_path / "v.npz")
+        with np.load(tmp_path / "v.npz", allow_pickle=False) as file:
+            assert all(file[name].dtype != object for name in file.files)
+
+    def test_name_is_taken_as_it_is(self, tmp_path):
+        path = tmp_path / "wine.values"
+        by_hand([1.0], [0.1]).save(str(path))
+        assert [p.name for p in tmp_path.iterdir()] == ["wine.values"]
+        assert Valuation.load(str(path)).values == pytest.approx([1.0])
+
+    def test_a_failure_keeps_the_old_file(self, tmp_path):
+        path = tmp_path / "v.npz"
+        by_hand([1.0], [0.1]).save(path)
+        before = path.read_bytes()
+        broken = dataclasses.replace(by_hand([1.0], [0.1]), seconds=object())
+        with pytest.raises(TypeError):
+            broken.save(path)
+        assert path.read_bytes() == before
+
+    @pytest.mark.parametrize("content", [b"", b"value,stderr\n1,2\n", b"PK\x03\x04 cut"])
+    def test_other_files(self, tmp_path, content):
+        path = tmp_path / "other"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"path '.*other' holds no valuation"):
+            Valuation.load(path)
+
+    def test_other_arrays(self, tmp_path):
+        np.save(tmp_path / "a.npy", np.ones(3))
+        np.savez(tmp_path / "b.npz", values=np.ones(3))
+        np.savez(tmp_path / "c.npz", header=np.array('{"format": "ordinal-shapley valuation 999"}'))
+        for name, why in (("a.npy", ""), ("b.npz", "header"), ("c.npz", "999")):
+            with pytest.raises(ValueError, match=f"holds no valuation.*{why}"):
+                Valuation.load(tmp_path / name)
+
+    def test_missing_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            Valuation.load(tmp_path / "none.npz")
+
+
+class TestMerge:
+    @given(
+        seed=st.integers(0, 10**6),
+        cuts=st.lists(st.integers(0, 60), max_size=4),
+        order=st.randoms(use_true_random=False),
+        average=st.sampled_from(["all", "selected"]),
+    )
+    def test_parts_equal_the_whole(self, seed, cuts, order, average):
+        samples, chosen = draw(60, seed=seed)
+        whole = make(moments_of(samples, chosen), average=average, stopped_by="merge")
+        edges = [0, *sorted(cuts), 60]
+        parts = [
+            make(
+                moments_of(samples[a:b], chosen[a:b]),
+                average=average,
+                first_permutation=a,
+                stopped_by="merge",
+                seconds=1.25 / (len(edges) - 1),
+            )
+            for a, b in itertools.pairwise(edges)
+        ]
+        order.shuffle(parts)
+        pooled = Valuation.merge(parts)
+        np.testing.assert_allclose(pooled.values, whole.values, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(pooled.counts, whole.counts)
+        assert pooled.ranges == whole.ranges == ((0, 60),)
+        assert pooled.mean_walk_length == whole.mean_walk_length
+        assert pooled.n_evaluations == whole.n_evaluations
+        assert pooled.seconds == pytest.approx(whole.seconds)
+
+    def test_two_runs_of_unequal_length(self):
+        # A running mean pooled as if both parts were as long gives 3/4 a + 1/4 b, or 1/2 and 1/2.
+        long, short = moments_of(np.full((30, 1), 1.0)), moments_of(np.full((10, 1), 5.0))
+        pooled = Valuation.merge([make(long), make(short, first_permutation=30)])
+        assert pooled.values[0] == 2.0
+
+    def test_order_does_not_change_a_bit(self):
+        parts = [make(moments_of(*draw(7, seed=k)), first_permutation=10 * k) for k in range(6)]
+        assert_same(Valuation.merge(parts), Valuation.merge(parts[::-1]))
+
+    def test_gaps_stay_gaps(self):
+        a, b, c = (make(moments_of(np.ones((5, 1))), first_permutation=k) for k in (0, 5, 20))
+        assert Valuation.merge([c, a, b]).ranges == ((0, 10), (20, 25))
+        assert Valuation.merge([Valuation.merge([c, a]), b]).ranges == ((0, 10), (20, 25))
+
+    def test_one_part_is_itself(self):
+        part = make(moments_of(*draw()))
+        assert_same(Valuation.merge([part]), part)
+
+    def test_generator_is_fine(self):
+        merged = Valuation.merge(make(moments_of(*draw()), first_permutation=k) for k in (0, 100, 200))
+        assert merged.n_permutations == 120
+
+    def test_convergence_and_labels(self):
+        a = make(moments_of(np.ones((5, 2))), labels=["x", "y"])
+        b = make(moments_of(np.ones((5, 2))), labels=["x", "y"], first_permutation=5)
+        assert Valuation.merge([a, b]).converged
+        assert Valuation.merge([a, b]).labels.tolist() == ["x", "y"]
+        b = dataclasses.replace(b, converged=False)
+        pooled = Valuation.merge([a, b])
+        assert (pooled.converged, pooled.stopped_by) == (False, "merge")
+
+    @pytest.mark.parametrize(
+        ("changes", "named"),
+        [
+            ({"seed": 7}, "seed .*18446744073709551615 and 7"),
+            ({"value": "classic"}, "value .*'partial_ordinal' and 'classic'"),
+            ({"method": "ctmc"}, "method .*'cmc' and 'ctmc'"),
+            ({"average": "selected"}, "average .*'all' and 'selected'"),
+            ({"digest": "other"}, "digest .*'abc' and 'other'"),
+            ({"labels": list("abcde")}, "labels"),
+        ],
+    )
+    def test_differences_are_named(self, changes, named):
+        a = make(moments_of(*draw()))
+        b = make(moments_of(*draw()), first_permutation=40, **changes)
+        with pytest.raises(ValueError, match=f"differ in {named}"):
+            Valuation.merge([a, b])
+
+    def test_other_number_of_players(self):
+        a, b = make(moments_of(np.ones((5, 1)))), make(moments_of(np.ones((5, 2))))
+        with pytest.raises(ValueError, match="1 and 2 players"):
+            Valuation.merge([a, b])
+
+    @pytest.mark.parametrize(
+        ("ranges", "shared"),
+        [
+            ([(0, 5), (0, 5)], "0..4 "),
+            ([(0, 5), (4, 6)], "4..4 "),
+            ([(3, 4), (0, 10)], "3..3 "),
+            ([(0, 10), (10, 20), (15, 18)], "15..17 "),
+        ],
+    )
+    def test_overlaps_are_named(self, ranges, shared):
+        parts = [make(moments_of(np.ones((b - a, 1))), first_permutation=a) for a, b in ranges]
+        with pytest.raises(ValueError, match=f"share permutations {shared}"):
+            Valuation.merge(parts)
+
+    def test_overlap_with_a_pooled_result(self):
+        a, b, c = (make(moments_of(np.ones((5, 1))), first_permutation=k) for k in (0, 20, 21))
+        with pytest.raises(ValueError, match=r"share permutations 21\.\.24 "):
+            Valuation.merge([Valuation.merge([a, b]), c])
+
+    def test_nothing_to_merge(self):
+        with pytest.raises(ValueError, match="valuations is empty"):
+            Valuation.merge([])
+
+    @pytest.mark.parametrize("other", [None, np.ones(3), Moments.zeros(3)])
+    def test_other_things(self, other):
+        with pytest.raises(TypeError, match="valuations holds a"):
+            Valuation.merge([make(moments_of(*draw())), other])
+
+
+class TestMoments:
+    def test_plus_is_elementwise_and_new(self):
+        a, b = moments_of(*draw(3)), moments_of(*draw(4, seed=1))
+        both = a.plus(b)
+        for x, y, z in zip(a, b, both, strict=True):
+            np.testing.assert_array_equal(np.add(x, y), z)
+        assert both.sums is not a.sums
+        assert both.chosen.dtype == np.int64
+
+    def test_zeros_is_neutral(self):
+        moments = moments_of(*draw())
+        for total in (moments.plus(Moments.zeros(5)), Moments.zeros(5).plus(moments)):
+            for x, y in zip(total, moments, strict=True):
+                np.testing.assert_array_equal(x, y)
+
+    def test_other_game(self):
+        with pytest.raises(ValueError, match="other has 2 players, expected 3"):
+            Moments.zeros(3).plus(Moments.zeros(2))
+
+
+def test_no_warning_escapes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        valuation = make(moments_of([[0.0, 1.0]], [[False, True]]), average="selected")
+        valuation.to_frame()
+        valuation.probability_below()
+        valuation.ranking()
+        assert valuation._repr_html_()

@@ -1,0 +1,293 @@
+"""Utilities of every prefix equal a loop of tightly converged fits and scikit-learn metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from ordinal_shapley import LogisticGame
+from problems import named, random_problem, size, twins, wine
+
+METRICS = ["accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"]
+# Metrics without a certificate converge to a tolerance.
+TOLERANCE = {"roc_auc": 1e-12, "neg_log_loss": 1e-7}
+
+
+def along(game, order):
+    """Utilities of all prefixes of an order, warm-started along it."""
+    return game.prefix_utilities(order)
+
+
+def check_walk(game, utility, order, atol=1e-12):
+    expected = [utility(order[: m + 1]) for m in range(len(order))]
+    np.testing.assert_allclose(along(game, order), expected, atol=atol, rtol=0)
+    # A single evaluation starts cold, and agrees.
+    for m in {0, 1, len(order) // 2, len(order)}:
+        assert game(order[:m]) == pytest.approx(utility(order[:m]), abs=atol)
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+@pytest.mark.parametrize("name", ["wine", "wine raw", "cancer", "wdbc", "wdbc raw"])
+def test_every_prefix(name, scoring):
+    problem = named(name)
+    if problem.n_classes > 2 and scoring == "roc_auc":
+        problem = problem.against_rest(0)
+    game = LogisticGame(*problem, scoring=scoring)
+    utility = naive.LogisticUtility(*problem, scoring=scoring)
+    rng = np.random.default_rng(3)
+    for _ in range(size(2, 1)):
+        order = rng.permutation(len(problem.y))[: size(100, 8)]
+        check_walk(game, utility, order, TOLERANCE.get(scoring, 1e-12))
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+def test_against_a_scikit_learn_loop(scoring):
+    # liblinear itself in place of the oracle's own solver.
+    problem = named("wdbc")
+    game = LogisticGame(*problem, scoring=scoring)
+    utility = naive.LogisticUtility(*problem, scoring=scoring, solver=naive.liblinear)
+    order = np.random.default_rng(8).permutation(len(problem.y))[: size(80, 8)]
+    check_walk(game, utility, order, 1e-6 if scoring == "neg_log_loss" else 1e-12)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "neg_log_loss"])
+def test_three_classes_of_which_validation_has_two(scoring):
+    problem = random_problem(3, n=30, n_valid=20, n_classes=3)
+    keep = problem.y_valid != 1
+    problem = problem._replace(X_valid=problem.X_valid[keep], y_valid=problem.y_valid[keep])
+    game = LogisticGame(*problem, scoring=scoring)
+    utility = naive.LogisticUtility(*problem, scoring=scoring)
+    check_walk(game, utility, np.arange(size(30, 10)), TOLERANCE.get(scoring, 1e-12))
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_regularisation(C):
+    problem = wine(True)
+    game = LogisticGame(*problem, C=C)
+    check_walk(
+        game,
+        naive.LogisticUtility(*problem, C=C),
+        np.random.default_rng(0).permutation(89)[: size(60, 8)],
+    )
+
+
+def test_sample_weight():
+    problem = wine(True)
+    sample_weight = 10.0 ** np.random.default_rng(0).uniform(-5, 5, 89)
+    check_walk(
+        LogisticGame(*problem, sample_weight=sample_weight),
+        naive.LogisticUtility(*problem, sample_weight=sample_weight),
+        np.random.default_rng(1).permutation(89)[: size(89, 8)],
+    )
+
+
+def test_uniform_weights_do_not_see_the_order():
+    problem = named("cancer").first(40)
+    game = LogisticGame(*problem, position_weight="uniform")
+    assert game.order_free
+    assert not LogisticGame(*problem).order_free
+    utility = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
+    rng = np.random.default_rng(2)
+    order = rng.permutation(40)[: size(40, 10)]
+    check_walk(game, utility, order)
+    assert game(order) == game(rng.permutation(order))
+
+
+def falling(position, m):
+    return (m - position) / m
+
+
+def falling_all(m):
+    return [(m - i) / m for i in range(m)]
+
+
+def test_weights_by_a_function():
+    import numba
+
+    problem = wine(True).first(40)
+    utility = naive.LogisticUtility(*problem, weights=lambda m: np.array(falling_all(m)))
+    order = np.random.default_rng(0).permutation(40)[: size(40, 8)]
+    for weight in (falling, falling_all, numba.njit(falling)):
+        game = LogisticGame(*problem, position_weight=weight)
+        assert not game.order_free
+        check_walk(game, utility, order)
+
+
+def test_the_order_matters_under_gaussian_weights():
+    problem = wine(True)
+    game = LogisticGame(*problem)
+    rng = np.random.default_rng(2)
+    assert len({game(rng.permutation(89)) for _ in range(10)}) > 1
+
+
+@pytest.mark.parametrize("scoring", METRICS)
+def test_empty_value_is_the_score_of_the_commonest_validation_label(scoring):
+    problem = named("cancer").first(30)
+    game = LogisticGame(*problem, scoring=scoring)
+    utility = naive.LogisticUtility(*problem, scoring=scoring)
+    assert game(()) == game.empty_value_ == pytest.approx(utility.v0, abs=1e-15)
+    one_class = np.flatnonzero(problem.y == 1)[:3]
+    assert game(one_class) == game.empty_value_
+
+
+def test_empty_value_of_a_tied_validation_set():
+    problem = random_problem(2, n=10, n_valid=6)
+    problem = problem._replace(y_valid=np.array([1, 1, 1, 0, 0, 0]))
+    assert LogisticGame(*problem).empty_value_ == 0.5
+    # The lowest class is the commonest when tied, and f1 is that of the other one.
+    assert LogisticGame(*problem, scoring="f1").empty_value_ == 0.0
+
+
+def test_empty_value_as_a_number():
+    problem = wine(True)
+    game = LogisticGame(*problem, empty_value=-2.5)
+    utility = naive.LogisticUtility(*problem, empty_value=-2.5)
+    check_walk(game, utility, np.random.default_rng(0).permutation(89)[: size(30, 8)])
+    assert game([0]) == -2.5
+
+
+def test_auc_ties_do_not_depend_on_the_warm_start():
+    # Two pairs of twins in a symmetric order have the model 0: every validation row is tied.
+    problem, pairs = named("cancer"), twins()
+    game = LogisticGame(*problem, scoring="roc_auc")
+    utility = naive.LogisticUtility(*problem, scoring="roc_auc")
+    for a, b in pairs:
+        for c, d in pairs:
+            if len({a, b, c, d}) == 4:
+                check_walk(game, utility, [a, c, d, b])
+                assert utility([a, c, d, b]) == 0.5
+
+
+def clients(n, rng, n_clients=12):
+    """Random owners of n rows, as labels; not sorted, not contiguous."""
+    labels = rng.integers(n_clients, size=n)
+    labels[:n_clients] = np.arange(n_clients)
+    return np.array([f"client {k:02d}" for k in labels])
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+def test_groups_enter_together_in_the_given_order(scoring):
+    problem = wine(True)
+    rng = np.random.default_rng(4)
+    groups = clients(89, rng)
+    sample_weight = rng.uniform(0.5, 2, 89)
+    game = LogisticGame(*problem, groups=groups, sample_weight=sample_weight, scoring=scoring)
+    names = list(game.player_labels)
+    assert sorted(names) == sorted(set(groups))
+    assert game.n_players == 12
+    members = [list(np.flatnonzero(groups == name)) for name in names]
+    utility = naive.LogisticUtility(*problem, members=members, sample_weight=sample_weight, scoring=scoring)
+    for _ in range(size(5, 1)):
+        order = rng.permutation(12)[: size(12, 4)]
+        check_walk(game, utility, order, TOLERANCE.get(scoring, 1e-12))
+
+
+def test_a_group_a_row_is_no_group():
+    problem = wine(True)
+    order = np.random.default_rng(0).permutation(89)[: size(50, 8)]
+    plain = along(LogisticGame(*problem), order)
+    np.testing.assert_array_equal(plain, along(LogisticGame(*problem, groups=np.arange(89)), order))
+
+
+@settings(max_examples=size(60, 4), deadline=None)
+@given(
+    n=st.integers(4, 14),
+    d=st.integers(1, 6),
+    n_classes=st.integers(2, 4),
+    n_valid=st.integers(1, 20),
+    levels=st.integers(1, 3),
+    seed=st.integers(0, 2**32 - 1),
+    scoring=st.sampled_from(["accuracy", "balanced_accuracy", "f1", "neg_log_loss"]),
+)
+def test_small_integer_features(n, d, n_classes, n_valid, levels, seed, scoring):
+    # Few distinct rows: many duplicates, contradictions and exact ties.
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-levels, levels + 1, size=(n, d)).astype(float)
+    X_valid = rng.integers(-levels, levels + 1, size=(n_valid, d)).astype(float)
+    y, y_valid = rng.integers(n_classes, size=n), rng.integers(n_classes, size=n_valid)
+    y[:n_classes] = np.arange(n_classes)
+    y_valid[0] = 1  # f1 is that of class 1 and wants it there
+    game = LogisticGame(X, y, X_valid, y_valid, scoring=scoring)
+    utility = naive.LogisticUtility(X, y, X_valid, y_valid, scoring=scoring)
+    check_walk(game, utility, rng.permutation(n), TOLERANCE.get(scoring, 1e-12))
+
+
+# --------------------------------------------------------------------------------------------
+# Inputs people really have
+# --------------------------------------------------------------------------------------------
+
+
+def same_walk(game, other):
+    order = np.random.default_rng(0).permutation(game.n_players)[: size(60, 8)]
+    np.testing.assert_array_equal(along(game, order), along(other, order))
+
+
+def test_arrays_of_any_order_and_type():
+    problem = wine(True)
+    X, y, X_valid, y_valid = problem
+    coarse = np.round(X * 4)
+    coarse_valid = np.round(X_valid * 4)
+    game = LogisticGame(coarse, y, coarse_valid, y_valid)
+    frozen = coarse.copy()
+    frozen.flags.writeable = False
+    for X_odd in (
+        np.asfortranarray(coarse),
+        coarse.astype(np.float32),
+        coarse.astype(np.int16),
+        coarse.tolist(),
+        frozen,
+        np.repeat(coarse, 2, axis=1)[:, ::2],
+        coarse[::-1].copy()[::-1],
+    ):
+        same_walk(game, LogisticGame(X_odd, y.astype(np.int8), coarse_valid, list(y_valid)))
+
+
+def test_frames_series_and_their_labels():
+    import pandas as pd
+
+    problem = wine(True)
+    X, y, X_valid, y_valid = problem
+    index = [f"row {i}" for i in range(89)]
+    columns = [f"feature {j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, index=index, columns=columns)
+    game = LogisticGame(
+        frame,
+        pd.Series(y, index=index),
+        pd.DataFrame(X_valid, columns=columns),
+        pd.Series(y_valid),
+    )
+    same_walk(LogisticGame(*problem), game)
+    assert list(game.player_labels) == index
+
+
+def test_sparse_matrices():
+    from scipy import sparse
+
+    X, y, X_valid, y_valid = named("cancer")
+    game = LogisticGame(X, y, X_valid, y_valid)
+    for make in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+        same_walk(game, LogisticGame(make(X), y, make(X_valid), y_valid))
+
+
+def test_string_and_boolean_labels():
+    X, y, X_valid, y_valid = named("wdbc").first(60)
+    game = LogisticGame(X, y, X_valid, y_valid)
+    names = np.array(["bad", "good"])
+    other = LogisticGame(X, names[y], X_valid, names[y_valid])
+    assert list(other.classes_) == ["bad", "good"]
+    same_walk(game, other)
+    same_walk(game, LogisticGame(X, names[y].astype(object), X_valid, list(names[y_valid])))
+    same_walk(game, LogisticGame(X, y == 1, X_valid, y_valid == 1))
+
+
+def test_the_caller_s_arrays_stay_as_they_are():
+    problem = named("wine")
+    before = [array.copy() for array in problem]
+    game = LogisticGame(*problem)
+    along(game, np.arange(size(60, 10)))
+    game.coefficients(np.arange(10 if len(set(problem.y[:10])) == 3 else 89), tol=1e-6)
+    for array, copy in zip(problem, before, strict=True):
+        np.testing.assert_array_equal(array, copy)

@@ -12,6 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinal_shapley.datasets import NAMES
+from ordinal_shapley.vocabulary import (
+    CLASS_METHODS,
+    METHODS,
+    POSITION_WEIGHTS,
+    SCORINGS,
+    TRUNCATED_METHODS,
+    TRUNCATIONS,
+    VALUES,
+    choose,
+)
 
 if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem, Table
@@ -31,11 +41,6 @@ ordinal-shapley value --dataset wine --out values.csv --plot values.png
 
 ordinal-shapley value patients.csv --target outcome --valid later.csv
 """
-_METHODS = ("mc", "tmc", "cmc", "ctmc")
-_VALUES = ("partial_ordinal", "classic")
-_WEIGHTS = ("gaussian", "uniform")
-_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
-_TRUNCATIONS = ("paper", "patience")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -143,19 +148,19 @@ def value(
     raw: Annotated[
         bool, _data("Leave numbers as they are; else they are standardised.", flag="--raw")
     ] = False,
-    method: Annotated[str, _option(f"{_either(_METHODS)}.", metavar="NAME")] = "ctmc",
+    method: Annotated[str, _option(f"{_either(METHODS)}.", metavar="NAME")] = "ctmc",
     value_kind: Annotated[
-        str, _option(f"{_either(_VALUES)}.", flag="--value", metavar="NAME")
+        str, _option(f"{_either(VALUES)}.", flag="--value", metavar="NAME")
     ] = "partial_ordinal",
     position_weight: Annotated[
         str | None,
         _option(
-            f"Weight of a row by its position: {_either(_WEIGHTS)}.",
+            f"Weight of a row by its position: {_either(POSITION_WEIGHTS)}.",
             default="gaussian; uniform if classic",
             metavar="NAME",
         ),
     ] = None,
-    scoring: Annotated[str, _option(f"{_either(_SCORINGS)}.", metavar="NAME")] = "accuracy",
+    scoring: Annotated[str, _option(f"{_either(SCORINGS)}.", metavar="NAME")] = "accuracy",
     c: Annotated[float, _option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
     class_fraction: Annotated[
         float | None,
@@ -164,7 +169,7 @@ def value(
     truncation: Annotated[
         str | None,
         _option(
-            f"tmc, ctmc: the rule that ends a walk early, {_either(_TRUNCATIONS)}.",
+            f"tmc, ctmc: the rule that ends a walk early, {_either(TRUNCATIONS)}.",
             default="paper",
             metavar="RULE",
         ),
@@ -196,11 +201,11 @@ def value(
 ) -> None:
     """Value the training rows of a file or of a data set."""
     try:
-        _choose("--method", method, _METHODS)
-        _choose("--value", value_kind, _VALUES)
-        _choose("--scoring", scoring, _SCORINGS)
+        choose("--method", method, METHODS)
+        choose("--value", value_kind, VALUES)
+        choose("--scoring", scoring, SCORINGS)
         weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
-        _choose("--position-weight", weight, _WEIGHTS)
+        choose("--position-weight", weight, POSITION_WEIGHTS)
         if value_kind == "classic" and weight != "uniform":
             raise ValueError("--position-weight: the classic value needs uniform weights")
         if not (c > 0 and math.isfinite(c)):
@@ -214,7 +219,7 @@ def value(
         settings = ", ".join(
             [
                 method,
-                *([f"class fraction {class_fraction or 0.8:g}"] if method in ("cmc", "ctmc") else []),
+                *([f"class fraction {class_fraction or 0.8:g}"] if method in CLASS_METHODS else []),
                 f"{weight} weights",
                 scoring.replace("_", " "),
                 f"seed {seed}",
@@ -230,27 +235,22 @@ def value(
         raise typer.Exit(2) from None
 
 
-def _choose(option: str, given: str, choices: Sequence[str]) -> None:
-    if given not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(choices)}; got {given!r}")
-
-
 def _sampling_options(
     method: str, class_fraction: float | None, truncation: str | None, tolerance: float | None
 ) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if class_fraction is not None:
-        if method not in ("cmc", "ctmc"):
+        if method not in CLASS_METHODS:
             raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
         if not 0.0 < class_fraction <= 1.0:
             raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
         options["class_fraction"] = class_fraction
     if truncation is not None or tolerance is not None:
-        if method not in ("tmc", "ctmc"):
+        if method not in TRUNCATED_METHODS:
             given = "--truncation" if truncation is not None else "--tolerance"
             raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
         rule = truncation or "paper"
-        _choose("--truncation", rule, _TRUNCATIONS)
+        choose("--truncation", rule, TRUNCATIONS)
         tol = 0.05 if tolerance is None else tolerance
         if not (tol >= 0 and math.isfinite(tol)):
             raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
@@ -290,7 +290,7 @@ def _problem(
     if valid_fraction is not None and not 0.0 < valid_fraction < 1.0:
         raise ValueError(f"--valid-fraction must be between 0 and 1; got {valid_fraction}")
     if dataset is not None:
-        _choose("--dataset", dataset, NAMES)
+        choose("--dataset", dataset, NAMES)
         for option, given in (("--target", target), ("--valid", valid)):
             if given is not None:
                 raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")

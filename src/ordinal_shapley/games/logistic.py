@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.vocabulary import POSITION_WEIGHTS, SCORINGS, choose
 from ordinal_shapley_kernels import position_weights, scoring
 from ordinal_shapley_kernels.logistic import evaluate, fit_sequence
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
 
-SCORINGS = {
-    "accuracy": scoring.ACCURACY,
-    "balanced_accuracy": scoring.BALANCED_ACCURACY,
-    "f1": scoring.F1,
-    "roc_auc": scoring.ROC_AUC,
-    "neg_log_loss": scoring.NEG_LOG_LOSS,
-}
+_SCORING_CODES = dict(
+    zip(
+        SCORINGS,
+        (scoring.ACCURACY, scoring.BALANCED_ACCURACY, scoring.F1, scoring.ROC_AUC, scoring.NEG_LOG_LOSS),
+        strict=True,
+    )
+)
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
 _LONGEST_CALLABLE = 5_000
@@ -177,8 +178,7 @@ class LogisticGame(Game):
         self._truth = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
 
     def _read_scoring(self, name: str, empty_value: str | float) -> None:
-        if name not in SCORINGS:
-            raise ValueError(f"scoring is {name!r}, expected one of {_listed(list(SCORINGS))}")
+        choose("scoring", name, SCORINGS)
         n_classes = len(self.classes_)
         if name == "roc_auc":
             if n_classes != 2:
@@ -209,7 +209,7 @@ class LogisticGame(Game):
             return -math.log(n_classes)
         commonest = np.full_like(self._truth, np.bincount(self._truth).argmax())
         counts = np.zeros((3, n_classes), np.int64)
-        return float(scoring.score_decisions(SCORINGS[self.scoring], commonest, self._truth, counts))
+        return float(scoring.score_decisions(_SCORING_CODES[self.scoring], commonest, self._truth, counts))
 
     def _read_players(self, index: NDArray[Any] | None, groups: Any, labels: Any) -> None:
         if groups is None:
@@ -266,7 +266,7 @@ class LogisticGame(Game):
             self._valid_features,
             self._truth,
             len(self.classes_),
-            SCORINGS[self.scoring],
+            _SCORING_CODES[self.scoring],
             self._weight_kind,
             self.empty_value_,
             float(self._n_terms),
@@ -407,10 +407,8 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray
     """Kind of position weights and, for a user's function, the packed triangle of its values."""
     none = np.zeros(0)
     if isinstance(weight, str):
-        kinds = {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}
-        if weight not in kinds:
-            raise ValueError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
-        return kinds[weight], none
+        choose("position_weight", weight, POSITION_WEIGHTS)
+        return {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}[weight], none
     if not callable(weight):
         raise TypeError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
     function = getattr(weight, "py_func", weight)

@@ -14,12 +14,8 @@ from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import (
-    AVERAGES,
-    METHODS,
-    VALUES,
     Plan,
     check_truncation,
-    choose,
     digest,
     make_strata,
     rule_code,
@@ -29,6 +25,7 @@ from ordinal_shapley.sampling.shards import SHARD_SIZE, random_orders, walk_shar
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, METHODS, VALUES, choose
 
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100
@@ -160,7 +157,7 @@ def sample_values(
         quota,
         game.player_sizes,
         seed,
-        average == "selected" and method in ("cmc", "ctmc"),
+        average == "selected" and method in CLASS_METHODS,
         empty_value,
     )
     target_evaluations = 0

@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE
-
-VALUES = ("partial_ordinal", "classic")
-METHODS = ("mc", "tmc", "cmc", "ctmc")
-AVERAGES = ("all", "selected")
 
 
 class Plan(NamedTuple):
@@ -55,12 +52,6 @@ class Plan(NamedTuple):
     target: float = 0.0
 
 
-def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """ValueError unless `value` is one of `allowed`."""
-    if value not in allowed:
-        raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, allowed))}")
-
-
 def make_strata(
     game: Game, method: str, labels: Any, class_fraction: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -78,12 +69,12 @@ def make_strata(
         classes = _inputs.encode(named, "labels")[1]
     elif game.player_classes is not None:
         classes = game.player_classes
-    elif method in ("cmc", "ctmc"):
+    elif method in CLASS_METHODS:
         raise ValueError(
             f"labels is missing: method {method!r} draws players class by class, and this game has players "
             "of no class or of several; give one label a player"
         )
-    if method in ("mc", "tmc"):
+    if method not in CLASS_METHODS:
         return np.arange(n), np.array([0, n]), np.array([n])
     sizes = np.bincount(classes)
     sizes = sizes[sizes > 0]
@@ -97,7 +88,7 @@ def check_truncation(method: str, truncation: Any) -> Truncation | None:
     """The rule that a method uses: the paper's by default for tmc and ctmc, none for mc and cmc."""
     if truncation is not None and not isinstance(truncation, Truncation):
         raise TypeError(f"truncation is {truncation!r}, expected Truncation.paper() or Truncation.patience()")
-    if method in ("tmc", "ctmc"):
+    if method in TRUNCATED_METHODS:
         return truncation or Truncation.paper()
     if truncation is not None:
         raise ValueError(f"truncation goes with methods 'tmc' and 'ctmc', not with {method!r}")

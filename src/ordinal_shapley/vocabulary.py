@@ -1,0 +1,22 @@
+"""The words that options take, in Python and on the command line alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+VALUES = ("partial_ordinal", "classic")
+METHODS = ("mc", "tmc", "cmc", "ctmc")
+AVERAGES = ("all", "selected")
+SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
+POSITION_WEIGHTS = ("gaussian", "uniform")
+TRUNCATIONS = ("paper", "patience")
+
+# Methods that draw players class by class, and those whose walks may end early.
+CLASS_METHODS = ("cmc", "ctmc")
+TRUNCATED_METHODS = ("tmc", "ctmc")
+
+
+def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """ValueError unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, allowed))}")

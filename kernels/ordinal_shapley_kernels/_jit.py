@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,8 +51,8 @@ class _StampedCache(FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        # A cache that cannot be read or written (full disk, torn file) costs a compilation, no more.
-        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+        # A cache that cannot be read or written (full disk, torn or altered file) costs a compilation.
+        with contextlib.suppress(Exception):
             yield
 
 

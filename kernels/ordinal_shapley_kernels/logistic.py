@@ -100,7 +100,7 @@ def _must_improve(solver: Solver, radius: float) -> bool:
     """Set `solver.involved` for models that may be further than `radius` from their optimum."""
     any_involved = False
     for k in range(solver.models.shape[0]):
-        far = solver.gradient_norms[k] + solver.rounding[k] > radius
+        far = not solver.gradient_norms[k] + solver.rounding[k] <= radius  # NaN is far
         solver.involved[k] = far and solver.at_floor[k] < HESSIAN_FLOOR
         any_involved |= solver.involved[k] == 1
     return any_involved

@@ -27,6 +27,7 @@ def split(
     """Return positions of training and validation rows, each in increasing order."""
     if not isinstance(valid_fraction, Real) or not 0 < valid_fraction < 1:
         raise ValueError(f"valid_fraction is {valid_fraction!r}, expected a number between 0 and 1")
+    _inputs.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
     if groups is None:
         units, unit_classes = np.arange(len(y)), y
     else:

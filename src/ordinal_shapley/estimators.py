@@ -109,10 +109,9 @@ class _ShapleyEstimator(BaseEstimator):
         if X_valid is None:
             n = X.shape[0]
             y = _inputs.as_labels(y, "y", n, "row of X")
-            groups, sample_weight = (
-                None if a is None else _inputs.as_column(a, name, n, "row of X")
-                for name, a in (("groups", groups), ("sample_weight", sample_weight))
-            )
+            groups = None if groups is None else _inputs.as_names(groups, "groups", n, "row of X")
+            if sample_weight is not None:
+                sample_weight = _inputs.as_column(sample_weight, "sample_weight", n, "row of X")
             train, valid = split(y, groups, self.valid_fraction, self.random_state)
             if labels is not None:
                 labels = labels_of(labels, n, groups, train)
@@ -322,9 +321,9 @@ feature_names_in_
 
 def _indexable(X: Any) -> Any:
     """Return X as something whose rows can be picked by position."""
-    if hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr") and X.ndim == 2:
         return X.tocsr()  # not every sparse format has rows
-    X = X if hasattr(X, "iloc") else np.asarray(X)
+    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else _inputs.as_array(X, "X")
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: rows and features")
     if X.shape[0] == 0:

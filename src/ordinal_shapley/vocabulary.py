@@ -18,5 +18,5 @@ TRUNCATED_METHODS = ("tmc", "ctmc")
 
 def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """ValueError unless `value` is one of `allowed`."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, allowed))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from numbers import Real
 from typing import Any, NamedTuple
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
 _LARGEST_DENSE_BYTES = 8 * 2**30
-# Distinct whole-number labels beyond which a target looks like a measurement.
-_MOST_CLASSES = 200
+# Numbers as labels look like a measurement when they are more than this, and many for the rows there are.
+_MOST_NUMBERED_CLASSES = 100
+# Squares of features, summed over rows and times the costs, must stay finite.
+_LARGEST_NUMBER = 1e120
 
 
 class Table(NamedTuple):
@@ -42,7 +45,7 @@ def as_table(X: Any, name: str) -> Table:
                     "first, for example with sklearn.preprocessing.OneHotEncoder"
                 )
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
-    elif hasattr(X, "toarray") and hasattr(X, "nnz"):
+    elif hasattr(X, "toarray") and hasattr(X, "nnz") and X.ndim == 2:
         n_bytes = 8 * X.shape[0] * X.shape[1]
         if n_bytes > _LARGEST_DENSE_BYTES:
             raise ValueError(
@@ -51,7 +54,9 @@ def as_table(X: Any, name: str) -> Table:
                 "sklearn.decomposition.TruncatedSVD"
             )
         X = X.toarray()
-    array = np.asarray(X)
+    array = as_array(X, name)
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise TypeError(f"{name} is a {type(X).__name__}, expected rows of numbers")
     if array.ndim != 2:
         raise ValueError(
             f"{name} has {array.ndim} dimensions, expected 2: rows and features "
@@ -76,19 +81,40 @@ def as_table(X: Any, name: str) -> Table:
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        row_name = row if index is None else index[row]
+        row_name = row if index is None else plain(index[row])
         column_name = column if columns is None else columns[column]
         raise ValueError(
             f"{name} holds {values[row, column]} at row {row_name!r}, column {column_name!r} "
             f"({int(bad.sum())} such values in all): "
             "fill in or drop them first"
         )
+    largest = float(np.abs(values).max())
+    if largest > _LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} holds a number of size {largest:.3g}, expected at most {_LARGEST_NUMBER:g}: rescale it, "
+            "for example with sklearn.preprocessing.StandardScaler"
+        )
     return Table(values, index, columns)
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as the Python object that it prints like."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise ValueError(f"{name} has masked entries, the first at row {row}: fill in or drop them first")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is no rectangular array ({error})") from None
 
 
 def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert to a one-dimensional array with `length` entries, one for each of `of`."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -98,37 +124,43 @@ def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     return array
 
 
-def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
-    """Convert class labels: numbers, strings or booleans, none missing, not a regression target."""
+def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
+    """Convert labels of any sort - numbers, strings, booleans, dates - none of them missing."""
     labels = as_column(values, name, length, of)
     missing = np.zeros(len(labels), bool)
     if labels.dtype.kind == "f":
         missing = np.isnan(labels)
+    elif labels.dtype.kind in "mM":
+        missing = np.isnat(labels)
     elif labels.dtype.kind == "O":  # from pandas, or of mixed types
         import pandas as pd
 
         missing = np.asarray(pd.isna(labels))
     if missing.any():
         raise ValueError(f"{name} has a missing label at row {int(np.argmax(missing))}: drop such rows first")
-    if labels.dtype.kind == "f":
-        distinct = len(np.unique(labels))
-        if not np.isfinite(labels).all():
-            raise ValueError(f"{name} holds an infinite label, expected classes")
-        if (labels != np.floor(labels)).any() or distinct > _MOST_CLASSES:
-            raise ValueError(
-                f"{name} holds {distinct} distinct floats and looks like regression, expected classes: "
-                "bin the target or choose another column"
-            )
+    return labels
+
+
+def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
+    """Convert class labels, and refuse what looks like the target of a regression."""
+    labels = as_names(values, name, length, of)
+    if labels.dtype.kind not in "iuf":
+        return labels
+    if not np.isfinite(labels).all():
+        raise ValueError(f"{name} holds an infinite label, expected classes")
+    distinct = len(np.unique(labels))
+    many = distinct > max(_MOST_NUMBERED_CLASSES, length // 3)
+    if many or (labels != np.floor(labels)).any():
+        raise ValueError(
+            f"{name} holds {distinct} distinct numbers and looks like regression, expected classes: bin the "
+            "target or choose another column (or pass classes that are named by numbers as text)"
+        )
     return labels
 
 
 def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
     """Convert row weights: finite, at least 0, not all 0."""
-    weights = as_column(values, name, length, "training row")
-    try:
-        weights = weights.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} holds values that are not numbers, expected weights of at least 0") from None
+    weights = as_numbers(as_column(values, name, length, "training row"), name)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
@@ -136,6 +168,16 @@ def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError(f"{name} is 0 for every row, expected at least one positive weight")
     return weights
+
+
+def as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Convert an array of real numbers to float64."""
+    if array.dtype.kind == "O":
+        with contextlib.suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds values of type {array.dtype}, expected real numbers")
+    return array.astype(np.float64)
 
 
 def as_positive(value: Any, name: str) -> float:

@@ -28,6 +28,8 @@ _SCORING_CODES = dict(
 )
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
+_LARGEST_COST = 1e30
+_LARGEST_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
 
@@ -147,17 +149,29 @@ class LogisticGame(Game):
                 "X_valid has other columns than X, or in another order: expected the same columns"
             )
         self.C = _inputs.as_positive(C, "C")
+        if self.C > _LARGEST_COST:
+            raise ValueError(f"C is {self.C:g}, expected at most {_LARGEST_COST:g}")
         self.n_rows = n_rows
         self.feature_names = train.columns
         self._read_classes(y, y_valid, len(valid.values))
         self._read_scoring(scoring, empty_value)
         self._read_players(train.names, groups, labels)
-        costs = np.full(n_rows, self.C)
+        self._costs = np.full(n_rows, self.C)
         if sample_weight is not None:
-            costs *= _inputs.as_weights(sample_weight, "sample_weight", n_rows)
-        self._costs = costs
+            weights = _inputs.as_weights(sample_weight, "sample_weight", n_rows)
+            if self.C * float(weights.max()) > _LARGEST_COST:
+                raise ValueError(
+                    f"sample_weight is up to {weights.max():.3g}, which times C = {self.C:g} is more than "
+                    f"{_LARGEST_COST:g}: rescale the weights"
+                )
+            self._costs *= weights
         self._weight_kind, self._weight_table = _position_weights(position_weight, n_rows)
-        self.position_weight = position_weight
+        # A function is kept by name: its values are in the table, and it may be one that cannot be pickled.
+        self.position_weight = (
+            position_weight
+            if isinstance(position_weight, str)
+            else getattr(position_weight, "__name__", "function")
+        )
         self.order_free = self._weight_kind == position_weights.UNIFORM
         self._set_features(train.values, valid.values)
 
@@ -166,7 +180,7 @@ class LogisticGame(Game):
         valid = _inputs.as_labels(y_valid, "y_valid", n_valid, "row of X_valid")
         self.classes_, self._codes = _inputs.encode(train, "y")
         if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_[0]!r}), expected at least two")
+            raise ValueError(f"y holds one class only ({self.classes_.tolist()[0]!r}), expected at least two")
         distinct, codes = _inputs.encode(valid, "y_valid")
         known = self.classes_.tolist()
         unknown = [label for label in distinct.tolist() if label not in known]
@@ -187,7 +201,8 @@ class LogisticGame(Game):
                 raise ValueError("scoring='roc_auc' needs both classes in y_valid, which holds one")
         if name == "f1" and n_classes == 2 and not (self._truth == 1).any():
             raise ValueError(
-                f"scoring='f1' is that of class {self.classes_[1]!r}, which does not occur in y_valid"
+                f"scoring='f1' is that of class {self.classes_.tolist()[1]!r}, which does not occur in "
+                "y_valid"
             )
         self.scoring = name
         if isinstance(empty_value, str):
@@ -196,8 +211,11 @@ class LogisticGame(Game):
             self.empty_value_ = self._majority_score()
         elif isinstance(empty_value, bool) or not isinstance(empty_value, Real):
             raise TypeError(f"empty_value is {empty_value!r}, expected 'majority' or a number")
-        elif not math.isfinite(empty_value):
-            raise ValueError(f"empty_value is {empty_value!r}, expected 'majority' or a finite number")
+        elif not abs(float(empty_value)) <= _LARGEST_UTILITY:
+            raise ValueError(
+                f"empty_value is {empty_value!r}, expected 'majority' or a number of size at most "
+                f"{_LARGEST_UTILITY:g}"
+            )
         else:
             self.empty_value_ = float(empty_value)
 
@@ -217,7 +235,7 @@ class LogisticGame(Game):
             owners = np.arange(self.n_rows)
             self.n_players = self.n_rows
         else:
-            names = _inputs.as_labels(groups, "groups", self.n_rows, "row of X")
+            names = _inputs.as_names(groups, "groups", self.n_rows, "row of X")
             self.player_labels, owners = _inputs.encode(names, "groups")
             self.n_players = len(self.player_labels)
         self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
@@ -225,7 +243,7 @@ class LogisticGame(Game):
         self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
         self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
         if labels is not None:
-            named = _inputs.as_labels(labels, "labels", self.n_players, "player")
+            named = _inputs.as_names(labels, "labels", self.n_players, "player")
             self.player_classes = _inputs.encode(named, "labels")[1]
             return
         codes = self._codes[self._player_rows]
@@ -276,6 +294,8 @@ class LogisticGame(Game):
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
         values = np.full(len(players) if every else 1, self.empty_value_)
+        if len(players) == 0:
+            return values
         workspace = self._make_workspace()
         evaluate(workspace, players, every, values)
         if workspace.counters[UNCONVERGED]:
@@ -368,7 +388,7 @@ class LogisticGame(Game):
         if len(present) < len(self.classes_):
             lacking = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
             raise ValueError(
-                f"sequence lacks class {self.classes_[lacking]!r}, expected rows of every class: "
+                f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class: "
                 "there is no model without"
             )
         workspace = self._make_workspace()
@@ -391,8 +411,9 @@ class LogisticGame(Game):
 def warn_unconverged(n_fits: int) -> None:
     """Say that some decisions rest on no bound."""
     warnings.warn(
-        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale; "
-        "standardise them, for example with sklearn.preprocessing.StandardScaler",
+        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale, or "
+        "C or the weights are extreme; standardise the features, for example with "
+        "sklearn.preprocessing.StandardScaler",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -411,13 +432,7 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray
         return {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}[weight], none
     if not callable(weight):
         raise TypeError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
-    function = getattr(weight, "py_func", weight)
-    n_arguments = len(inspect.signature(function).parameters)
-    if n_arguments not in (1, 2):
-        raise TypeError(
-            f"position_weight takes {n_arguments} arguments, expected w(position, m), which returns one "
-            "weight, or w(m), which returns m of them"
-        )
+    n_arguments = _count_arguments(weight)
     longest = _LONGEST_TABLE if n_arguments == 2 else _LONGEST_CALLABLE
     if n_rows > longest:
         raise ValueError(
@@ -427,14 +442,35 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray
     table = np.empty(n_rows * (n_rows + 1) // 2)
     for m in range(1, n_rows + 1):
         row = [weight(i, m) for i in range(m)] if n_arguments == 2 else weight(m)
-        weights = np.asarray(row, dtype=np.float64)
+        try:
+            weights = _inputs.as_numbers(np.asarray(row), "position_weight")
+        except ValueError as error:
+            raise ValueError(f"position_weight gives no array of weights for m = {m} ({error})") from None
         if weights.shape != (m,):
             raise ValueError(
                 f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
             )
-        if not (np.isfinite(weights) & (weights >= 0)).all():
+        bad = ~((weights >= 0) & (weights <= _LARGEST_COST))
+        if bad.any():
             raise ValueError(
-                f"position_weight gives {weights.min()} for m = {m}, expected finite weights >= 0"
+                f"position_weight gives {weights[bad][0]} for m = {m}, expected weights from 0 to "
+                f"{_LARGEST_COST:g}"
             )
         table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
     return position_weights.TABLE, table
+
+
+def _count_arguments(weight: Callable[..., Any]) -> int:
+    """Arguments that a position weight function takes: w(position, m) or w(m)."""
+    expected = "expected w(position, m), which returns one weight, or w(m), which returns m of them"
+    try:
+        signature = inspect.signature(getattr(weight, "py_func", weight))
+    except ValueError:
+        raise TypeError(f"position_weight is {weight!r}, {expected}") from None
+    for n_arguments in (2, 1):
+        try:
+            signature.bind(*range(n_arguments))
+        except TypeError:
+            continue
+        return n_arguments
+    raise TypeError(f"position_weight takes {signature}, {expected}")

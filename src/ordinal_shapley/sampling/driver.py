@@ -21,7 +21,7 @@ from ordinal_shapley.sampling.plan import (
     rule_code,
     seed_of,
 )
-from ordinal_shapley.sampling.shards import SHARD_SIZE, random_orders, walk_shard
+from ordinal_shapley.sampling.shards import SHARD_SIZE, Cancellation, random_orders, walk_shard
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
@@ -30,6 +30,7 @@ from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, METHODS, VALUES,
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100
 _TARGET_ORDERS = 20
+_MOST_PERMUTATIONS = 2**62
 
 
 def sample_values(
@@ -135,7 +136,7 @@ def sample_values(
     if value == "classic" and not game.order_free:
         raise ValueError(
             "value='classic' is for games whose order does not matter, and this one's does: build it with "
-            "position_weight='uniform', or ask for value='partial_ordinal' or value='ordinal'"
+            "position_weight='uniform', or ask for value='partial_ordinal'"
         )
     rule = check_truncation(method, truncation)
     members, starts, quota = make_strata(game, method, labels, class_fraction)
@@ -146,8 +147,8 @@ def sample_values(
         raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
     if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
         raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
-    if first_permutation < 0:
-        raise ValueError(f"first_permutation is {first_permutation}, expected an integer of at least 0")
+    if not 0 <= first_permutation < _MOST_PERMUTATIONS:
+        raise ValueError(f"first_permutation is {first_permutation}, expected an integer from 0, below 2**62")
     seed = seed_of(random_state)
 
     empty_value = game(())
@@ -170,7 +171,10 @@ def sample_values(
             target = float(np.mean([game(order) for order in orders]))
             target_evaluations = len(orders)
         plan = plan._replace(
-            rule=rule_code(rule), tolerance=float(rule.tol), patience=int(rule.repeats), target=target
+            rule=rule_code(rule),
+            tolerance=float(rule.tol),
+            patience=min(int(rule.repeats), 2**62),
+            target=target,
         )
 
     moments = Moments.zeros(game.n_players)
@@ -236,13 +240,14 @@ def _run(
     end = None if cap is None else first_permutation + cap
     check = stopping.begin()
     unconverged = 0
-    arguments = (len(plan), *plan, *game._payload)
+    cancellation = Cancellation()
+    arguments = (cancellation, len(plan), *plan, *game._payload)
     tasks = (
         delayed(walk_shard)(game._workspace_maker, first, stop, *arguments)
         for first, stop in _shard_ranges(first_permutation, end)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
-    with ProgressBar(total=cap, enabled=progress) as bar, _closing(shards):
+    with ProgressBar(total=cap, enabled=progress) as bar, _closing(shards, cancellation):
         for part, n_unconverged in shards:
             moments = moments.plus(part)
             unconverged += n_unconverged
@@ -257,11 +262,12 @@ def _run(
 
 
 @contextmanager
-def _closing(shards: Any) -> Iterator[None]:
-    """Cancel the shards that run ahead when the rule says stop, without joblib's warning that they did."""
+def _closing(shards: Any, cancellation: Cancellation) -> Iterator[None]:
+    """End the shards that run ahead when the run stops, without joblib's warning that they did."""
     try:
         yield
     finally:
+        cancellation.requested = True
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
             shards.close()

@@ -65,14 +65,14 @@ def make_strata(
         raise ValueError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
     n = game.n_players
     if labels is not None:
-        named = _inputs.as_labels(labels, "labels", n, "player")
+        named = _inputs.as_names(labels, "labels", n, "player")
         classes = _inputs.encode(named, "labels")[1]
     elif game.player_classes is not None:
         classes = game.player_classes
     elif method in CLASS_METHODS:
         raise ValueError(
             f"labels is missing: method {method!r} draws players class by class, and this game has players "
-            "of no class or of several; give one label a player"
+            "of no class or of several; give one label a player, or use method 'tmc' or 'mc'"
         )
     if method not in CLASS_METHODS:
         return np.arange(n), np.array([0, n]), np.array([n])

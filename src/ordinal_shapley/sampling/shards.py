@@ -32,8 +32,24 @@ _FIRST_BUDGET = 16
 SHARD_SIZE = 10
 
 
+class Cancellation:
+    """Tells the shards of a run that their results are no longer wanted.
+
+    Threads share it. A copy that was sent to another process never hears of a request, and that process
+    finishes its shard.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
 def walk_shard(
-    make_workspace: Callable[..., Any], first: int, stop: int, n_plan: int, *arguments: Any
+    make_workspace: Callable[..., Any],
+    first: int,
+    stop: int,
+    cancellation: Cancellation,
+    n_plan: int,
+    *arguments: Any,
 ) -> tuple[Moments, int]:
     """Walk permutations first..stop-1 and return their sums, and how many fits did not converge.
 
@@ -57,7 +73,7 @@ def walk_shard(
     budget = _FIRST_BUDGET
     # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
     with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
-        while True:
+        while not cancellation.requested:
             began = time.perf_counter()
             if walk(game, run, rule, budget) != PAUSED:
                 break

@@ -243,7 +243,7 @@ class TestOwnSplit:
 
     def test_a_measurement_is_no_class(self):
         X, _ = data()
-        with pytest.raises(ValueError, match="y holds 24 distinct floats and looks like regr"):
+        with pytest.raises(ValueError, match="y holds 24 distinct numbers and looks like regr"):
             small().fit(X, X[:, 0])
 
     @pytest.mark.parametrize("fraction", [0.01, 0.99])

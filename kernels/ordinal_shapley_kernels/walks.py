@@ -35,7 +35,8 @@ FIRST_MODEL = 5  # places evaluated when the sequence first had a model, 0 befor
 EVALUATIONS = 6
 WALK_LENGTH = 7  # rows evaluated, summed over walks
 COMPLETED_STOPS = 8  # walks that truncation ended at their first model
-N_STATE = 9
+FIRST = 9  # index of the first permutation
+N_STATE = 10
 BEFORE = -2  # the permutation has not begun
 MEASURING = -1  # its full order is to be evaluated, for the paper's rule
 
@@ -83,6 +84,10 @@ class Walk(NamedTuple):
     chosen : int64 (n_players,)
         Permutations in which the player was drawn, counted when `count_chosen[0]` is 1: then what is
         left of a truncated permutation is drawn as well.
+    orders : int64 (n_permutations, n_places) or (0, 0)
+        When it has rows: the whole order of each permutation.
+    utilities : float64, same shape
+        Utility of each prefix of those orders; what truncation leaves out counts as the full utility.
     count_chosen : int64 (1,)
     state : int64 (N_STATE,)
     values : float64 (N_VALUES,)
@@ -95,6 +100,8 @@ class Walk(NamedTuple):
     sums: NDArray[np.float64]
     square_sums: NDArray[np.float64]
     chosen: NDArray[np.int64]
+    orders: NDArray[np.int64]
+    utilities: NDArray[np.float64]
     count_chosen: NDArray[np.int64]
     state: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -110,12 +117,18 @@ def make_walk(
     first: int,
     stop: int,
     empty_value: float,
+    record: bool = False,
 ) -> Walk:
-    """Allocate a walk over permutations first..stop-1; `members`, `starts`, `quota` as in `Deck`."""
+    """Allocate a walk over permutations first..stop-1; `members`, `starts`, `quota` as in `Deck`.
+
+    With `record`, orders and the utilities of their prefixes are kept.
+    """
+    recorded = (stop - first, int(np.sum(quota))) if record else (0, 0)
     n_players = members.shape[0]
     state = np.zeros(N_STATE, np.int64)
     state[NEXT] = first
     state[STOP] = stop
+    state[FIRST] = first
     state[PLACE] = BEFORE
     values = np.zeros(N_VALUES)
     values[EMPTY] = empty_value
@@ -134,6 +147,8 @@ def make_walk(
         np.zeros(n_players),
         np.zeros(n_players),
         np.zeros(n_players, np.int64),
+        np.zeros(recorded, np.int64),
+        np.zeros(recorded),
         np.array([count_chosen], np.int64),
         state,
         values,
@@ -159,8 +174,25 @@ def _begin(run: Walk) -> None:
 
 
 @kernel(internal=True)
-def _end(run: Walk, n_places: int) -> None:
+def _record_rest(run: Walk, rule: Rule, n_places: int) -> None:
+    """Record the order of the permutation at hand, and the full utility for what was not evaluated.
+
+    The full utility is the permutation's own where it is known (PAPER), else the rule's target.
+    """
+    row = run.state[NEXT] - run.state[FIRST]
+    _draw_to(run, n_places, n_places)
+    full = run.values[FULL] if rule.kind == PAPER else rule.target
+    for j in range(n_places):
+        run.orders[row, j] = run.drawn[j]
+        if j >= run.state[PLACE]:
+            run.utilities[row, j] = full
+
+
+@kernel(internal=True)
+def _end(run: Walk, rule: Rule, n_places: int) -> None:
     """Close the permutation at hand and put the deck back in order."""
+    if run.orders.shape[0] > 0:
+        _record_rest(run, rule, n_places)
     place_ = run.state[PLACE]
     if place_ < n_places and place_ == run.state[FIRST_MODEL]:
         run.state[COMPLETED_STOPS] += 1
@@ -189,6 +221,8 @@ def _credit(run: Walk, rule: Rule, value: float, modelled: bool) -> None:
     marginal = value - run.values[PREVIOUS]
     run.sums[player] += marginal
     run.square_sums[player] += marginal * marginal
+    if run.orders.shape[0] > 0:
+        run.utilities[run.state[NEXT] - run.state[FIRST], j] = value
     run.values[PREVIOUS] = value
     run.state[PLACE] = j + 1
     run.state[WALK_LENGTH] += run.sizes[player]
@@ -238,5 +272,5 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 clear(game)
             else:
                 _credit(run, rule, value, has_model(game))
-        _end(run, n_places)
+        _end(run, rule, n_places)
     return DONE

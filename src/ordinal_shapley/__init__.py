@@ -17,6 +17,7 @@ _HOMES = {
     "MaxPermutations": "ordinal_shapley.sampling",
     "Valuation": "ordinal_shapley.valuation",
     "PartialOrdinalShapley": "ordinal_shapley.estimators",
+    "OrdinalShapley": "ordinal_shapley.estimators",
     "ClassicShapley": "ordinal_shapley.estimators",
 }
 _MODULES = ("datasets", "plots")

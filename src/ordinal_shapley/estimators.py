@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator
 
 from ordinal_shapley._split import labels_of, split
 from ordinal_shapley.games import LogisticGame, _inputs
-from ordinal_shapley.sampling import sample_values
+from ordinal_shapley.sampling import Truncation, sample_values
+from ordinal_shapley.vocabulary import TRUNCATED_METHODS
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
 
-__all__ = ["ClassicShapley", "PartialOrdinalShapley"]
+__all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 
 
 class _ShapleyEstimator(BaseEstimator):
@@ -137,7 +138,7 @@ class _ShapleyEstimator(BaseEstimator):
             self.game_,
             self._value,
             self.method,
-            truncation=self.truncation,
+            truncation=self._truncation(),
             class_fraction=self.class_fraction,
             average=self.average,
             stopping=self.stopping,
@@ -154,6 +155,9 @@ class _ShapleyEstimator(BaseEstimator):
         self.classes_ = self.game_.classes_
         self._remember_features(X)
         return self
+
+    def _truncation(self) -> Any:
+        return self.truncation
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
@@ -274,6 +278,92 @@ class PartialOrdinalShapley(_ShapleyEstimator):
             n_jobs=n_jobs,
             progress=progress,
         )
+
+
+class OrdinalShapley(PartialOrdinalShapley):
+    """Ordinal Shapley values of training rows for weighted logistic regression.
+
+    A row's value is what it adds on average over all places at which it may enter a sequence, not only the
+    last. By default walks end early by the patience rule (`Truncation.patience`): for this value short walks
+    were the better buy.
+
+    Parameters
+    ----------
+    method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
+        How permutations are sampled; see `ordinal_shapley.sample_values`.
+    position_weight, C, scoring, class_fraction, average, truncation, stopping, n_permutations, empty_value, \
+valid_fraction, random_state, n_jobs, progress
+        As for `PartialOrdinalShapley`, but ``truncation`` is `Truncation.patience` if not given.
+
+    Attributes
+    ----------
+    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
+feature_names_in_
+        As for `PartialOrdinalShapley`.
+
+    See Also
+    --------
+    PartialOrdinalShapley : The value of rows that join at the end.
+    ClassicShapley : The classic value, where order does not matter.
+
+    References
+    ----------
+    arXiv:2305.01660, "Data valuation: The partial ordinal Shapley value for machine learning", whose first
+    theorem defines the value.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ordinal_shapley import OrdinalShapley
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> model = OrdinalShapley(n_permutations=20, random_state=0)
+    >>> model.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.shape
+    (89,)
+    """
+
+    _value = "ordinal"
+
+    def __init__(
+        self,
+        method: str = "tmc",
+        *,
+        position_weight: Any = "gaussian",
+        C: float = 1.0,
+        scoring: str = "accuracy",
+        class_fraction: float = 0.8,
+        average: str = "all",
+        truncation: Any = None,
+        stopping: Any = None,
+        n_permutations: int | None = None,
+        empty_value: str | float = "majority",
+        valid_fraction: float = 0.3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            method,
+            position_weight=position_weight,
+            C=C,
+            scoring=scoring,
+            class_fraction=class_fraction,
+            average=average,
+            truncation=truncation,
+            stopping=stopping,
+            n_permutations=n_permutations,
+            empty_value=empty_value,
+            valid_fraction=valid_fraction,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    def _truncation(self) -> Any:
+        if self.truncation is None and self.method in TRUNCATED_METHODS:
+            return Truncation.patience()
+        return self.truncation
 
 
 class ClassicShapley(_ShapleyEstimator):

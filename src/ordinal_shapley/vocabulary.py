@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-VALUES = ("partial_ordinal", "classic")
+VALUES = ("partial_ordinal", "ordinal", "classic")
+ESTIMATORS = ("marginal", "in_out")
 METHODS = ("mc", "tmc", "cmc", "ctmc")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")

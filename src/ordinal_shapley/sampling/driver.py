@@ -16,6 +16,7 @@ from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import (
     Plan,
     check_truncation,
+    choose_estimator,
     digest,
     make_strata,
     rule_code,
@@ -38,6 +39,7 @@ def sample_values(
     value: str = "partial_ordinal",
     method: str = "mc",
     *,
+    estimator: str | None = None,
     truncation: Truncation | None = None,
     labels: Any = None,
     class_fraction: float = 0.8,
@@ -53,18 +55,22 @@ def sample_values(
 
     The partial ordinal Shapley value of player :math:`i` is the mean, over all orders of the players, of what
     :math:`i` adds when it joins the end of the sequence of those before it. It is estimated by the mean over
-    random orders.
+    random orders. The ordinal Shapley value lets :math:`i` enter at every place of that sequence; it is
+    estimated from the utilities of the prefixes of the same random orders (see Notes).
 
     Parameters
     ----------
     game : Game
         For example a `LogisticGame`.
-    value : {"partial_ordinal", "classic"}, default "partial_ordinal"
-        "classic" is the same for a game whose order does not matter, and refused for others.
+    value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
+        "classic" is for a game whose order does not matter, where all three agree; it is refused for others.
     method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
         "mc": full random orders. "tmc": each walk ends when ``truncation`` says that little is left to gain;
         the players after it count 0. "cmc": random orders of a random subset with the share
         ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased: see Notes.
+    estimator : {"marginal", "in_out"}, optional
+        "marginal": the mean marginal contribution, for "partial_ordinal" and "classic". "in_out": every
+        prefix informs every player, for "ordinal" (its only estimator) and "classic".
     truncation : Truncation, optional
         For "tmc" and "ctmc"; `Truncation.paper` by default.
     labels : array-like of shape (n_players,), optional
@@ -82,7 +88,7 @@ def sample_values(
         Number of permutations; with ``stopping`` given as well, either ends the run.
     first_permutation : int, default 0
         Index of the first permutation. Runs of the same seed over disjoint ranges can be pooled by
-        `Valuation.merge`.
+        `Valuation.merge`. With "in_out", a multiple of 10.
     random_state : None, int, numpy Generator or RandomState
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
@@ -114,10 +120,23 @@ def sample_values(
     after the end of a walk count 0) and of class sampling (no subset is larger than the share drawn) comes on
     top and does not shrink with more permutations.
 
+    The ordinal Shapley value is the classic value of :math:`\bar U(S)`, the mean utility over the orders of
+    :math:`S`, and a prefix of a random order is a random order of a random set. With :math:`U_s` the utility
+    of the first :math:`s` of :math:`n` players, "in_out" averages
+
+    .. math:: \tfrac1n (U_n - U_0) + \sum_{s=1}^{n-1} (U_s - c_s) A_{s,i}, \qquad
+        A_{s,i} = \tfrac1s \text{ if } i \text{ is among the first } s \text{, else } -\tfrac1{n-s},
+
+    with :math:`c_s` the mean of :math:`U_s` over the other nine permutations of a fixed block of ten. It is
+    unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly. In a truncated walk the full
+    utility (the permutation's own, or the target of `Truncation.patience`) stands in for what was not
+    evaluated, so the bias is that of calling those utilities equal.
+
     References
     ----------
     J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",
-    arXiv:2305.01660, Algorithms 1 to 3.
+    arXiv:2305.01660, Algorithms 1 to 3, and the first theorem for the ordinal value, whose approximation it
+    leaves open.
 
     Examples
     --------
@@ -136,8 +155,9 @@ def sample_values(
     if value == "classic" and not game.order_free:
         raise ValueError(
             "value='classic' is for games whose order does not matter, and this one's does: build it with "
-            "position_weight='uniform', or ask for value='partial_ordinal'"
+            "position_weight='uniform', or ask for value='ordinal' or value='partial_ordinal'"
         )
+    in_out = choose_estimator(value, estimator) == "in_out"
     rule = check_truncation(method, truncation)
     members, starts, quota = make_strata(game, method, labels, class_fraction)
     stop_rule = _stopping(stopping, n_permutations)
@@ -149,6 +169,11 @@ def sample_values(
         raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
     if not 0 <= first_permutation < _MOST_PERMUTATIONS:
         raise ValueError(f"first_permutation is {first_permutation}, expected an integer from 0, below 2**62")
+    if in_out and first_permutation % SHARD_SIZE:
+        raise ValueError(
+            f"first_permutation is {first_permutation}, expected a multiple of {SHARD_SIZE}: the ordinal "
+            "value is estimated in blocks of that many permutations"
+        )
     seed = seed_of(random_state)
 
     empty_value = game(())
@@ -160,6 +185,7 @@ def sample_values(
         seed,
         average == "selected" and method in CLASS_METHODS,
         empty_value,
+        in_out,
     )
     target_evaluations = 0
     if rule is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
-from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
+from ordinal_shapley.vocabulary import CLASS_METHODS, ESTIMATORS, TRUNCATED_METHODS, choose
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE
 
 
@@ -35,6 +35,8 @@ class Plan(NamedTuple):
         Whether to count how often each player is drawn.
     empty_value : float
         Utility of the empty sequence.
+    in_out : bool
+        Whether contributions are estimated in/out, from the utilities of all prefixes, or are marginal.
     rule, tolerance, patience, target
         The truncation rule, as in the walk kernel's Rule.
     """
@@ -46,6 +48,7 @@ class Plan(NamedTuple):
     seed: int
     count_chosen: bool
     empty_value: float
+    in_out: bool = False
     rule: int = NO_RULE
     tolerance: float = 0.0
     patience: int = 0
@@ -82,6 +85,21 @@ def make_strata(
     quota = np.maximum(1, np.floor(float(class_fraction) * sizes + 1e-9)).astype(np.int64)
     members = np.argsort(classes, kind="stable").astype(np.int64)
     return members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), quota
+
+
+def choose_estimator(value: str, estimator: Any) -> str:
+    """The estimator to use: in/out for the ordinal value, marginal contributions by default for others."""
+    if estimator is None:
+        return "in_out" if value == "ordinal" else "marginal"
+    choose("estimator", estimator, ESTIMATORS)
+    if value == "ordinal" and estimator == "marginal":
+        raise ValueError(
+            "estimator='marginal' is for value='partial_ordinal' and 'classic'; value='ordinal' takes "
+            "'in_out', for contributions at the end of a sequence say nothing about those within it"
+        )
+    if value == "partial_ordinal" and estimator == "in_out":
+        raise ValueError("estimator='in_out' is for value='ordinal' and 'classic', not for 'partial_ordinal'")
+    return str(estimator)
 
 
 def check_truncation(method: str, truncation: Any) -> Truncation | None:

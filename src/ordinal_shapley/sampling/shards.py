@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley_kernels.in_out import add_in_out
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED
 from ordinal_shapley_kernels.permutations import draw_many
 from ordinal_shapley_kernels.walks import (
@@ -68,6 +69,7 @@ def walk_shard(
         first,
         stop,
         plan.empty_value,
+        plan.in_out,
     )
     rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
     budget = _FIRST_BUDGET
@@ -80,6 +82,11 @@ def walk_shard(
             share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
             budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
     n_permutations = stop - first
+    if plan.in_out and not cancellation.requested:
+        run.sums[:] = 0.0
+        run.square_sums[:] = 0.0
+        scratch = np.empty(run.orders.shape[1])
+        add_in_out(run.orders, run.utilities, plan.empty_value, scratch, run.sums, run.square_sums)
     chosen = run.chosen
     if len(plan.quota) == 1:
         chosen[:] = n_permutations

@@ -247,7 +247,7 @@ def refused(run, monkeypatch):
     ("options", "words"),
     [
         (["--method", "tcm"], "--method is 'tcm', expected one of 'mc', 'tmc', 'cmc', 'ctmc'"),
-        (["--value", "ordinary"], "expected one of 'partial_ordinal', 'classic'"),
+        (["--value", "ordinary"], "expected one of 'partial_ordinal', 'ordinal', 'classic'"),
         (["--scoring", "auc"], "expected one of 'accuracy'"),
         (["--position-weight", "flat"], "expected one of 'gaussian', 'uniform'"),
         (["--value", "classic", "--position-weight", "gaussian"], "--position-weight: the classic"),
@@ -270,10 +270,13 @@ def refused(run, monkeypatch):
         (["--permutations", "0"], "--permutations"),
         (["--permutations", "many"], "--permutations"),
         (["--seed", "-1"], "--seed"),
+        (["--seed", "18446744073709551616"], "--seed"),
         (["--jobs", "0"], "--jobs must be"),
+        (["--jobs", "10000000"], "--jobs"),
+        (["--out", "-"], "--out: '-' is no file name"),
+        (["--out", "o.png", "--plot", "./o.png"], "--out and --plot both name 'o.png'"),
         (["--rows", "41"], "--rows: train.csv has 40 rows, 41 were asked for"),
         (["--rows", "1"], "--rows"),
-        (["--rows", "39"], "--rows: 40 rows in 2 classes are too few"),
         (["--dataset", "wine"], "give either a TRAIN.csv or a --dataset, and not both"),
         (["--no-such-option"], "No such option"),
         (["--plot", "values.xyz"], "--plot: 'values.xyz' must end with a kind of picture: .png"),
@@ -321,6 +324,12 @@ def test_valid_excludes_valid_fraction(refused, train):
     ("text", "words"),
     [
         ("", "train.csv is empty"),
+        ("\n \nx,y\n1,a\n\n  \n,b\n2,a\n", "row 1 (line 7 of train.csv), column 'x': the entry is mis"),
+        ("x,y\n1,a\n2,null\n", "the class is missing (as is one called NA, None or null)"),
+        (f"x,t,y\n1,{'t' * 200_000},a\n,b,b\n", "row 1 (line 3 of train.csv), column 'x': the entry"),
+        ("a\0,b,y\n1,1,a\n2,2,b\n", "train.csv has a NUL character in its header"),
+        ("x,x=1,y\nb,1,a\n1,2,b\n", "'x=1' would name two encoded columns"),
+        ("y,\na,1\nb,\n", "row 1 (line 3 of train.csv), column 'Unnamed: 1': the entry is missing"),
         ("\n", "train.csv is empty"),
         ("x,y\n", "train.csv has a header but no rows"),
         ("x,y\n1,a\n,b\n2,a\n", "row 1 (line 3 of train.csv), column 'x': the entry is missing"),
@@ -401,6 +410,19 @@ def test_unwritable_outputs(refused, train, tmp_path, option):
         assert words in text
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_that_lead_nowhere(refused, train, tmp_path):
+    for option, name in (("--out", "loop.csv"), ("--plot", "loop.png")):
+        (tmp_path / name).symlink_to(tmp_path / name)
+        words = refused(train, "--target", "outcome", option, tmp_path / name)
+        assert words.startswith(f"error: {option}: can't write")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no device files there")
+def test_devices_are_no_files(refused):
+    assert "is a pipe or a device" in refused(os.devnull, "--target", "y")
+
+
 def test_outputs_never_replace_inputs(refused, train):
     before = train.read_bytes()
     words = refused(train, "--target", "outcome", "--out", train)
@@ -451,6 +473,89 @@ def test_warnings_are_lines(run, train):
     assert err.count("\n") == 1
 
 
+def labels_written(run, frame: pd.DataFrame, tmp_path, *more: object) -> pd.Series:
+    path, out = tmp_path / "train.csv", tmp_path / "values.csv"
+    frame.to_csv(path, index=False)
+    assert value(run, path, "--out", out, *more, permutations=2)[0] == 0
+    return pd.read_csv(out, dtype={"label": str})["label"]
+
+
+@pytest.mark.parametrize("first", [2**63 - 1, 2**63, 2**64 - 1, 2**64])
+def test_classes_too_large_for_64_bits(run, people, tmp_path, first):
+    people["outcome"] = [str(first) if label == "old" else "3" for label in people["outcome"]]
+    assert set(labels_written(run, people, tmp_path)) == {str(first), "3"}
+
+
+def test_huge_floats_are_classes_too(run, people, tmp_path):
+    people["outcome"] = [1e300 if label == "old" else 2e300 for label in people["outcome"]]
+    assert set(labels_written(run, people, tmp_path)) == {"1e+300", "2e+300"}
+
+
+@pytest.mark.parametrize("rows", [39, 38, 37, 36, 25, 4])
+def test_rows_are_drawn_in_proportion(run, people, tmp_path, rows):
+    people["outcome"] = ["a"] * 29 + ["b"] * 10 + ["c"]
+    people.to_csv(tmp_path / "valid.csv", index=False)
+    labels = labels_written(run, people, tmp_path, "--rows", rows, "--valid", tmp_path / "valid.csv")
+    assert len(labels) == rows
+    counts = labels.value_counts()
+    assert counts["c"] == 1
+    assert abs(counts["b"] - 10 * rows / 40) < 1
+
+
+def test_too_few_rows_for_the_classes(refused):
+    assert "--rows: 2 rows are too few for the 3 classes of wine" in refused("--dataset", "wine", "--rows", 2)
+
+
+def test_nearly_all_rows(run, tmp_path):
+    code, shown, _ = run("value", "--dataset", "wine", "--rows", 177, "--permutations", 1)
+    assert code == 0
+    assert "123 training rows of wine, scored on 54" in shown
+
+
+NO_NAME = "warning: the first column has no name, like an index that pandas writes, and is left out"
+
+
+def test_the_index_of_a_file_is_no_feature(run, people, train, tmp_path):
+    outs = [tmp_path / f"{i}.csv" for i in range(4)]
+    value(run, train, "--valid", train, "--out", outs[0])
+    paths = [tmp_path / f"indexed{i}.csv" for i in range(3)]
+    people.to_csv(paths[0])
+    pd.read_csv(paths[0]).to_csv(paths[1], index=False)  # "Unnamed: 0"
+    pd.read_csv(paths[0]).set_axis([f"n{i}" for i in people.index]).to_csv(paths[2])
+    for path, out in zip(paths, outs[1:], strict=True):
+        code, _, err = value(run, path, "--valid", path, "--out", out)
+        assert code == 0
+        assert err.startswith(NO_NAME)
+        assert err.count("\n") == 1
+        assert out.read_bytes() == outs[0].read_bytes()
+
+
+def test_a_target_without_a_name_is_kept(run, people, tmp_path):
+    path = tmp_path / "train.csv"
+    people.set_index("outcome").rename_axis("").to_csv(path)
+    assert value(run, path, target="Unnamed: 0")[::2] == (0, "")
+
+
+@pytest.mark.parametrize(("name", "start"), [("number", 5), ("id", 0), ("Index", 1)])
+def test_a_numbering_is_warned_of(run, people, train, tmp_path, name, start):
+    path = tmp_path / "numbered.csv"
+    people.assign(**{name: range(start, start + 40)}).to_csv(path, index=False)
+    code, _, err = value(run, path, "--valid", path)
+    assert code == 0
+    assert err == (
+        f"warning: column '{name}' looks like a numbering of the rows, and is used as a feature; drop it "
+        "if it is one\n"
+    )
+
+
+def test_ids_in_any_order_are_warned_of(run, people, tmp_path):
+    path = tmp_path / "train.csv"
+    people.assign(id=np.random.default_rng(0).permutation(10_000)[:40]).to_csv(path, index=False)
+    assert "warning: column 'id' looks like a numbering" in value(run, path)[2]
+    people.assign(id=people["age"] // 10).to_csv(path, index=False)
+    assert value(run, path)[2] == ""
+
+
 # --- as a process
 
 
@@ -470,6 +575,35 @@ def test_as_a_process(tmp_path):
     assert (run.returncode, err) == (0, "")
     assert "124 training rows of wine" in shown
     assert len(pd.read_csv(tmp_path / "v.csv")) == 124
+
+
+def test_a_terminal_that_lacks_the_letters(people, tmp_path):
+    people["outcome"] = people["outcome"].map({"old": "漢字", "young": "y"})
+    people.to_csv(tmp_path / "train.csv", index=False)
+    run = process(
+        "value", "train.csv", "--target", "outcome", "--permutations", "2",
+        cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    shown, err = run.communicate()
+    assert (run.returncode, err) == (0, "")
+    assert "??" in shown
+
+
+@pytest.mark.parametrize("module", ["typer", "ordinal_shapley.datasets"])
+def test_ctrl_c_while_the_command_loads(module):
+    code = f"""
+import runpy, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("ordinal_shapley", run_name="__main__")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
 
 
 def test_errors_as_a_process(tmp_path):

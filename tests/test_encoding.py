@@ -68,6 +68,30 @@ def test_constant_column_becomes_zeros(constant):
     np.testing.assert_allclose(encoded, 0.0, atol=1e-15 * max(1.0, abs(constant)))
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-200, 1e200, 1e307])
+def test_tiny_and_huge_numbers_are_standardised(size):
+    numbers = np.array([1.0, 4.0, 9.0, 10.0])
+    encoded = Encoder().fit_transform(pd.DataFrame({"x": size * numbers}))
+    np.testing.assert_allclose(encoded[:, 0], (numbers - 6) / numbers.std(), rtol=1e-12)
+
+
+def test_scales_change_no_bit(train):
+    from sklearn.preprocessing import StandardScaler
+
+    frame = pd.DataFrame(np.random.default_rng(0).lognormal(0, 5, (50, 4)))
+    np.testing.assert_array_equal(
+        Encoder().fit_transform(frame), StandardScaler().fit_transform(frame.to_numpy())
+    )
+    assert Encoder(raw=True).fit_transform(frame).tolist() == frame.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("train", [[1e-200, 2e-200], [1.0, 1.0 + 1e-12]])
+def test_numbers_far_beyond_those_of_training(train):
+    encoder = Encoder().fit(pd.DataFrame({"x": train}))
+    with pytest.raises(ValueError, match="'x' holds numbers too large to be standardised"):
+        encoder.transform(pd.DataFrame({"x": [1e300]}))
+
+
 @pytest.mark.parametrize("dtype", ["category", "object", "string"])
 def test_text_of_any_dtype_is_categorical(train, dtype):
     plain = Encoder().fit_transform(train)
@@ -113,6 +137,12 @@ def test_missing_and_infinite_entries_are_named(train, column, entry, words):
         with pytest.raises(ValueError) as caught:
             attempt(train)
         assert words in str(caught.value)
+
+
+def test_a_missing_entry_may_be_a_word():
+    frame = pd.DataFrame({"country": ["GB", None, "FR"]})
+    with pytest.raises(ValueError, match="where a file says NA, None or null, pandas reads a missing"):
+        Encoder().fit(frame)
 
 
 def test_missing_entries_of_nullable_columns_are_named(train):
@@ -179,7 +209,8 @@ def test_identifiers_are_refused():
         (pd.DataFrame([[1.0, 2.0]], columns=["x", "x"]), "column 'x' appears more than once"),
         (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"])}), "'t' holds dates"),
         (pd.DataFrame({"z": [1j]}), "'z' holds complex numbers"),
-        (pd.DataFrame({"x": [1e308, -1e308, 1e308]}), "'x' holds numbers too large"),
+        (pd.DataFrame({"x": ["1", "2"], "x=1": [3.0, 4.0]}), "'x=1' would name two encoded columns"),
+        (pd.DataFrame({"a": ["b=c"], "a=b": ["c"]}), "'a=b=c' would name two encoded columns"),
     ],
 )
 def test_tables_that_cannot_be_features(frame, words):

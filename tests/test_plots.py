@@ -127,3 +127,9 @@ def test_missing_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"ordinal-shapley\[plot\]"):
         plot_values(valuation([1.0]))
+
+
+@pytest.mark.parametrize("other", [None, [0.1, 0.2]])
+def test_other_things(other):
+    with pytest.raises(TypeError, match=f"valuation is a {type(other).__name__}, expected a Valuation"):
+        plot_values(other)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
+import os
+import threading
 import warnings
 
 import numpy as np
@@ -174,6 +177,14 @@ class TestIntervals:
         for method in (valuation.confidence_interval, valuation.to_frame):
             with pytest.raises(ValueError, match="level is"):
                 method(level)
+
+    def test_not_a_number(self):
+        valuation = make(moments_of(*draw()))
+        for method in (valuation.confidence_interval, valuation.to_frame):
+            with pytest.raises(TypeError, match="level is 'a', expected a number"):
+                method("a")
+        with pytest.raises(TypeError, match="threshold is 'a', expected a number"):
+            valuation.probability_below("a")
 
     def test_probability_below(self):
         valuation = by_hand([0.0, 1.0, -1.0, 20.0], [1.0, 0.5, 0.5, 1.0])
@@ -354,6 +365,45 @@ class TestSaveAndLoad:
             broken.save(path)
         assert path.read_bytes() == before
 
+    def test_a_full_disk_keeps_the_old_file(self, tmp_path):
+        resource = pytest.importorskip("resource")
+        path = tmp_path / "v.npz"
+        by_hand([1.0], [0.1]).save(path)
+        path.chmod(0o600)
+        before = path.read_bytes()
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                by_hand([2.0], [0.1]).save(path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert path.read_bytes() == before
+        by_hand([2.0], [0.1]).save(path)
+        assert Valuation.load(path).values == pytest.approx([2.0])
+        assert [p.name for p in tmp_path.iterdir()] == ["v.npz"]
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+    def test_links_and_devices_stay_what_they_are(self, tmp_path):
+        link, loop = tmp_path / "link.npz", tmp_path / "loop.npz"
+        link.symlink_to(tmp_path / "v.npz")
+        loop.symlink_to(loop)
+        saved = by_hand([1.0], [0.1])
+        saved.save(link)
+        assert link.is_symlink()
+        assert_same(Valuation.load(tmp_path / "v.npz"), saved)
+        with pytest.raises(OSError, match="loop"):
+            saved.save(loop)
+        with pytest.raises(IsADirectoryError):
+            saved.save(tmp_path)
+        os.mkfifo(tmp_path / "pipe")
+        reader = threading.Thread(target=(tmp_path / "pipe").read_bytes, daemon=True)
+        reader.start()
+        saved.save(tmp_path / "pipe")
+        reader.join(timeout=60)
+        assert (tmp_path / "pipe").is_fifo()
+
     @pytest.mark.parametrize("content", [b"", b"value,stderr\n1,2\n", b"PK\x03\x04 cut"])
     def test_other_files(self, tmp_path, content):
         path = tmp_path / "other"
@@ -368,6 +418,70 @@ class TestSaveAndLoad:
         for name, why in (("a.npy", ""), ("b.npz", "header"), ("c.npz", "999")):
             with pytest.raises(ValueError, match=f"holds no valuation.*{why}"):
                 Valuation.load(tmp_path / name)
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda header: header.pop("ranges"),
+            lambda header: header.pop("fields"),
+            lambda header: header["fields"].pop("average"),
+            lambda header: header["fields"].pop("stopped_by"),
+            lambda header: header["fields"].update(more=1),
+            lambda header: header["fields"].update(seed="abc"),
+            lambda header: header.update(ranges="abc"),
+            lambda header: header.update(ranges=[["a", "b"]]),
+            lambda header: header["counts"].update(n_permutations="abc"),
+            lambda header: header.update(labels="json"),
+        ],
+    )
+    def test_damaged_headers(self, tmp_path, damage):
+        path = tmp_path / "v.npz"
+        by_hand([1.0], [0.1]).save(path)
+        with np.load(path) as file:
+            arrays = dict(file)
+        header = json.loads(str(arrays["header"]))
+        damage(header)
+        np.savez(path, **arrays | {"header": np.array(json.dumps(header))})
+        with pytest.raises(ValueError, match=r"path '.*v\.npz' holds no valuation"):
+            Valuation.load(path)
+
+    @pytest.mark.parametrize("chosen", [np.ones(2, int), np.ones((1, 1), int), np.ones(1), np.array(["a"])])
+    @pytest.mark.parametrize("name", ["sums", "chosen"])
+    def test_damaged_sums(self, tmp_path, name, chosen):
+        path = tmp_path / "v.npz"
+        by_hand([1.0], [0.1]).save(path)
+        with np.load(path) as file:
+            arrays = dict(file)
+        bad = chosen if name == "chosen" else chosen.astype(str)
+        np.savez(path, **arrays | {name: bad})
+        with pytest.raises(ValueError, match=r"path '.*v\.npz' holds no valuation"):
+            Valuation.load(path)
+
+    def test_flipped_bytes(self, tmp_path):
+        path, saved = tmp_path / "v.npz", by_hand([1.0], [0.1], labels=["a"])
+        saved.save(path)
+        content, refusals = path.read_bytes(), []
+        # Each byte of the first member's head and of the directory at the end.
+        for place in [*range(60), *range(len(content) - 330, len(content))]:
+            for flip in (1, 8, 255):
+                damaged = bytearray(content)
+                damaged[place] ^= flip
+                path.write_bytes(damaged)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    try:
+                        loaded = Valuation.load(path)
+                    except ValueError as error:
+                        refusals.append(str(error))
+                    else:  # not every byte matters
+                        assert_same(loaded, saved)
+        assert refusals
+        assert all("v.npz' holds no valuation" in refusal for refusal in refusals)
+
+    def test_text_is_no_pickle(self, tmp_path):
+        (tmp_path / "v.csv").write_text("value\n1\n")
+        with pytest.raises(ValueError, match=r"v\.csv' holds no valuation \(it is no \.npz file\)"):
+            Valuation.load(tmp_path / "v.csv")
 
     def test_missing_file(self, tmp_path):
         with pytest.raises(FileNotFoundError):
@@ -481,6 +595,32 @@ class TestMerge:
     def test_nothing_to_merge(self):
         with pytest.raises(ValueError, match="valuations is empty"):
             Valuation.merge([])
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            [math.nan, 1.0],
+            [pd.NaT, pd.Timestamp("2020-01-01", tz="UTC")],
+            [pd.NA, "a"],
+            [("a", math.nan), ("b", 1.0)],
+        ],
+    )
+    def test_missing_labels_are_equal(self, labels, tmp_path):
+        kept = pd.Index(labels).to_numpy()
+        a, b = (by_hand([1.0, 2.0], [0.1, 0.1], labels=kept.copy(), first_permutation=k) for k in (0, 100))
+        assert len(Valuation.merge([a, b]).labels) == 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # timestamps become strings
+            a.save(tmp_path / "a.npz")
+        assert Valuation.merge([Valuation.load(tmp_path / "a.npz"), b]).n_permutations == 200
+        other = by_hand([1.0, 2.0], [0.1, 0.1], labels=kept[::-1], first_permutation=100)
+        with pytest.raises(ValueError, match="differ in labels"):
+            Valuation.merge([a, other])
+
+    @pytest.mark.parametrize("one", [None, 3, make(Moments.zeros(2))])
+    def test_not_a_list(self, one):
+        with pytest.raises(TypeError, match=f"valuations is a {type(one).__name__}, expected a list"):
+            Valuation.merge(one)
 
     @pytest.mark.parametrize("other", [None, np.ones(3), Moments.zeros(3)])
     def test_other_things(self, other):

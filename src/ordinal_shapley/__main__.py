@@ -1,6 +1,17 @@
 """``python -m ordinal_shapley`` is the command ``ordinal-shapley``."""
 
-from ordinal_shapley.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while its modules still load is no traceback either."""
+    try:
+        from ordinal_shapley.cli import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

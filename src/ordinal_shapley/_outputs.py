@@ -1,14 +1,14 @@
-"""Files the command line writes: checked before the work starts, complete or not there at all."""
+"""Files the command line writes: checked before the work starts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
+
+from ordinal_shapley._files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +20,16 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 
 def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()) -> None:
     """Raise unless the file can be written later and is none of the inputs."""
+    if str(path) == "-":
+        raise ValueError(f"{option}: '-' is no file name, and the screen is taken; name a file")
     if path.is_dir():
         raise ValueError(f"{option}: {str(path)!r} is a folder; give a file name")
     if path.exists() and not path.is_file():
         raise ValueError(f"{option}: {str(path)!r} is not an ordinary file")
-    if any(given is not None and given.resolve() == path.resolve() for given in inputs):
+    target = Path(os.path.realpath(path))
+    if any(given is not None and Path(os.path.realpath(given)) == target for given in inputs):
         raise ValueError(f"{option}: {str(path)!r} is an input of this run and would be lost")
-    if not path.resolve().parent.is_dir():
+    if not target.parent.is_dir():
         raise ValueError(f"{option}: there is no folder {str(path.parent)!r}")
     try:
         # Trying is the only sure way: permissions don't tell about read-only or full disks.
@@ -45,22 +48,6 @@ def check_picture(path: Path, option: str) -> None:
         raise ValueError(f"{option}: {path.name!r} must end with a kind of picture: {', '.join(PICTURES)}")
     if find_spec("matplotlib") is None:
         raise ValueError(f"{option} needs Matplotlib: pip install 'ordinal-shapley[plot]'")
-
-
-@contextmanager
-def replacing(path: Path, *, keep: bool = True) -> Iterator[Path]:
-    """Give a temporary file beside `path`, which takes its place once the block has ended well."""
-    path = path.resolve()
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise PermissionError(13, "the file is write-protected", str(path))
-    try:
-        temporary.open("x").close()
-        yield temporary
-        if keep:
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def result_frame(valuation: Valuation, classes: npt.NDArray[Any]) -> pd.DataFrame:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation import Valuation
 
 _SHOWN = 10
+
+
+def screen() -> Console:
+    """Return the screen; a character it can't print becomes a question mark, and no error."""
+    from rich.console import Console
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    return Console()
 
 
 def show(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # More classes than this, or floats with more distinct values than the second, is no classification.
 _MOST_CLASSES = 100
 _MOST_FLOATS = 20
+# So many whole numbers that each follow the one before are hardly measured.
+_LONG_COUNT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +73,18 @@ def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
         raise ValueError(f"there is no file {str(path)!r}")
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder, not a CSV file")
+    if not path.is_file():
+        raise ValueError(f"{str(path)!r} is a pipe or a device, and is read more than once: use a file")
 
     import pandas as pd
 
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = next(csv.reader(stream), [])
+            header = next((fields for _, fields in _records(stream)), [])
         if not header:
             raise ValueError(f"{path.name} is empty")
+        if any("\0" in name for name in header):
+            raise ValueError(f"{path.name} has a NUL character in its header: it is no text file")
         repeated = sorted({name for name in header if header.count(name) > 1})
         if repeated:
             raise ValueError(f"{path.name} has more than one column {repeated[0]!r}")
@@ -106,7 +113,41 @@ def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
         )
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
-    return Table(path.name, whole.drop(columns=target), whole[target], path)
+    frame = whole.drop(columns=_index_columns(whole, header, target))
+    _warn_of_numbering(frame.drop(columns=target))
+    return Table(path.name, frame.drop(columns=target), frame[target], path)
+
+
+def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[str]:
+    """Return the leading columns without a name: those in which `DataFrame.to_csv` writes an index."""
+    found = []
+    for given, name in zip(header, whole.columns, strict=False):
+        # Read and written again, the index is called "Unnamed: 0".
+        if name == target or not (given == "" or re.fullmatch(r"Unnamed: \d+(\.\d+)?", given)):
+            break
+        found.append(name)
+    if found:
+        warnings.warn(
+            "the first column has no name, like an index that pandas writes, and is left out of the "
+            "features; give it a name to use it",
+            stacklevel=3,
+        )
+    return found
+
+
+def _warn_of_numbering(features: pd.DataFrame) -> None:
+    """Warn of columns that look like a numbering of the rows."""
+    from pandas.api import types
+
+    for name, column in features.items():
+        if types.is_integer_dtype(column.dtype) and column.is_unique and len(column) > 2:
+            counts = len(column) >= _LONG_COUNT and bool((np.diff(column.to_numpy()) == 1).all())
+            if counts or str(name).strip().lower() in ("id", "index", "row"):
+                warnings.warn(
+                    f"column {name!r} looks like a numbering of the rows, and is used as a feature; "
+                    "drop it if it is one",
+                    stacklevel=3,
+                )
 
 
 def check_classes(table: Table) -> Table:
@@ -117,7 +158,9 @@ def check_classes(table: Table) -> Table:
     absent = target.isna().to_numpy()
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
-        raise ValueError(f"{row}, column {target.name!r}: the class is missing")
+        raise ValueError(
+            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null)"
+        )
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
     whole = numeric and bool((target == target.round()).all())
@@ -131,49 +174,55 @@ def check_classes(table: Table) -> Table:
             f"--target: column {target.name!r} has {distinct:,} different labels in "
             f"{len(target):,} rows; name a column of classes"
         )
-    if whole and np.isfinite(target.to_numpy(dtype=float)).all():
+    if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
         return Table(table.name, table.frame, target.astype(np.int64), table.path)
     return Table(table.name, table.frame, target.astype(str), table.path)
 
 
 def draw(table: Table, rows: int, seed: int) -> Table:
     """Return that many rows, each class in proportion, in the order of the table."""
-    if rows > len(table.frame):
-        raise ValueError(f"--rows: {table.name} has {len(table.frame):,} rows, {rows:,} were asked for")
-    if rows == len(table.frame):
-        return table
-    return split(table, 1.0 - rows / len(table.frame), seed, option="--rows", kept=rows)[0]
+    n = len(table.frame)
+    if rows > n:
+        raise ValueError(f"--rows: {table.name} has {n:,} rows, {rows:,} were asked for")
+    counts = table.target.value_counts().sort_index()
+    if rows < len(counts):
+        raise ValueError(f"--rows: {rows:,} rows are too few for the {len(counts)} classes of {table.name}")
+    shares = counts.to_numpy() * (rows / n)
+    quotas = np.maximum(1, shares.astype(np.int64))
+    while gap := rows - int(quotas.sum()):
+        # One row more for the class that lacks most, or less for the one that has most too many.
+        ahead = np.where((gap < 0) & (quotas == 1), -np.inf, np.sign(gap) * (shares - quotas))
+        quotas[ahead.argmax()] += np.sign(gap)
+    generator = np.random.default_rng(seed)
+    classes = table.target.to_numpy()
+    kept = [
+        generator.choice(np.flatnonzero(classes == name), quota, replace=False)
+        for name, quota in zip(counts.index, quotas, strict=True)
+    ]
+    return table.take(np.sort(np.concatenate(kept)))
 
 
-def split(
-    table: Table,
-    fraction: float,
-    seed: int,
-    *,
-    option: str = "--valid-fraction",
-    kept: int | None = None,
-) -> tuple[Table, Table]:
+def split(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
     """Split off a stratified fraction; both parts stay in the order of the table."""
     from sklearn.model_selection import train_test_split
 
     counts = table.target.value_counts()
     if counts.min() < 2:
         raise ValueError(
-            f"{option}: class {counts.idxmin()!r} has a single row, so no split has every class on "
-            "both sides; give validation rows with --valid or leave that class out"
+            f"--valid-fraction: class {counts.idxmin()!r} has a single row, so no split has every class "
+            "on both sides; give validation rows with --valid or leave that class out"
         )
     try:
         parts = train_test_split(
             np.arange(len(table.target)),
-            train_size=kept,
-            test_size=None if kept else fraction,
+            test_size=fraction,
             stratify=table.target,
             random_state=seed % 2**32,  # scikit-learn takes no more bits
         )
     except ValueError as error:
         raise ValueError(
-            f"{option}: {len(table.target):,} rows in {len(counts)} classes are too few for this "
-            "split with every class on both sides"
+            f"--valid-fraction: {len(table.target):,} rows in {len(counts)} classes are too few for "
+            "this split with every class on both sides"
         ) from error
     first, second = (table.take(np.sort(part)) for part in parts)
     return first, second
@@ -222,15 +271,24 @@ def text_columns(table: Table) -> tuple[str, ...]:
     return tuple(name for name, column in columns.items() if not types.is_numeric_dtype(column.dtype))
 
 
+def _records(stream: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that pandas sees, header included, each with its first line's number."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        reader = csv.reader(stream)
+        start = 1
+        for fields in reader:
+            if len(fields) > 1 or "".join(fields).strip():  # else a blank line
+                yield start, fields
+            start = reader.line_num + 1
+    finally:
+        csv.field_size_limit(before)
+
+
 def _line(path: Path, position: Hashable) -> int | str:
     """Return the first line of a record: quoted line breaks and blank lines make them differ."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream)
-        start, record = 1, -1
-        for fields in reader:
-            if fields:
-                if record == position:
-                    return start
-                record += 1
-            start = reader.line_num + 1
+        for record, (line, _) in enumerate(_records(stream), start=-1):
+            if record == position:
+                return line
     return "?"

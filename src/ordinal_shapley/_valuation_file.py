@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import io
 import json
+import operator
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley._files import replacing
 from ordinal_shapley.moments import Moments, Ranges
 
 _FORMAT = "ordinal-shapley valuation 1"
+_Made = TypeVar("_Made")
+
+# What describes a result, and as what JSON gives it back.
+FIELDS: dict[str, type] = {
+    "value": str,
+    "method": str,
+    "average": str,
+    "seed": int,
+    "digest": str,
+    "converged": bool,
+    "stopped_by": str,
+    "seconds": float,
+}
 
 
 def write_valuation(
@@ -36,29 +51,46 @@ def write_valuation(
         "fields": fields,
     }
     arrays: dict[str, Any] = dict(zip(Moments._fields[:3], moments[:3], strict=True))
-    # Made in memory first, so that a failure leaves an existing file as it was.
-    buffer = io.BytesIO()
-    np.savez(buffer, header=np.array(json.dumps(header)), labels=stored, **arrays)
-    Path(path).write_bytes(buffer.getvalue())
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, header=np.array(json.dumps(header)), labels=stored, **arrays)
 
 
-def read_valuation(
-    path: str | PathLike[str],
-) -> tuple[Moments, Ranges, NDArray[Any] | None, dict[str, Any]]:
-    """Read what `write_valuation` wrote; ValueError if the file holds something else."""
+def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
+    """Make something of what `write_valuation` wrote; ValueError if the file holds something else."""
+    content = io.BytesIO(Path(path).read_bytes())
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+        if not zipfile.is_zipfile(content):
+            raise ValueError("it is no .npz file")
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
             if header["format"] != _FORMAT:
                 raise ValueError(f"its format is {header['format']!r}")
-            moments = Moments(*(file[name] for name in Moments._fields[:3]), **header["counts"])
+            arrays = [file[name] for name in Moments._fields[:3]]
             labels = _decode_labels(file["labels"], header["labels"])
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        if [array.dtype.kind for array in arrays] != ["f", "f", "i"]:
+            raise ValueError("its sums are no numbers")
+        if any(array.shape != (len(arrays[0]),) for array in arrays):
+            raise ValueError("its sums differ in length")
+        counts = (operator.index(header["counts"][name]) for name in Moments._fields[3:])
+        moments = Moments._make([*arrays, *counts])
+        ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])
+        fields = header["fields"]
+        if {name: type(entry) for name, entry in fields.items()} != FIELDS:
+            raise ValueError(f"its fields are {', '.join(fields)}, expected {', '.join(FIELDS)}")
+        return make(moments, ranges, labels=labels, **fields)
+    except Exception as error:  # whatever a damaged file makes of its readers
         raise ValueError(
             f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
         ) from error
-    ranges = tuple((start, stop) for start, stop in header["ranges"])
-    return moments, ranges, labels, header["fields"]
+
+
+def same_labels(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    """Whether two results have the same labels, NaN and what a file keeps of a label being equal."""
+    if first is None or second is None:
+        return first is second
+    ours, theirs = (json.dumps([_plain(x)[0] for x in labels.tolist()]) for labels in (first, second))
+    return ours == theirs
 
 
 def as_labels(labels: NDArray[Any] | Sequence[Any]) -> NDArray[Any]:

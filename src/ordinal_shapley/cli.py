@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +36,8 @@ app = typer.Typer(
 
 _VALUE_HELP = """Say what each training row is worth to a logistic regression.
 
-Text columns become one column a category; numbers are standardised. A missing entry is an error. \
-The same seed gives the same values. For example:
+Text columns become one column a category; numbers are standardised. A missing entry is an error; \
+a first column without a name is left out. The same seed gives the same values. For example:
 
 ordinal-shapley value --dataset wine --out values.csv --plot values.png
 
@@ -51,9 +53,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     argv : sequence of str, optional
         The arguments; by default those of the process.
     """
-    command = typer.main.get_command(app)
     arguments = None if argv is None else list(argv)
     try:
+        command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("interrupted", err=True)
@@ -187,9 +189,11 @@ def value(
             min=1,
         ),
     ] = None,
-    seed: Annotated[int, _option("Seeds rows, split and permutations.", metavar="S", min=0)] = 0,
+    seed: Annotated[
+        int, _option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
+    ] = 0,
     jobs: Annotated[
-        int, _output("Threads, -1 for all cores; the values don't depend on it.", metavar="J")
+        int, _output("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
     ] = -1,
     out: Annotated[Path | None, _output("Write the values of all rows there.", metavar="VALUES.csv")] = None,
     plot: Annotated[
@@ -214,7 +218,8 @@ def value(
             raise ValueError("--jobs must be a number of threads or -1; got 0")
         options = _sampling_options(method, class_fraction, truncation, tolerance)
         _check_outputs(out, plot, (train, valid))
-        problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
+        with _warning_lines():
+            problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
         settings = ", ".join(
             [
@@ -226,7 +231,8 @@ def value(
             ]
         )
         options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs}
-        _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
+        with _warning_lines():
+            _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(130) from None
@@ -267,9 +273,11 @@ def _check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | Non
 
     if plot is not None:
         check_picture(plot, "--plot")
-        check_writable(plot, "--plot", (*inputs, out))
+        check_writable(plot, "--plot", inputs)
     if out is not None:
         check_writable(out, "--out", inputs)
+    if out is not None and plot is not None and os.path.realpath(out) == os.path.realpath(plot):
+        raise ValueError(f"--out and --plot both name {str(out)!r}; give two files")
 
 
 def _problem(
@@ -324,6 +332,17 @@ def _problem(
     )
 
 
+@contextmanager
+def _warning_lines() -> Iterator[None]:
+    """Show what the block warns of as lines, each once, when it has ended well."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield
+    for message in dict.fromkeys(str(caution.message) for caution in caught):
+        typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
+
+
 def _run(
     problem: Problem,
     game_options: dict[str, Any],
@@ -336,21 +355,16 @@ def _run(
     plot: Path | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
-    from rich.console import Console
-
     from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
 
     game = LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, **game_options)
-    with warnings.catch_warnings(record=True) as cautions:
-        for category in (UserWarning, RuntimeWarning):
-            warnings.simplefilter("always", category)
-        valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
+    valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
     frame = _outputs.result_frame(valuation, problem.y)
     if out is not None:
         _outputs.write_csv(frame, out)
     if plot is not None:
         _outputs.write_picture(valuation, problem.y, plot)
-    console = Console()
+    console = _screen.screen()
     _screen.show(
         console,
         valuation,
@@ -363,5 +377,3 @@ def _run(
     for path in (out, plot):
         if path is not None:
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
-    for caution in cautions:
-        typer.secho(f"warning: {caution.message}", err=True, fg=typer.colors.YELLOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,8 @@ class Encoder:
         Raises
         ------
         ValueError
-            If a number is NaN or infinite, a category is missing, or a column can't be a feature:
-            the message names the row and the column.
+            If a number is NaN or infinite, a category is missing, a column can't be a feature or
+            two encoded columns would have one name: the message names the row and the column.
         """
         from sklearn.compose import ColumnTransformer
         from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -77,21 +78,24 @@ class Encoder:
         categorical = [name for name in self._columns if name not in self._numeric]
         for name in categorical:
             _reject_disguised(frame[name], name_row)
-        one_hot = OneHotEncoder(
-            handle_unknown="ignore",
-            sparse_output=False,
-            feature_name_combiner=lambda feature, category: f"{feature}={category}",
-        )
+        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         self._transformer = ColumnTransformer(
             [
                 ("numbers", "passthrough" if self.raw else StandardScaler(), self._numeric),
                 ("categories", one_hot, categorical),
             ],
             sparse_threshold=0.0,
-            verbose_feature_names_out=False,
         )
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._transformer.fit(self._clean(frame, name_row))
+        self._exponents: dict[str, int] = {}
+        self._transformer.fit(self._clean(frame, name_row))
+        self._names = list(self._numeric)
+        if categorical:
+            kinds = self._transformer.named_transformers_["categories"].categories_
+            for name, categories in zip(categorical, kinds, strict=True):
+                self._names += [f"{name}={category}" for category in categories]
+        repeated = [name for name, number in Counter(self._names).items() if number > 1]
+        if repeated:
+            raise ValueError(f"{repeated[0]!r} would name two encoded columns: rename a column or a category")
         return self
 
     def transform(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None) -> npt.NDArray[np.float64]:
@@ -130,8 +134,7 @@ class Encoder:
         result: npt.NDArray[np.float64] = np.ascontiguousarray(encoded, dtype=np.float64)
         bad = np.argwhere(~np.isfinite(result))
         if bad.size:
-            name = self.feature_names_out()[bad[0, 1]]
-            raise ValueError(f"column {name!r} holds numbers too large to be standardised")
+            raise _too_large(self._names[bad[0, 1]])
         return result
 
     def fit_transform(
@@ -158,7 +161,7 @@ class Encoder:
         -------
         list of str
         """
-        return [str(name) for name in self._transformer.get_feature_names_out()]
+        return list(self._names)
 
     def _clean(self, frame: pd.DataFrame, name_row: RowNamer) -> pd.DataFrame:
         """Return the table as float and text columns, or say which entry stands in the way."""
@@ -171,8 +174,9 @@ class Encoder:
             if absent.any():
                 row = name_row(column.index[int(absent.argmax())])
                 raise ValueError(
-                    f"{row}, column {name!r}: the entry is missing or NaN; fill it in or drop the "
-                    "row" + ("" if name in self._numeric else " (or write `?`, a category of its own)")
+                    f"{row}, column {name!r}: the entry is missing or NaN; fill it in or drop the row"
+                    + ("" if name in self._numeric else " (or write `?`, a category of its own)")
+                    + "; where a file says NA, None or null, pandas reads a missing entry"
                 )
             if name in self._numeric:
                 numbers = _as_numbers(column, name, name_row)
@@ -180,7 +184,13 @@ class Encoder:
                 if infinite.any():
                     row = name_row(column.index[int(infinite.argmax())])
                     raise ValueError(f"{row}, column {name!r}: the number is infinite")
-                columns[name] = numbers
+                # Learnt from the training table. Powers of two lose no digit, and with them neither
+                # the squares of tiny numbers vanish nor those of huge ones overflow.
+                if name not in self._exponents:
+                    self._exponents[name] = 0 if self.raw else int(np.frexp(np.abs(numbers).max())[1])
+                columns[name] = np.ldexp(numbers, -self._exponents[name])
+                if not np.isfinite(columns[name]).all():
+                    raise _too_large(name)
             else:
                 columns[name] = column.astype(str).to_numpy(dtype=object)
         return pd.DataFrame(columns, index=frame.index)
@@ -188,6 +198,10 @@ class Encoder:
 
 def _plain_name(label: Hashable) -> str:
     return f"row {label}"
+
+
+def _too_large(name: str) -> ValueError:
+    return ValueError(f"column {name!r} holds numbers too large to be standardised")
 
 
 def _listed(names: list[str]) -> str:

@@ -55,6 +55,8 @@ def plot_values(
     ------
     ImportError
         If Matplotlib is not installed.
+    TypeError
+        If ``valuation`` is something else.
     ValueError
         If ``level`` is outside (0, 1), ``highlight`` names a player that does not exist, or
         ``classes`` has not one entry per player.
@@ -70,6 +72,11 @@ def plot_values(
     >>> ax.get_ylabel()
     'value'
     """
+    if not hasattr(valuation, "confidence_interval"):
+        raise TypeError(
+            f"valuation is a {type(valuation).__name__}, expected a Valuation, such as sample_values "
+            "returns and a fitted estimator keeps as valuation_"
+        )
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

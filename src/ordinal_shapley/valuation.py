@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from numbers import Real
 from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._valuation_file import as_labels, read_valuation, write_valuation
+from ordinal_shapley._valuation_file import FIELDS, as_labels, read_valuation, same_labels, write_valuation
 from ordinal_shapley.moments import Moments, Ranges, join_ranges
 
 if TYPE_CHECKING:
@@ -190,10 +191,10 @@ class Valuation:
 
         Raises
         ------
-        ValueError
-            If ``level`` is not between 0 and 1.
+        TypeError, ValueError
+            If ``level`` is not a number between 0 and 1.
         """
-        if not 0 < level < 1:
+        if not 0 < _number(level, "level") < 1:
             raise ValueError(f"level is {level!r}, expected a number between 0 and 1, say 0.95")
         half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
         return self.values - half, self.values + half
@@ -210,8 +211,14 @@ class Valuation:
         -------
         ndarray of float64, shape (n,)
             The probabilities; 0 or 1 where the standard error is 0, NaN where it is NaN.
+
+        Raises
+        ------
+        TypeError
+            If ``threshold`` is not a number.
         """
-        pairs = zip((threshold - self.values).tolist(), self.stderr.tolist(), strict=True)
+        gaps = _number(threshold, "threshold") - self.values
+        pairs = zip(gaps.tolist(), self.stderr.tolist(), strict=True)
         # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
         return np.array(
             [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
@@ -266,8 +273,7 @@ class Valuation:
         path : path-like
             The file, whose name is taken as it is; an existing file is overwritten.
         """
-        names = (*_SHARED, "converged", "stopped_by", "seconds")
-        fields = {name: getattr(self, name) for name in names}
+        fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
         write_valuation(path, self.moments, self.ranges, self.labels, fields)
 
     @classmethod
@@ -289,8 +295,7 @@ class Valuation:
         ValueError
             If the file holds something else.
         """
-        moments, ranges, labels, fields = read_valuation(path)
-        return cls._from_ranges(moments, ranges, labels=labels, **fields)
+        return read_valuation(path, cls._from_ranges)
 
     @staticmethod
     def merge(valuations: Iterable[Valuation]) -> Valuation:
@@ -311,7 +316,7 @@ class Valuation:
         Raises
         ------
         TypeError
-            If an entry is not a Valuation.
+            If `valuations` is no iterable of Valuation.
         ValueError
             If there is none, if they differ in seed, value, method, average, game or labels, or if
             ranges overlap.
@@ -332,6 +337,8 @@ class Valuation:
             ...
         ValueError: valuations share permutations 4..4 (ranges 0..4 and 4..8): pool disjoint ranges
         """
+        if not isinstance(valuations, Iterable):
+            raise TypeError(f"valuations is a {type(valuations).__name__}, expected a list of Valuation")
         parts = list(valuations)
         for part in parts:
             if not isinstance(part, Valuation):
@@ -372,6 +379,12 @@ class Valuation:
         return f"<p>{escape(repr(self))}</p>\n{table}"
 
 
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, expected a number")
+    return float(value)
+
+
 def _check_same(first: Valuation, other: Valuation) -> None:
     for name in _SHARED:
         ours, theirs = getattr(first, name), getattr(other, name)
@@ -381,9 +394,6 @@ def _check_same(first: Valuation, other: Valuation) -> None:
                 "game, options and seed only"
             )
     if len(first) != len(other):
-        raise ValueError(
-            f"valuations have {len(first)} and {len(other)} players: pool results of the same game"
-        )
-    ours, theirs = (None if v.labels is None else v.labels.tolist() for v in (first, other))
-    if ours != theirs:
+        raise ValueError(f"valuations have {len(first)} and {len(other)} players: pool those of one game")
+    if not same_labels(first.labels, other.labels):
         raise ValueError("valuations differ in labels: pool results of the same game only")

@@ -652,3 +652,28 @@ def test_a_run_without_plot_loads_no_matplotlib(train):
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stderr.strip() == "False"
+
+
+def test_defaults_are_those_of_the_estimators(run, tmp_path):
+    """Without --method and --truncation each value is estimated as by its estimator class."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    frame["y"] = (frame["a"] + rng.normal(size=60) > 0).astype(int)
+    train, valid = frame[:30], frame[30:]
+    train.to_csv(tmp_path / "train.csv", index=False)
+    valid.to_csv(tmp_path / "valid.csv", index=False)
+    scaled = [
+        (part[["a", "b"]] - train[["a", "b"]].mean()) / train[["a", "b"]].std(ddof=0)
+        for part in (train, valid)
+    ]
+    for kind, name in [
+        (ordinal_shapley.PartialOrdinalShapley, "partial_ordinal"),
+        (ordinal_shapley.OrdinalShapley, "ordinal"),
+        (ordinal_shapley.ClassicShapley, "classic"),
+    ]:
+        out = tmp_path / f"{name}.csv"
+        files = (tmp_path / "train.csv", "--valid", tmp_path / "valid.csv", "--out", out)
+        code, _, _ = run("value", *files, "--target", "y", "--value", name, "--permutations", 30)
+        assert code == 0
+        model = kind(n_permutations=30, random_state=0).fit(scaled[0], train["y"], scaled[1], valid["y"])
+        np.testing.assert_allclose(pd.read_csv(out)["value"], model.values_, atol=1e-12)

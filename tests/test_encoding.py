@@ -221,3 +221,9 @@ def test_tables_that_cannot_be_features(frame, words):
 def test_transform_before_fit(train):
     with pytest.raises(ValueError, match="not fitted"):
         Encoder().transform(train)
+
+
+def test_a_column_of_nearly_unique_texts_is_warned_of():
+    frame = pd.DataFrame({"day": [*(f"2020-01-{i:02d}" for i in range(1, 31)), "2020-01-01"]})
+    with pytest.warns(UserWarning, match="column 'day' holds 30 different texts in 31 rows"):
+        Encoder().fit(frame)

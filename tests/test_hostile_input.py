@@ -35,8 +35,8 @@ def game(**changes):
         ({"X_valid": X_VALID * 1e155}, ValueError, r"X_valid holds a number of size .*rescale"),
         ({"C": 1e200}, ValueError, "C is 1e.200"),
         ({"sample_weight": np.full(24, 1e40)}, ValueError, "sample_weight is up to 1e.40"),
-        ({"sample_weight": np.full(24, 1 + 1j)}, TypeError, "sample_weight holds values of type complex128"),
-        ({"sample_weight": np.full(24, "2020", "M8[D]")}, TypeError, "sample_weight holds values of type datetime"),
+        ({"sample_weight": np.full(24, 1 + 1j)}, TypeError, "sample_weight holds values of type complex"),
+        ({"sample_weight": np.full(24, "2020", "M8[D]")}, TypeError, "sample_weight .* type datetime"),
         ({"sample_weight": ["1"] * 24}, TypeError, "sample_weight holds values of type <U1"),
         ({"X": np.ma.masked_array(X, X > 1)}, ValueError, "X has masked entries, the first at row"),
         ({"y": np.ma.masked_array(Y, Y > 0)}, ValueError, "y has masked entries, the first at row 1"),
@@ -44,16 +44,28 @@ def game(**changes):
         ({"X": [[1.0, 2.0], [3.0]]}, ValueError, "X is no rectangular array"),
         ({"X": None}, TypeError, "X is a NoneType"),
         ({"empty_value": -1e308}, ValueError, "empty_value is -1e.308"),
-        ({"y": np.arange(24) // 2 + 0.5}, ValueError, "y holds 12 distinct numbers and looks like regression"),
+        ({"y": np.arange(24) // 2 + 0.5}, ValueError, "12 distinct numbers and looks like regr"),
         ({"y": pd.Series(pd.to_datetime(["2020", None] * 12))}, ValueError, "y has a missing label at row 1"),
         ({"groups": [None, "a"] * 12}, ValueError, "groups has a missing label at row 0"),
         ({"scoring": np.array(["f1"])}, ValueError, "scoring is array"),
-        ({"position_weight": lambda m: np.ones(m) * 1j}, TypeError, "position_weight holds values of type complex"),
-        ({"position_weight": lambda i, m: np.inf if i == 1 else 1.0}, ValueError, "position_weight gives inf"),
+        ({"position_weight": lambda m: np.ones(m) * 1j}, TypeError, "position_weight .* type complex"),
+        (
+            {"position_weight": lambda i, m: np.inf if i == 1 else 1.0},
+            ValueError,
+            "position_weight gives inf",
+        ),
         ({"position_weight": lambda m: ["a"] * m}, TypeError, "position_weight holds values of type <U1"),
         ({"position_weight": lambda m: np.ones(m + 1)}, ValueError, r"position_weight\(1\) has shape \(2,\)"),
-        ({"position_weight": lambda i, m, k: 1.0}, TypeError, r"position_weight takes \(i, m, k\), expected w"),
-        ({"position_weight": lambda i, *, m: 1.0}, TypeError, r"position_weight takes \(i, \*, m\), expected w"),
+        (
+            {"position_weight": lambda i, m, k: 1.0},
+            TypeError,
+            r"position_weight takes \(i, m, k\), expected w",
+        ),
+        (
+            {"position_weight": lambda i, *, m: 1.0},
+            TypeError,
+            r"position_weight takes \(i, \*, m\), expected w",
+        ),
     ],
 )
 def test_refused_by_name(changes, error, words):
@@ -123,7 +135,8 @@ def test_shards_that_nobody_waits_for_stop(monkeypatch):
     cancellation = Cancellation()
     cancellation.requested = True
     played = game()
-    payload = (cancellation, 11, *_plan(played), *played._payload)
+    plan = _plan(played)
+    payload = (cancellation, len(plan), *plan, *played._payload)
     moments, _ = shards.walk_shard(played._workspace_maker, 0, 10, *payload)
     assert calls == []
     assert moments.n_evaluations == 0
@@ -133,9 +146,7 @@ def _plan(played):
     from ordinal_shapley.sampling.plan import Plan
 
     n = played.n_players
-    plan = Plan(np.arange(n), np.array([0, n]), np.array([n]), played.player_sizes, 1, False, 0.5)
-    assert len(plan) == 11
-    return plan
+    return Plan(np.arange(n), np.array([0, n]), np.array([n]), played.player_sizes, 1, False, 0.5)
 
 
 def test_interrupted_run_leaves_no_worker_behind(monkeypatch):

@@ -92,11 +92,11 @@ def _summary(valuation: Valuation, settings: str, asked: int | None, n: int) -> 
     from rich.table import Table
 
     if valuation.converged:
-        stop = f"the values have settled ({valuation.stopped_by})"
+        stop = "the values changed by less than 5 % over the last 100 (RelativeChange)"
     elif asked is not None:
         stop = "as many as were asked for"
     else:
-        stop = f"the limit, before the values had settled ({valuation.stopped_by})"
+        stop = f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)

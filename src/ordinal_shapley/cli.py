@@ -150,7 +150,10 @@ def value(
     raw: Annotated[
         bool, _data("Leave numbers as they are; else they are standardised.", flag="--raw")
     ] = False,
-    method: Annotated[str, _option(f"{_either(METHODS)}.", metavar="NAME")] = "ctmc",
+    method: Annotated[
+        str | None,
+        _option(f"{_either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
+    ] = None,
     value_kind: Annotated[
         str, _option(f"{_either(VALUES)}.", flag="--value", metavar="NAME")
     ] = "partial_ordinal",
@@ -172,7 +175,7 @@ def value(
         str | None,
         _option(
             f"tmc, ctmc: the rule that ends a walk early, {_either(TRUNCATIONS)}.",
-            default="paper",
+            default="paper; patience if ordinal",
             metavar="RULE",
         ),
     ] = None,
@@ -184,7 +187,7 @@ def value(
         int | None,
         _option(
             "How many permutations.",
-            default="until the values settle, at most 10,000",
+            default="until the values change by less than 5 % over 100, at most 10,000",
             metavar="N",
             min=1,
         ),
@@ -205,8 +208,10 @@ def value(
 ) -> None:
     """Value the training rows of a file or of a data set."""
     try:
-        choose("--method", method, METHODS)
         choose("--value", value_kind, VALUES)
+        # The defaults of PartialOrdinalShapley, OrdinalShapley and ClassicShapley.
+        method = method or ("ctmc" if value_kind == "partial_ordinal" else "tmc")
+        choose("--method", method, METHODS)
         choose("--scoring", scoring, SCORINGS)
         weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
         choose("--position-weight", weight, POSITION_WEIGHTS)
@@ -216,7 +221,7 @@ def value(
             raise ValueError(f"--C must be a number above 0; got {c}")
         if jobs == 0:
             raise ValueError("--jobs must be a number of threads or -1; got 0")
-        options = _sampling_options(method, class_fraction, truncation, tolerance)
+        options = _sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         _check_outputs(out, plot, (train, valid))
         with _warning_lines():
             problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
@@ -242,7 +247,11 @@ def value(
 
 
 def _sampling_options(
-    method: str, class_fraction: float | None, truncation: str | None, tolerance: float | None
+    value_kind: str,
+    method: str,
+    class_fraction: float | None,
+    truncation: str | None,
+    tolerance: float | None,
 ) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if class_fraction is not None:
@@ -251,11 +260,11 @@ def _sampling_options(
         if not 0.0 < class_fraction <= 1.0:
             raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
         options["class_fraction"] = class_fraction
-    if truncation is not None or tolerance is not None:
-        if method not in TRUNCATED_METHODS:
-            given = "--truncation" if truncation is not None else "--tolerance"
-            raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
-        rule = truncation or "paper"
+    given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
+    if given is not None and method not in TRUNCATED_METHODS:
+        raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
+    if method in TRUNCATED_METHODS:
+        rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
         choose("--truncation", rule, TRUNCATIONS)
         tol = 0.05 if tolerance is None else tolerance
         if not (tol >= 0 and math.isfinite(tol)):

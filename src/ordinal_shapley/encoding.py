@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
@@ -268,4 +269,10 @@ def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
         raise ValueError(
             f"column {column.name!r} holds text that differs in every row, like a name or an "
             "identifier: drop it"
+        )
+    if 2 * distinct > len(texts):
+        warnings.warn(
+            f"column {column.name!r} holds {distinct:,} different texts in {len(texts):,} rows and becomes "
+            "as many columns; dates and numbers with units are better turned into numbers, or dropped",
+            stacklevel=3,
         )

@@ -66,7 +66,7 @@ format: $(VENV)/.stamp-dev
 
 bench: $(VENV)/.stamp-dev
 	@mkdir -p build
-	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-json=build/benchmarks.json
+	BENCH_FULL=1 $(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-json=build/benchmarks.json
 	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md
 
 bench-smoke: $(VENV)/.stamp-dev

@@ -36,6 +36,18 @@ and are not counted as fits. The size is rows / columns / classes / validation r
 
 Compilation is not in these figures. The first permutation took, with compiling or with loading
 kernels compiled before: {first}.
+
+## Exact values
+
+`exact_values(game, ...)` in all, for games of n players, against a loop over
+`itertools.permutations` in plain Python (logistic game: scikit-learn refitted; classic value:
+shapiq's exact computer), on smaller games where it would take too long. What is compared is
+distinct sequences a second (subsets for the classic value, fits for the logistic baseline); a loop
+over permutations evaluates a sequence many times. Wall times, medians of {exact_rounds} rounds in turns.
+
+| work | n | workers | ours | baseline (n) | ratio | target |
+|---|---:|---:|---:|---:|---:|---|
+{exact_rows}
 """
 
 
@@ -51,9 +63,21 @@ def row(entry: dict[str, Any]) -> str:
     )
 
 
+def exact_row(entry: dict[str, Any]) -> str:
+    info = entry["extra_info"]
+    ours = info["n_evaluations"] / entry["stats"]["median"]
+    baseline = 1.0 / info["baseline_seconds_each"]
+    workers = "all" if info["workers"] == -1 else info["workers"]
+    return (
+        f"| {info['work']} | {info['players']} | {workers} | {ours:,.0f} "
+        f"| {baseline:,.0f} ({info['baseline_players']}) | {ours / baseline:,.1f} | {info['target']} |"
+    )
+
+
 def main(source: str, destination: str) -> None:
     run = json.loads(Path(source).read_text(encoding="utf-8"))
-    entries = run["benchmarks"]
+    exact = [entry for entry in run["benchmarks"] if entry["extra_info"].get("table") == "exact"]
+    entries = [entry for entry in run["benchmarks"] if "fits_a_permutation" in entry["extra_info"]]
     machine = run["machine_info"]
     page = PAGE.format(
         cpu=machine["cpu"].get("brand_raw", machine["processor"]),
@@ -64,6 +88,8 @@ def main(source: str, destination: str) -> None:
         rounds=entries[0]["stats"]["rounds"],
         permutations=", ".join(str(entry["extra_info"]["n_permutations"]) for entry in entries),
         rows="\n".join(row(entry) for entry in entries),
+        exact_rounds=exact[0]["stats"]["rounds"],
+        exact_rows="\n".join(exact_row(entry) for entry in exact),
         first=", ".join(
             f"{entry['extra_info']['work']} {entry['extra_info']['first_call_seconds']:.1f} s"
             for entry in entries

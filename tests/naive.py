@@ -321,6 +321,66 @@ def exact_ordinal(U, n):
     return phi
 
 
+def exact_weighted(U, n, q):
+    """The general weighted expression: q weighs the orders of each S."""
+    phi = np.zeros(n)
+    for i in range(n):
+        for S in sequences_of([j for j in range(n) if j != i]):
+            phi[i] += q(S) * (U((*S, i)) - U(S)) / (n * math.comb(n - 1, len(S)))
+    return phi
+
+
+def exact_position_profile(U, n):
+    """[i, k]: mean of U(P_i, i) - U(P_i) over the permutations in which i stands at place k."""
+    profile = np.zeros((n, n))
+    for pi in itertools.permutations(range(n)):
+        for k, i in enumerate(pi):
+            profile[i, k] += U(pi[: k + 1]) - U(pi[:k])
+    return profile / math.factorial(n - 1)
+
+
+def orders_within(S, groups):
+    """The orders of S that permute the members of each group among their places in S."""
+    out = [tuple(S)]
+    for g in sorted({groups[i] for i in S}):
+        places = [k for k, i in enumerate(S) if groups[i] == g]
+        extended = []
+        for order in out:
+            for members in itertools.permutations([S[k] for k in places]):
+                changed = list(order)
+                for k, i in zip(places, members, strict=True):
+                    changed[k] = i
+                extended.append(tuple(changed))
+        out = extended
+    return out
+
+
+def orders_between(S, groups):
+    """One order of S for each class of orders that differ inside groups only."""
+    return [
+        order
+        for order in itertools.permutations(S)
+        if all(a < b for a, b in itertools.combinations(order, 2) if groups[a] == groups[b])
+    ]
+
+
+def exact_special_case(U, n, groups, case):
+    """The theorem on the two special cases, as printed, the product to the number of groups."""
+    phi = np.zeros(n)
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for size in range(n):
+            for S in itertools.combinations(others, size):
+                product = math.prod(math.factorial([groups[j] for j in S].count(g)) for g in set(groups))
+                if case == "within":
+                    orders, weight = orders_within(S, groups), 1 / product
+                else:
+                    orders, weight = orders_between(S, groups), product / math.factorial(size)
+                for order in orders:
+                    phi[i] += weight * (U((*order, i)) - U(order)) / (n * math.comb(n - 1, size))
+    return phi
+
+
 def exact_classic(U, n):
     """The classic value of an order-free U, read from sorted sequences only."""
     phi = np.zeros(n)

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import ordinal_shapley as osv
+from ordinal_shapley._parallel import Cancellation
 from ordinal_shapley.sampling import shards
-from ordinal_shapley.sampling.shards import Cancellation
 
 RNG = np.random.default_rng(0)
 Y = np.arange(24) % 2

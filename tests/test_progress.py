@@ -40,6 +40,14 @@ def test_shows_counts_rate_figure_and_time_left(capsys):
     assert "at most 0:16 left" in text
 
 
+def test_sequences_are_counted_to_their_end(capsys):
+    text = shown(capsys, (100, 100, 1.0), (500, 500, 2.0), total=1_000, force=True, unit="sequences")
+    assert "500/1,000 sequences" in text
+    assert "400 sequences/s" in text
+    assert "  0:01 left" in text
+    assert "at most" not in text
+
+
 def test_first_report_alone_has_a_rate(capsys):
     assert "20 fits/s" in shown(capsys, FIRST, force=True)
 

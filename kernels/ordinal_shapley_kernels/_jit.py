@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba import config
+from numba import carray, config, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -94,3 +95,20 @@ def kernel(*, reassociate: bool = False, internal: bool = False) -> Callable[[Fu
         return dispatcher
 
     return decorate
+
+
+def c_utility(func: Callable[..., Any]) -> Any:
+    """Compile a jitted function of an int64 array into a C function of pointer, length and answer.
+
+    The C function leaves the answer alone if `func` raises. Its `address` is good for as long as it lives.
+    """
+
+    def adapter(players, length, answer):  # type: ignore[no-untyped-def]
+        try:
+            answer[0] = func(carray(players, length))
+        except Exception:
+            answer[0] = math.nan
+
+    # Flags are the user's own: those of `func`, and Numba's defaults here.
+    words, numbers = types.CPointer(types.int64), types.CPointer(types.float64)
+    return numba.cfunc(types.void(words, types.int64, numbers))(adapter)

@@ -2,7 +2,7 @@
 
 A walk is compiled once for each kind of game and cached: the workspace's type says which functions to
 call, so no jitted function is ever passed as an argument (that would defeat the cache). A new kind of game
-is a NamedTuple of arrays, a module with the four functions, and a line in `_HOMES`.
+is a NamedTuple of arrays, a module with the five functions, and a line in `_HOMES`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,18 @@ from typing import Any
 from numba import config, types
 from numba.extending import overload
 
-from ordinal_shapley_kernels import logistic
+from ordinal_shapley_kernels import function, logistic, table
 from ordinal_shapley_kernels._jit import jit_options
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
-_HOMES: dict[type, ModuleType] = {LogisticWorkspace: logistic}
+_HOMES: dict[type, ModuleType] = {
+    LogisticWorkspace: logistic,
+    table.TableWorkspace: table,
+    function.FunctionWorkspace: function,
+}
+
+
+_WITH_PLAYER = ("place", "remove_last")
 
 
 def clear(game: Any) -> None:
@@ -29,6 +36,11 @@ def clear(game: Any) -> None:
 def place(game: Any, player: int) -> None:
     """Append a player to the sequence without evaluating it."""
     _HOMES[type(game)].place(game, player)
+
+
+def remove_last(game: Any, player: int) -> None:
+    """Take the player that was placed last, `player`, out of the sequence again."""
+    _HOMES[type(game)].remove_last(game, player)
 
 
 def utility(game: Any) -> float:
@@ -58,9 +70,9 @@ def _implementation(name: str, game: Any) -> Callable[..., Any] | None:
     return FunctionType(source.__code__, source.__globals__, source.__name__)
 
 
-def _register(function: Callable[..., Any]) -> None:
-    """Let compiled code call `function`, too."""
-    name = function.__name__
+def _register(operation: Callable[..., Any]) -> None:
+    """Let compiled code call `operation`, too."""
+    name = operation.__name__
 
     def alone(game):  # type: ignore[no-untyped-def]
         return _implementation(name, game)
@@ -68,9 +80,9 @@ def _register(function: Callable[..., Any]) -> None:
     def with_player(game, player):  # type: ignore[no-untyped-def]
         return _implementation(name, game)
 
-    overload(function, jit_options=jit_options())(with_player if name == "place" else alone)
+    overload(operation, jit_options=jit_options())(with_player if name in _WITH_PLAYER else alone)
 
 
 if not config.DISABLE_JIT:
-    for _function in (clear, place, utility, has_model):
+    for _function in (clear, place, remove_last, utility, has_model):
         _register(_function)

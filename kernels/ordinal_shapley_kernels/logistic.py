@@ -78,6 +78,21 @@ def place(game: LogisticWorkspace, player: int) -> None:
 
 
 @kernel(internal=True)
+def remove_last(game: LogisticWorkspace, player: int) -> None:
+    """Take the rows of the player that was placed last out of the sequence.
+
+    The models stay where they are: a start for the next fit, as good as any near one.
+    """
+    training = game.training
+    for entry in range(training.player_starts[player], training.player_starts[player + 1]):
+        code = training.classes[training.player_rows[entry]]
+        game.prefix.class_counts[code] -= 1
+        if game.prefix.class_counts[code] == 0:
+            game.counters[CLASSES_PRESENT] -= 1
+        game.counters[LENGTH] -= 1
+
+
+@kernel(internal=True)
 def has_model(game: LogisticWorkspace) -> bool:
     """Whether the sequence holds a row of every class."""
     return game.counters[CLASSES_PRESENT] == game.prefix.class_counts.shape[0]

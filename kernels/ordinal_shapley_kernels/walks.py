@@ -7,6 +7,7 @@ that a caller can look for an interrupt, a time limit or show progress inside on
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ PATIENCE = 2
 # status
 DONE = 0
 PAUSED = 1
+FAILED = 2  # the utility of the players drawn so far is not finite
 
 # Walk.state
 NEXT = 0  # index of the permutation at hand
@@ -240,8 +242,8 @@ def _credit(run: Walk, rule: Rule, value: float, modelled: bool) -> None:
 def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
     """Walk the permutations that are left, and leave after `budget` utilities.
 
-    The paper's Algorithms 1 to 3. Writes `run` and the game's workspace; returns DONE, or PAUSED when
-    there is more to do. Where it is left does not change a bit of the result. There is one call of
+    The paper's Algorithms 1 to 3. Writes `run` and the game's workspace; returns DONE, PAUSED when
+    there is more to do, or FAILED. Where it is left does not change a bit of the result. There is one call of
     `utility`, because each would be another copy of the whole model fit to compile.
     """
     state = run.state
@@ -265,6 +267,8 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 place(game, run.drawn[j])
             value = utility(game)
             budget -= 1
+            if not math.isfinite(value):
+                return FAILED
             if measuring:
                 run.values[FULL] = value
                 state[EVALUATIONS] += 1

@@ -10,7 +10,11 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives. They load on first use, so that `import ordinal_shapley` needs numpy
 # and numba only.
 _HOMES = {
+    "TableGame": "ordinal_shapley.games",
+    "FunctionGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
+    "exact_values": "ordinal_shapley.exact",
+    "ExactValues": "ordinal_shapley.exact",
     "sample_values": "ordinal_shapley.sampling",
     "Truncation": "ordinal_shapley.sampling",
     "RelativeChange": "ordinal_shapley.sampling",
@@ -20,7 +24,7 @@ _HOMES = {
     "OrdinalShapley": "ordinal_shapley.estimators",
     "ClassicShapley": "ordinal_shapley.estimators",
 }
-_MODULES = ("datasets", "plots")
+_MODULES = ("bounds", "datasets", "plots")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

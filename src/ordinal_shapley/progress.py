@@ -32,6 +32,8 @@ class ProgressBar:
         Whether to show anything at all.
     force : bool, default False
         Show the bar even where stderr is not a terminal.
+    unit : str, default "permutations"
+        What is counted; "sequences" are evaluations themselves.
 
     Examples
     --------
@@ -40,10 +42,17 @@ class ProgressBar:
     ...     bar.update(100, 4_000, 0.1, "relative change 0.08 (stop < 0.05)")
     """
 
-    def __init__(self, total: int | None = None, enabled: bool = True, force: bool = False) -> None:
+    def __init__(
+        self,
+        total: int | None = None,
+        enabled: bool = True,
+        force: bool = False,
+        unit: str = "permutations",
+    ) -> None:
         self.total = total
         self.enabled = enabled
         self.force = force
+        self.unit = unit
         self._done = 0
         self._evaluations = 0
         self._seconds = 0.0
@@ -155,7 +164,7 @@ class ProgressBar:
 
     def _counts(self) -> str:
         limit = "" if self.total is None else f"/{self.total:,}"
-        return f"{self._done:,}{limit} permutations"
+        return f"{self._done:,}{limit} {self.unit}"
 
     def _rates(self) -> str:
         done, evaluations, seconds = self._done, self._evaluations, self._seconds
@@ -165,11 +174,12 @@ class ProgressBar:
             seconds -= self._first[2]
         if seconds <= 0.0:
             return ""
-        text = f"{evaluations / seconds:,.0f} fits/s"
+        counted = self.unit == "permutations"
+        text = f"{evaluations / seconds:,.0f} {'fits' if counted else self.unit}/s"
         if self.total is not None and done > 0:
             left = max(self.total - self._done, 0) * seconds / done
-            # A rule may stop the run earlier, so this is a bound.
-            text += f"  at most {_clock(left)} left"
+            # A rule may stop a run over permutations earlier, so this is a bound.
+            text += f"  {'at most ' if counted else ''}{_clock(left)} left"
         return text
 
 

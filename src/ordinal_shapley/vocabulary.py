@@ -6,6 +6,8 @@ from typing import Any
 
 VALUES = ("partial_ordinal", "ordinal", "classic")
 ESTIMATORS = ("marginal", "in_out")
+EXACT_VALUES = ("partial_ordinal", "ordinal", "classic", "blend", "weighted_ordinal")
+CASES = ("within", "between")
 METHODS = ("mc", "tmc", "cmc", "ctmc")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")

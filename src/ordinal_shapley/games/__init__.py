@@ -1,6 +1,8 @@
 """Games: real functions of a sequence of players."""
 
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.games.logistic import LogisticGame
+from ordinal_shapley.games.table import TableGame
 
-__all__ = ["Game", "LogisticGame"]
+__all__ = ["FunctionGame", "Game", "LogisticGame", "TableGame"]

@@ -197,3 +197,20 @@ def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.in
         kinds = sorted({type(value).__name__ for value in values.tolist()})
         raise TypeError(f"{name} mixes {', '.join(kinds)}, expected values of one type") from None
     return distinct, codes.astype(np.int64)
+
+
+def as_count(value: Any, name: str, most: int) -> int:
+    """Check a whole number from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} is {value!r}, expected an integer of at least 1")
+    if not 1 <= value <= most:
+        raise ValueError(f"{name} is {value}, expected 1 to {most:,}")
+    return int(value)
+
+
+def as_player_names(values: Any, name: str, length: int) -> NDArray[Any]:
+    """Convert the names of players: one each, all different."""
+    names = as_column(values, name, length, "player")
+    if len(set(names.tolist())) < length:
+        raise ValueError(f"{name} holds a name twice, expected distinct names")
+    return names

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class UtilityError(Exception):
+    """A utility that a kernel could not use; its argument is the sequence, for `Game._report` to look at."""
+
+    @property
+    def sequence(self) -> tuple[int, ...]:
+        """The sequence at fault."""
+        return tuple(int(player) for player in self.args[0])
 
 
 class Game(ABC):
@@ -32,6 +42,8 @@ class Game(ABC):
     player_labels: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
+    # Whether threads help: not where every utility needs the interpreter.
+    _runs_in_parallel: bool = True
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
@@ -50,6 +62,18 @@ class Game(ABC):
     def _make_workspace(self) -> Any:
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)
+
+    def _listening(self) -> AbstractContextManager[None]:
+        """Hold this open while kernels run: it raises what they cannot pass on."""
+        return nullcontext()
+
+    def _report(self, error: UtilityError) -> NoReturn:
+        """Raise the error that says what is wrong with the utility of a sequence."""
+        value = self(error.sequence)  # most often raises it
+        raise RuntimeError(
+            f"the utility of {error.sequence} failed or was not finite, and is {value} when asked again: "
+            "expected a function of the sequence alone"
+        )
 
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         players = np.asarray(sequence)

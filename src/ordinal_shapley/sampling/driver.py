@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ordinal_shapley.games.base import Game
-from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley._parallel import Cancellation, check_n_jobs, closing
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
 from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import (
     Plan,
@@ -22,7 +22,7 @@ from ordinal_shapley.sampling.plan import (
     rule_code,
     seed_of,
 )
-from ordinal_shapley.sampling.shards import SHARD_SIZE, Cancellation, random_orders, walk_shard
+from ordinal_shapley.sampling.shards import SHARD_SIZE, random_orders, walk_shard
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
@@ -61,7 +61,7 @@ def sample_values(
     Parameters
     ----------
     game : Game
-        For example a `LogisticGame`.
+        For example a `LogisticGame`, a `TableGame` or a `FunctionGame`.
     value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
         "classic" is for a game whose order does not matter, where all three agree; it is refused for others.
     method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
@@ -104,13 +104,16 @@ def sample_values(
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used; the message names it. Nothing has been computed by then.
+        If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
+        utility is no finite number; the message names the sequence.
+    RuntimeError
+        If the function of a `FunctionGame` raises; the message names the sequence.
 
     Warns
     -----
     UserWarning
-        If truncation ended most walks at the first row that completes the classes: the values then say
-        little, and a smaller tolerance is called for.
+        If truncation ended most walks at the first row that completes the classes (in other games: at the
+        first player): the values then say little, and a smaller tolerance is called for.
     RuntimeWarning
         If models could not be brought to convergence.
 
@@ -161,10 +164,7 @@ def sample_values(
     rule = check_truncation(method, truncation)
     members, starts, quota = make_strata(game, method, labels, class_fraction)
     stop_rule = _stopping(stopping, n_permutations)
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer)):
-        raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
-    if n_jobs == 0:
-        raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
+    check_n_jobs(n_jobs)
     if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
         raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
     if not 0 <= first_permutation < _MOST_PERMUTATIONS:
@@ -205,16 +205,21 @@ def sample_values(
 
     moments = Moments.zeros(game.n_players)
     moments = moments._replace(n_evaluations=target_evaluations)
-    moments, unconverged, fired, converged = _run(
-        game, plan, moments, stop_rule, average, int(first_permutation), n_jobs, progress, began
-    )
+    try:
+        with game._listening():
+            moments, unconverged, fired, converged = _run(
+                game, plan, moments, stop_rule, average, int(first_permutation), n_jobs, progress, began
+            )
+    except UtilityError as error:
+        game._report(error)
     if unconverged:
         warn_unconverged(unconverged)
     if moments.completed_stops > 0.5 * moments.n_permutations:
+        has_classes = isinstance(game, LogisticGame)
+        where = "the first row that completed the classes" if has_classes else "the first player or before it"
         warnings.warn(
-            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at the first row "
-            "that completed the classes: the values say little; use a smaller tolerance or "
-            "Truncation.patience()",
+            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
+            "values say little; use a smaller tolerance or Truncation.patience()",
             UserWarning,
             stacklevel=2,
         )
@@ -273,7 +278,7 @@ def _run(
         for first, stop in _shard_ranges(first_permutation, end)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
-    with ProgressBar(total=cap, enabled=progress) as bar, _closing(shards, cancellation):
+    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
         for part, n_unconverged in shards:
             moments = moments.plus(part)
             unconverged += n_unconverged
@@ -285,18 +290,6 @@ def _run(
                     break
             bar.update(done, moments.n_evaluations, seconds, check.figure)
     return moments, unconverged, check.fired, check.converged
-
-
-@contextmanager
-def _closing(shards: Any, cancellation: Cancellation) -> Iterator[None]:
-    """End the shards that run ahead when the run stops, without joblib's warning that they did."""
-    try:
-        yield
-    finally:
-        cancellation.requested = True
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
-            shards.close()
 
 
 def _shard_ranges(first: int, end: int | None) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,38 +9,28 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
+from ordinal_shapley._parallel import Cancellation, run_in_steps
+from ordinal_shapley.games.base import UtilityError
 from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley_kernels.in_out import add_in_out
-from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED
+from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace
 from ordinal_shapley_kernels.permutations import draw_many
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
     EVALUATIONS,
+    FAILED,
+    MEASURING,
     PAUSED,
+    PLACE,
     WALK_LENGTH,
     Rule,
     make_walk,
     walk,
 )
 
-# Ctrl-C cannot stop a kernel, so a call of it does about this much work.
-_SECONDS_A_CALL = 0.2
-_FIRST_BUDGET = 16
-
 # Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
 SHARD_SIZE = 10
-
-
-class Cancellation:
-    """Tells the shards of a run that their results are no longer wanted.
-
-    Threads share it. A copy that was sent to another process never hears of a request, and that process
-    finishes its shard.
-    """
-
-    def __init__(self) -> None:
-        self.requested = False
 
 
 def walk_shard(
@@ -72,15 +61,12 @@ def walk_shard(
         plan.in_out,
     )
     rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
-    budget = _FIRST_BUDGET
     # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
     with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
-        while not cancellation.requested:
-            began = time.perf_counter()
-            if walk(game, run, rule, budget) != PAUSED:
-                break
-            share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
-            budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
+        status = run_in_steps(lambda budget: walk(game, run, rule, budget), PAUSED, cancellation)
+    if status == FAILED:
+        place = run.state[PLACE]
+        raise UtilityError(tuple(run.drawn[: plan.quota.sum() if place == MEASURING else place + 1].tolist()))
     n_permutations = stop - first
     if plan.in_out and not cancellation.requested:
         run.sums[:] = 0.0
@@ -99,7 +85,12 @@ def walk_shard(
         int(run.state[WALK_LENGTH]),
         int(run.state[COMPLETED_STOPS]),
     )
-    return moments, int(game.counters[UNCONVERGED])
+    return moments, unconverged_fits(game)
+
+
+def unconverged_fits(game: Any) -> int:
+    """Return how many model fits of a workspace could not be brought to convergence."""
+    return int(game.counters[UNCONVERGED]) if isinstance(game, LogisticWorkspace) else 0
 
 
 def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:

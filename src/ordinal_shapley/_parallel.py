@@ -1,0 +1,94 @@
+"""What every run on several workers needs."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+# Ctrl-C cannot stop a kernel, so a call of it does about this much work.
+_SECONDS_A_CALL = 0.2
+_FIRST_BUDGET = 16
+
+
+class Cancellation:
+    """Tells the workers of a run that their results are no longer wanted.
+
+    Threads share it. A copy that was sent to another process never hears of a request, and that process
+    finishes its task.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancellation) -> int:
+    """Call a resumable kernel with budgets of short work until it says something else than `paused`.
+
+    Returns `paused` when the work was cancelled: what it did is then for nobody.
+    """
+    budget = _FIRST_BUDGET
+    while not cancellation.requested:
+        began = time.perf_counter()
+        status = step(budget)
+        if status != paused:
+            return status
+        share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
+        budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
+    return paused
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """TypeError or ValueError unless `n_jobs` is one that joblib takes."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer)):
+        raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many workers joblib would use."""
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))  # type: ignore[arg-type]
+
+
+@contextmanager
+def closing(results: Any, cancellation: Cancellation) -> Iterator[None]:
+    """End what runs ahead when the run stops, without joblib's warning that it did."""
+    try:
+        yield
+    finally:
+        cancellation.requested = True
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
+            results.close()
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory at hand, None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def check_memory(needed: int, purpose: str, instead: str) -> None:
+    """ValueError if `purpose` takes more memory than there is at hand; it says what to do `instead`."""
+    at_hand = available_memory()
+    if at_hand is not None and needed > at_hand:
+        raise ValueError(
+            f"{purpose} takes {needed / 2**30:.1f} GiB and {at_hand / 2**30:.1f} GiB are at hand: {instead}"
+        )

@@ -1,0 +1,252 @@
+"""Games given by a function of the sequence."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+from numba import config
+from numba.extending import is_jitted
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games.base import Game
+from ordinal_shapley_kernels._jit import c_utility
+from ordinal_shapley_kernels.function import C_UTILITY, FunctionWorkspace, make_function_workspace
+
+_MOST_PLAYERS = 1_000_000
+_MOST_VIEWS = 100
+
+
+class Callback:
+    """A user's function with an address that kernels can call.
+
+    It is made on first use, and made again where a copy has been sent to another process.
+    """
+
+    def __init__(self, func: Callable[..., Any], n_players: int) -> None:
+        self.func = func
+        self.n_players = n_players
+        self.interrupt: BaseException | None = None
+        self._callable: Any = None
+
+    @property
+    def address(self) -> int:
+        """Of a C function; good for as long as this object lives."""
+        if self._callable is None:
+            self._callable = self._make()
+        if isinstance(self._callable, C_UTILITY):
+            return int(ctypes.cast(self._callable, ctypes.c_void_p).value or 0)
+        return int(self._callable.address)
+
+    def _make(self) -> Any:
+        if is_jitted(self.func) and not config.DISABLE_JIT:
+            from numba.core.errors import NumbaError
+
+            try:
+                return c_utility(self.func)
+            except NumbaError as error:
+                raise TypeError(
+                    "func is jitted, but cannot be compiled for an int64 array of players that returns a "
+                    f"number: {error}"
+                ) from error
+        func = self.func
+        n_players = self.n_players
+        # Views of each workspace's memory: making them takes longer than the call. A pointer that comes
+        # again, even from another workspace, is to as many players, with the answer behind them.
+        views: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+
+        def call(pointer: int, length: int, _: int) -> None:
+            try:
+                if self.interrupt is not None:
+                    return
+                memory = views.get(pointer)
+                if memory is None:
+                    if len(views) >= _MOST_VIEWS:
+                        views.clear()
+                    words = (ctypes.c_int64 * (n_players + 1)).from_address(pointer)
+                    players = np.ctypeslib.as_array(words)
+                    memory = views[pointer] = players, players[n_players:].view(np.float64)
+                memory[1][0] = float(func(memory[0][:length].copy()))
+            except Exception:  # the sequence is asked for again, outside of kernels, to raise this
+                pass
+            except BaseException as interrupt:
+                self.interrupt = interrupt
+
+        return C_UTILITY(call)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Raise at the end what interrupted the function, Ctrl-C above all.
+
+        It cannot pass through a kernel. And it most often comes on the first line of `call`, before `try`,
+        where ctypes catches it, and only tells the hook for exceptions that nobody can raise.
+        """
+        self.interrupt = None
+        before = sys.unraisablehook
+
+        def hook(unraisable: Any) -> None:
+            if isinstance(unraisable.exc_value, KeyboardInterrupt):
+                self.interrupt = unraisable.exc_value
+            else:
+                before(unraisable)
+
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread:  # signals come nowhere else
+            sys.unraisablehook = hook
+        try:
+            yield
+        finally:
+            if in_main_thread:
+                sys.unraisablehook = before
+            if self.interrupt is not None:
+                raise self.interrupt
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Callback, (self.func, self.n_players)
+
+    def __repr__(self) -> str:
+        # Part of the fingerprint that says which results may be pooled.
+        func = getattr(self.func, "py_func", self.func)
+        name = f"{getattr(func, '__module__', '')}.{getattr(func, '__qualname__', type(func).__qualname__)}"
+        code = getattr(func, "__code__", None)
+        if code is None:
+            return name
+        # Nested code would show its address.
+        constants = [value for value in code.co_consts if not hasattr(value, "co_code")]
+        content = code.co_code + repr((code.co_names, constants, self.n_players)).encode()
+        return f"{name} {hashlib.blake2b(content, digest_size=8).hexdigest()}"
+
+
+def make_workspace(callback: Callback) -> FunctionWorkspace:
+    """Allocate the workspace of one worker, who keeps `callback` alive."""
+    return make_function_workspace(callback.address, callback.n_players)
+
+
+class FunctionGame(Game):
+    """A game given by a Python function of the sequence.
+
+    A function that Numba has compiled (``@numba.njit``) is called from compiled code without the interpreter,
+    and no walk over sequences is compiled again for it.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(sequence)`` takes an int64 array of distinct players in order of entry, which may be empty, and
+        returns a finite number. It should depend on nothing but the sequence; other threads may call it at
+        the same time.
+    n_players : int
+        Players are 0, ..., n_players - 1.
+    order_free : bool, default False
+        Whether the order of the players does not matter. Taken on trust.
+    names : array-like of shape (n_players,), optional
+        Names of the players for tables of results.
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> worth = [4.0, 2.0, 1.0]
+    >>> def halved_at_each_place(sequence):
+    ...     return sum(worth[player] / 2**place for place, player in enumerate(sequence))
+    >>> game = osv.FunctionGame(halved_at_each_place, n_players=3)
+    >>> game([0, 2])
+    4.5
+    >>> osv.exact_values(game).values  # each place is as likely as any other: 7/12 of the worth
+    array([2.33333333, 1.16666667, 0.58333333])
+
+    The same compiled:
+
+    >>> import numba
+    >>> @numba.njit
+    ... def first_come(sequence):
+    ...     return 1.0 if len(sequence) and sequence[0] == 0 else 0.0
+    >>> osv.exact_values(osv.FunctionGame(first_come, n_players=4)).values
+    array([0.25, 0.  , 0.  , 0.  ])
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], n_players: int, order_free: bool = False, *, names: Any = None
+    ) -> None:
+        if not callable(func):
+            raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
+        if not isinstance(order_free, bool | np.bool_):
+            raise TypeError(f"order_free is {order_free!r}, expected True or False")
+        self.n_players = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        self.func = func
+        self.order_free = bool(order_free)
+        self.player_labels = (
+            None if names is None else _inputs.as_player_names(names, "names", self.n_players)
+        )
+        self.player_classes = None
+        self.player_sizes = np.ones(self.n_players, np.int64)
+        self._callback = Callback(func, self.n_players)
+        self._runs_in_parallel = bool(is_jitted(func))
+
+    @property
+    def _workspace_maker(self) -> Callable[..., FunctionWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return (self._callback,)
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return what the function says of a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The utility.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players, or its utility no finite number.
+        RuntimeError
+            If the function raises.
+        """
+        players = self._check_sequence(sequence)
+        told = tuple(players.tolist())
+        try:
+            result = self.func(players)
+        except Exception as error:
+            raise RuntimeError(
+                f"func raised {type(error).__name__} for the sequence {told}: {error}"
+            ) from error
+        try:
+            value = float(result)
+        except (TypeError, ValueError):
+            raise TypeError(f"func returned {result!r} for the sequence {told}, expected a number") from None
+        if not math.isfinite(value):
+            raise ValueError(f"func returned {value} for the sequence {told}, expected a finite number")
+        return value
+
+    def _listening(self) -> AbstractContextManager[None]:
+        return self._callback.listening()
+
+    def __repr__(self) -> str:
+        func = getattr(self.func, "py_func", self.func)
+        name = getattr(func, "__qualname__", repr(func))
+        return f"FunctionGame({name}, {self.n_players} players{', order free' if self.order_free else ''})"

@@ -1,0 +1,379 @@
+"""Games given by a table of utilities."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley._parallel import check_memory
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
+from ordinal_shapley.games.base import Game
+from ordinal_shapley_kernels.table import TableWorkspace, is_order_free, make_workspace, subtree_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The table of 12 players takes 10 GiB, that of 13 takes 136.
+_MOST_PLAYERS = 12
+
+
+class TableGame(Game):
+    """A game given by the utility of every sequence, in a table.
+
+    Parameters
+    ----------
+    n_players : int
+        Players are 0, ..., n_players - 1; up to 12.
+    utilities : mapping
+        Utilities by sequence, a tuple of players in order of entry; () is the empty sequence.
+    default : float, default 0.0
+        Utility of the sequences that are not listed.
+    names : array-like of shape (n_players,), optional
+        Names of the players, for files, frames and tables of results.
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`; ``order_free`` is read from the table.
+    values : ndarray of float64
+        All utilities, in the order of `from_array`; read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it, and the sequence where there is one.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0})
+    >>> game([0, 1]), game([1, 0])
+    (1.0, 0.0)
+    >>> osv.exact_values(game).values
+    array([0. , 0.5])
+    >>> osv.exact_values(game, value="ordinal").values
+    array([0.25, 0.25])
+    """
+
+    def __init__(
+        self,
+        n_players: int,
+        utilities: Mapping[tuple[int, ...], float],
+        default: float = 0.0,
+        *,
+        names: Any = None,
+    ) -> None:
+        n = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        if not isinstance(utilities, Mapping):
+            raise TypeError(f"utilities is a {type(utilities).__name__}, expected a mapping from sequences")
+        self.n_players = n
+        self._sizes = subtree_sizes(n)
+        check_memory(
+            8 * self._sizes[n], f"the table of {n} players", "use a FunctionGame, which computes utilities"
+        )
+        values = np.full(self._sizes[n], _as_utility(default, "default"))
+        for sequence, value in utilities.items():
+            if not isinstance(sequence, tuple):
+                raise TypeError(f"utilities has the key {sequence!r}, expected a tuple of players")
+            try:
+                node = self._node(self._check_sequence(sequence))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"utilities has the key {sequence!r}: {error}") from None
+            values[node] = _as_utility(value, f"the utility of {tuple(sequence)}")
+        self._set(values, names)
+
+    def _set(self, values: NDArray[np.float64], names: Any) -> None:
+        n = self.n_players
+        self.values = values.view()
+        self.values.flags.writeable = False
+        self.player_labels = None if names is None else _inputs.as_player_names(names, "names", n)
+        self.player_classes = None
+        self.player_sizes = np.ones(n, np.int64)
+        self.order_free = bool(is_order_free(self.values, n, np.full(2**n, np.nan)))
+
+    @classmethod
+    def from_array(cls, n_players: int, values: Any, *, names: Any = None) -> TableGame:
+        """Make a game of an array with the utility of every sequence, in the preorder of their tree.
+
+        Node 0 is the empty sequence. After a sequence comes all that begins with it followed by the lowest
+        player left, then by the next, and so on. With :math:`k` players left these are
+        :math:`S(k) = 1 + k S(k-1)` sequences, :math:`S(0) = 1`, itself included: 2, 5, 16, 65, 326, ... So
+        for two players the order is (), (0), (0, 1), (1), (1, 0).
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, up to 12.
+        values : array-like of shape (S(n_players),)
+            Utilities. A contiguous float64 array is not copied, and must not change afterwards.
+        names : array-like of shape (n_players,), optional
+            Names of the players.
+
+        Returns
+        -------
+        TableGame
+            The game.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be used.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.TableGame.from_array(2, [0.0, 1.0, 5.0, 2.0, 3.0])
+        >>> game([0, 1]), game([1]), game([1, 0])
+        (5.0, 2.0, 3.0)
+        """
+        n = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        game = cls.__new__(cls)
+        game.n_players = n
+        game._sizes = subtree_sizes(n)
+        try:
+            array = np.require(values, np.float64, ["C", "A"])
+        except (TypeError, ValueError):
+            raise TypeError("values holds entries that are not numbers, expected utilities") from None
+        if array.shape != (game._sizes[n],):
+            raise ValueError(
+                f"values has shape {array.shape}, expected ({game._sizes[n]},), one utility for each "
+                f"sequence of {n} players"
+            )
+        if not (math.isfinite(array.min()) and math.isfinite(array.max())):
+            bad = int(np.argmin(np.isfinite(array)))
+            raise ValueError(
+                f"values holds {array[bad]} at {bad}, the utility of {game._sequence(bad)}: "
+                "expected finite numbers"
+            )
+        game._set(array, names)
+        return game
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> TableGame:
+        """Read a game from a JSON file.
+
+        The file holds an object with ``players``, a list of names or their number, ``utilities``, an object
+        from sequences such as "a > b > c" ("" is the empty one) to numbers, and ``default``, the utility of
+        all others, 0 if it is left out.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        TableGame
+            The game.
+
+        Raises
+        ------
+        ValueError
+            If the file does not exist or does not hold a game; the message says where it is wrong.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import ordinal_shapley as osv
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "game.json"
+        ...     _ = path.write_text('{"players": ["a", "b"], "utilities": {"a > b": 1.0}}')
+        ...     osv.TableGame.from_json(path)([0, 1])
+        1.0
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            content = json.loads(text)
+        except OSError as error:
+            raise ValueError(f"{str(path)!r} can't be read: {error.strerror}") from error
+        except ValueError as error:
+            raise ValueError(f"{path.name} is not JSON: {error}") from error
+        if not isinstance(content, dict) or not {"players", "utilities"} <= set(content):
+            raise ValueError(f"{path.name} holds no game, expected an object with 'players' and 'utilities'")
+        unknown = sorted(set(content) - {"players", "utilities", "default"})
+        if unknown:
+            raise ValueError(f"{path.name} has {unknown[0]!r}, expected 'players', 'utilities' and 'default'")
+        players, utilities = content["players"], content["utilities"]
+        if not isinstance(utilities, dict):
+            raise ValueError(f"{path.name}: utilities is no object from sequences to numbers")
+        try:
+            names = players if isinstance(players, list) else None
+            n_players = len(players) if names else _inputs.as_count(players, "players", _MOST_PLAYERS)
+            shown = check_names([str(name) for name in names or range(n_players)])
+            table = read_sequences(utilities.items(), shown)
+            return cls(n_players, table, content.get("default", 0.0), names=names)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path.name}: {error}") from error
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the game to a JSON file that `from_json` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; sequences with the commonest of all utilities are left out.
+
+        Raises
+        ------
+        ValueError
+            If a name cannot be told apart in a sequence.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import ordinal_shapley as osv
+        >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["a", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "game.json"
+        ...     game.to_json(path)
+        ...     print(path.read_text())
+        {
+         "players": [
+          "a",
+          "b"
+         ],
+         "default": 0.0,
+         "utilities": {
+          "a > b": 1.0
+         }
+        }
+        """
+        labels = range(self.n_players) if self.player_labels is None else self.player_labels
+        names = check_names([str(label) for label in labels])
+        distinct, counts = np.unique(self.values, return_counts=True)
+        default = float(distinct[np.argmax(counts)])
+        content = {
+            "players": self.n_players if self.player_labels is None else names,
+            "default": default,
+            "utilities": {
+                join_names(names[player] for player in self._sequence(node)): float(self.values[node])
+                for node in np.flatnonzero(self.values != default).tolist()
+            },
+        }
+        Path(path).write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        sequence: str = "sequence",
+        value: str = "value",
+        *,
+        players: Any = None,
+        default: float = 0.0,
+    ) -> TableGame:
+        """Make a game of a frame with a column of sequences and one of utilities.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row for each sequence that is listed.
+        sequence : str, default "sequence"
+            Column of sequences such as "a > b > c"; an empty text is the empty sequence.
+        value : str, default "value"
+            Column of utilities.
+        players : array-like of str, optional
+            Names of the players, in order; by default those that occur, sorted.
+        default : float, default 0.0
+            Utility of the sequences that are not listed.
+
+        Returns
+        -------
+        TableGame
+            The game.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing or a row cannot be read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import ordinal_shapley as osv
+        >>> frame = pd.DataFrame({"sequence": ["ann", "bob > ann"], "value": [1.0, 3.0]})
+        >>> game = osv.TableGame.from_frame(frame)
+        >>> game.player_labels.tolist(), game([1, 0])
+        (['ann', 'bob'], 3.0)
+        """
+        for column in (sequence, value):
+            if column not in frame.columns:
+                raise ValueError(
+                    f"frame has no column {column!r}, its columns are {', '.join(map(repr, frame.columns))}"
+                )
+        texts, values = frame[sequence].tolist(), frame[value].tolist()
+        for row, text in zip(frame.index, texts, strict=True):
+            if not isinstance(text, str):
+                raise TypeError(f"frame has {text!r} at row {row!r}, expected a text such as 'a > b'")
+        if players is None:
+            players = sorted({name for text in texts for name in split_names(text)})
+        names = check_names([str(name) for name in _inputs.as_player_names(players, "players", len(players))])
+        table = read_sequences(zip(texts, values, strict=True), names)
+        return cls(len(names), table, default, names=names)
+
+    @property
+    def _workspace_maker(self) -> Callable[..., TableWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return self.values, self.n_players
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the utility of a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The utility.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return float(self.values[self._node(self._check_sequence(sequence))])
+
+    def _node(self, players: NDArray[np.int64]) -> int:
+        left = list(range(self.n_players))
+        node = 0
+        for player in players.tolist():
+            rank = left.index(player)
+            del left[rank]
+            node += 1 + rank * self._sizes[len(left)]
+        return node
+
+    def _sequence(self, node: int) -> tuple[int, ...]:
+        left = list(range(self.n_players))
+        sequence = []
+        while node:
+            rank, node = divmod(node - 1, self._sizes[len(left) - 1])
+            sequence.append(left.pop(rank))
+        return tuple(sequence)
+
+    def __repr__(self) -> str:
+        kind = ", order free" if self.order_free else ""
+        return f"TableGame({self.n_players} players, {len(self.values):,} sequences{kind})"
+
+
+def _as_utility(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, expected a number")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}, expected a finite number")
+    return float(value)

@@ -1,0 +1,527 @@
+"""Table and function games: what they are worth, how they are read, and that every walk takes them."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import json
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley.games.base import UtilityError
+from ordinal_shapley_kernels import enumeration, games, walks
+from ordinal_shapley_kernels.bits import count_bits, lowest_bit
+from ordinal_shapley_kernels.logistic_workspace import CLASSES_PRESENT, LENGTH
+from ordinal_shapley_kernels.table import subtree_sizes
+from problems import JIT, random_problem, size
+from test_sampling import RULES, RUNS, check, transcription
+
+compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+
+def all_values(n, seed=0):
+    return np.random.default_rng([seed, n]).normal(size=subtree_sizes(n)[n])
+
+
+def preorder(players, prefix=()):
+    """Sequences in the documented order."""
+    yield prefix
+    for i in players:
+        yield from preorder([j for j in players if j != i], (*prefix, i))
+
+
+# --------------------------------------------------------------------------------------------
+# TableGame
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_preorder(n):
+    values = all_values(n)
+    game = osv.TableGame.from_array(n, values)
+    sequences = list(preorder(range(n)))
+    assert len(sequences) == len(values)
+    assert [game(S) for S in sequences] == values.tolist()
+    assert osv.TableGame(n, dict(zip(sequences, values, strict=True))).values.tolist() == values.tolist()
+
+
+def test_an_array_is_not_copied():
+    values = all_values(4)
+    assert np.shares_memory(osv.TableGame.from_array(4, values).values, values)
+    assert values.flags.writeable
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    game = osv.TableGame.from_array(4, frozen)
+    assert np.shares_memory(game.values, frozen)
+    assert np.shares_memory(game._make_workspace().values, frozen)
+
+
+def test_default_and_keys():
+    game = osv.TableGame(3, {(): -1, (np.int64(2), 0): 5}, default=0.5)
+    assert (game(()), game([2, 0]), game([0, 2])) == (-1.0, 5.0, 0.5)
+    assert repr(game) == "TableGame(3 players, 16 sequences)"
+    assert game.player_classes is None
+    assert game.player_sizes.tolist() == [1, 1, 1]
+
+
+def test_whether_order_matters_is_read_from_the_table():
+    n = 4
+    worth = {S: float(sum(S)) for S in naive.sequences_of(range(n))}
+    assert osv.TableGame(n, worth).order_free
+    assert osv.TableGame(n, {}).order_free
+    for S in worth:
+        alone = len(S) < 2
+        assert osv.TableGame(n, {**worth, S: 0.125}).order_free is alone
+
+
+def test_json_and_back(tmp_path):
+    path = tmp_path / "game.json"
+    values = np.round(all_values(3), 1)
+    for names in (None, ["Zoë", "b c", "d"]):
+        game = osv.TableGame.from_array(3, values, names=names)
+        game.to_json(path)
+        again = osv.TableGame.from_json(path)
+        assert again.values.tolist() == values.tolist()
+        assert (again.player_labels is None) == (names is None)
+        if names is not None:
+            assert again.player_labels.tolist() == names
+    # Bits survive.
+    game = osv.TableGame.from_array(4, all_values(4))
+    game.to_json(path)
+    assert osv.TableGame.from_json(str(path)).values.tobytes() == game.values.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "game.json is not JSON"),
+        ("[1]", "holds no game"),
+        ({"players": 2}, "holds no game"),
+        ({"players": 2, "utilities": {}, "defualt": 1}, "has 'defualt'"),
+        ({"players": 2, "utilities": []}, "utilities is no object"),
+        ({"players": 0, "utilities": {}}, "players is 0"),
+        ({"players": 13, "utilities": {}}, "players is 13, expected 1 to 12"),
+        ({"players": "ab", "utilities": {}}, "players is 'ab'"),
+        ({"players": [], "utilities": {}}, r"players is \[\]"),
+        ({"players": ["a", "a"], "utilities": {}}, "names holds 'a'"),
+        ({"players": ["a > b", "a"], "utilities": {}}, "names holds 'a > b'"),
+        ({"players": ["a", "b"], "utilities": {"a > c": 1}}, "'a > c' has 'c', expected players a, b"),
+        ({"players": ["a", "b"], "utilities": {"a > a": 1}}, "a player twice"),
+        ({"players": ["a", "b"], "utilities": {"a>b": 1, "a > b": 2}}, "listed twice"),
+        ({"players": ["a", "b"], "utilities": {"a": "x"}}, r"the utility of \(0,\) is 'x'"),
+        ({"players": 1, "utilities": {}, "default": None}, "default is None"),
+        ('{"players": 1, "utilities": {"0": NaN}}', r"the utility of \(0,\) is nan"),
+    ],
+)
+def test_bad_files(tmp_path, content, message):
+    path = tmp_path / "game.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        osv.TableGame.from_json(path)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ValueError, match="can't be read"):
+        osv.TableGame.from_json(tmp_path / "nothing.json")
+
+
+def test_names_that_a_file_cannot_hold(tmp_path):
+    game = osv.TableGame(2, {}, names=["a>b", "c"])
+    with pytest.raises(ValueError, match="names holds 'a>b'"):
+        game.to_json(tmp_path / "game.json")
+
+
+def test_frames():
+    frame = pd.DataFrame({"how": ["b > a", "", "c>a > b"], "much": [1, 2, 3.5]}, index=[7, 8, 9])
+    game = osv.TableGame.from_frame(frame, "how", "much", default=-1)
+    assert game.player_labels.tolist() == ["a", "b", "c"]
+    assert (game([1, 0]), game(()), game([2, 0, 1]), game([0])) == (1.0, 2.0, 3.5, -1.0)
+    game = osv.TableGame.from_frame(frame, "how", "much", players=["c", "b", "a", "d"])
+    assert game.n_players == 4
+    assert game([0, 2, 1]) == 3.5
+    for bad, message in (
+        ((frame, "who"), "frame has no column 'who'"),
+        ((frame.assign(how=[1, "", "a"]), "how", "much"), "frame has 1 at row 7"),
+        ((frame.assign(much=[1, 2, np.nan]), "how", "much"), r"the utility of \(2, 0, 1\) is nan"),
+        ((frame.assign(how="a"), "how", "much"), "listed twice"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            osv.TableGame.from_frame(*bad)
+    with pytest.raises(ValueError, match="has 'c', expected players a, b"):
+        osv.TableGame.from_frame(frame, "how", "much", players=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((0, {}), ValueError, "n_players is 0"),
+        ((13, {}), ValueError, "n_players is 13, expected 1 to 12"),
+        ((2.0, {}), TypeError, "n_players is 2.0"),
+        ((True, {}), TypeError, "n_players is True"),
+        ((2, [1, 2]), TypeError, "utilities is a list"),
+        ((2, {"01": 1}), TypeError, "utilities has the key '01'"),
+        ((2, {(0, 2): 1}), ValueError, r"the key \(0, 2\): sequence holds player 2"),
+        ((2, {(0, 0): 1}), ValueError, r"the key \(0, 0\): .* twice"),
+        ((2, {(0, 1): float("inf")}), ValueError, r"the utility of \(0, 1\) is inf"),
+        ((2, {(0, 1): None}), TypeError, r"the utility of \(0, 1\) is None"),
+        ((2, {}, float("nan")), ValueError, "default is nan"),
+    ],
+)
+def test_bad_tables(arguments, error, message):
+    with pytest.raises(error, match=message):
+        osv.TableGame(*arguments)
+
+
+def test_bad_arrays():
+    with pytest.raises(ValueError, match=r"values has shape \(4,\), expected \(5,\)"):
+        osv.TableGame.from_array(2, np.zeros(4))
+    with pytest.raises(TypeError, match="values holds entries that are not numbers"):
+        osv.TableGame.from_array(1, ["a", "b"])
+    with pytest.raises(ValueError, match=r"values holds nan at 4, the utility of \(1, 0\)"):
+        osv.TableGame.from_array(2, [0, 1, 2, 3, np.nan])
+    with pytest.raises(ValueError, match="names has 1 entries, expected 2"):
+        osv.TableGame.from_array(2, np.zeros(5), names=["a"])
+    with pytest.raises(ValueError, match="names holds a name twice"):
+        osv.TableGame(2, {}, names=["a", "a"])
+
+
+# --------------------------------------------------------------------------------------------
+# FunctionGame
+# --------------------------------------------------------------------------------------------
+
+
+@njit
+def first_of_all(sequence):
+    return 1.0 / (1.0 + sequence[0]) if sequence.size else 0.0
+
+
+@njit
+def weighted_places(sequence):
+    total = 0.0
+    for place, player in enumerate(sequence):
+        total += np.sqrt(player + 1.0) / (place + 1.0)
+    return total
+
+
+def plain(jitted):
+    return getattr(jitted, "py_func", jitted)
+
+
+@pytest.mark.parametrize("func", [first_of_all, weighted_places])
+def test_a_plain_function_gives_the_results_of_the_jitted_one(func):
+    n = 5
+    fast, slow = osv.FunctionGame(func, n), osv.FunctionGame(plain(func), n)
+    assert fast([2, 0]) == slow([2, 0]) == plain(func)(np.array([2, 0]))
+    for value in ("partial_ordinal", "ordinal"):
+        one, two = (osv.exact_values(game, value) for game in (fast, slow))
+        assert one.values.tobytes() == two.values.tobytes()
+    one, two = (osv.sample_values(game, n_permutations=30, random_state=0) for game in (fast, slow))
+    assert one.values.tobytes() == two.values.tobytes()
+
+
+@compiled_only
+def test_another_function_compiles_no_walk_again():
+    osv.exact_values(osv.FunctionGame(first_of_all, 4))
+    osv.sample_values(osv.FunctionGame(first_of_all, 4), n_permutations=10, random_state=0)
+    kernels = (enumeration.enumerate_branch, walks.walk)
+    before = [len(kernel.signatures) for kernel in kernels]
+    for func in (weighted_places, lambda S: float(len(S)), njit(lambda S: 1.0 * S.sum())):
+        osv.exact_values(osv.FunctionGame(func, 5))
+        osv.sample_values(osv.FunctionGame(func, 4), n_permutations=10, random_state=0)
+    assert [len(kernel.signatures) for kernel in kernels] == before
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_the_function_may_spoil_its_argument(jit):
+    def spoil(sequence):
+        total = float(sequence[0]) if sequence.size else 0.0
+        sequence[:] = -1
+        return total
+
+    game = osv.FunctionGame(njit(spoil) if jit else spoil, 4)
+    given = np.array([3, 1])
+    game(given)
+    assert given.tolist() == [3, 1]
+    np.testing.assert_allclose(osv.exact_values(game).values, np.arange(4) / 4, atol=1e-12)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), None])
+def test_a_bad_utility_is_reported_with_its_sequence(jit, wrong):
+    bad = 3 if wrong is None else wrong
+
+    def U(sequence):
+        if sequence.size == 3 and sequence[0] == 2 and sequence[2] == 0:
+            if bad == 3:
+                raise ZeroDivisionError("no way")
+            return bad
+        return 1.0
+
+    game = osv.FunctionGame(njit(U) if jit else U, 4)
+    error, message = (ValueError, f"func returned {wrong} for")
+    if wrong is None:
+        error, message = RuntimeError, "func raised ZeroDivisionError for"
+    for run in (
+        lambda: osv.exact_values(game, n_jobs=1),
+        lambda: osv.exact_values(game, "ordinal", n_jobs=2),
+        lambda: osv.sample_values(game, n_permutations=100, random_state=0),
+        lambda: osv.sample_values(game, n_permutations=100, random_state=0, n_jobs=2),
+    ):
+        with pytest.raises(error, match=message + r" the sequence \(2, [13], 0\)"):
+            run()
+
+
+def test_a_bad_full_order_is_reported():
+    """The paper's rule evaluates full orders before anything else."""
+    game = osv.FunctionGame(lambda S: np.nan if len(S) == 4 else 1.0, 4)
+    with pytest.raises(ValueError, match=r"func returned nan for the sequence \((\d, ){3}\d\)"):
+        osv.sample_values(game, method="tmc", n_permutations=10, random_state=0)
+
+
+def test_a_bad_empty_sequence_is_reported():
+    game = osv.FunctionGame(lambda S: S[0] * 1.0, 3)
+    for run in (osv.exact_values, lambda game: osv.sample_values(game, n_permutations=10)):
+        with pytest.raises(RuntimeError, match=r"func raised IndexError for the sequence \(\)"):
+            run(game)
+
+
+def test_a_fickle_function_is_reported():
+    calls = itertools.count()
+    game = osv.FunctionGame(lambda S: np.nan if next(calls) == 9 else 1.0, 3)
+    with pytest.raises(RuntimeError, match=r"is 1\.0 when asked again: expected a function of the sequence"):
+        osv.exact_values(game)
+
+
+def test_results_that_are_no_numbers():
+    for result in (None, "x", [1.0, 2.0]):
+        with pytest.raises(TypeError, match=r"expected a number"):
+            osv.exact_values(osv.FunctionGame(lambda S, result=result: result if len(S) else 0.0, 3))
+
+
+def test_an_interrupt_in_a_plain_function_stops_the_run():
+    def U(sequence):
+        if len(sequence) == 2:
+            raise KeyboardInterrupt
+        return 0.0
+
+    for run in (osv.exact_values, lambda game: osv.sample_values(game, n_permutations=100)):
+        with pytest.raises(KeyboardInterrupt):
+            run(osv.FunctionGame(U, 4))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["raised", "pending"])
+def test_ctrl_c_is_never_lost(kind, n_jobs):
+    """A signal that is pending when a callback begins strikes before its first line, outside of its `try`."""
+    import _thread
+
+    for strike in range(1, 60, 7):
+        calls = itertools.count()
+
+        def U(sequence, strike=strike, calls=calls):
+            if len(sequence) and next(calls) == strike:
+                if kind == "raised":
+                    raise KeyboardInterrupt
+                _thread.interrupt_main()
+            return float(len(sequence))
+
+        with pytest.raises(KeyboardInterrupt):
+            osv.exact_values(osv.FunctionGame(U, 5), n_jobs=n_jobs)
+    assert osv.exact_values(osv.FunctionGame(lambda S: 1.0 * len(S), 3)).values.tolist() == [1.0, 1.0, 1.0]
+
+
+@compiled_only
+def test_a_jitted_function_that_does_not_fit():
+    game = osv.FunctionGame(njit(lambda S: S.nothing), 3)
+    with pytest.raises(TypeError, match="func is jitted, but cannot be compiled"):
+        osv.exact_values(njit_free_empty(game))
+
+
+def njit_free_empty(game):
+    """The same game, with the empty sequence known."""
+    game.func = lambda S: 0.0
+    return game
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((3, 3), TypeError, "func is 3, expected a function"),
+        ((len, 0), ValueError, "n_players is 0"),
+        ((len, 3, "no"), TypeError, "order_free is 'no'"),
+    ],
+)
+def test_bad_functions(arguments, error, message):
+    with pytest.raises(error, match=message):
+        osv.FunctionGame(*arguments)
+
+
+def test_function_games_show_themselves():
+    assert repr(osv.FunctionGame(plain(first_of_all), 3)) == "FunctionGame(first_of_all, 3 players)"
+    assert repr(osv.FunctionGame(first_of_all, 3, order_free=True)).endswith("3 players, order free)")
+
+
+def sum_of_players(sequence):
+    return float(sequence.sum())
+
+
+@pytest.mark.parametrize("func", [weighted_places, sum_of_players])
+def test_other_processes(func):
+    import joblib
+
+    game = osv.FunctionGame(func, 5)
+    one = osv.exact_values(game, n_jobs=1)
+    with joblib.parallel_config(backend="loky"):
+        two = osv.exact_values(game, n_jobs=2)
+    assert one.values.tobytes() == two.values.tobytes()
+
+
+def test_runs_of_one_function_pool_and_of_another_do_not():
+    def run(func, first):
+        game = osv.FunctionGame(func, 4)
+        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
+
+    pooled = osv.Valuation.merge([run(sum_of_players, 0), run(sum_of_players, 10)])
+    assert pooled.n_permutations == 20
+    with pytest.raises(ValueError):
+        osv.Valuation.merge([run(sum_of_players, 0), run(plain(weighted_places), 10)])
+
+
+def test_plain_functions_from_several_threads():
+    seen = set()
+
+    def U(sequence):
+        seen.add(threading.get_ident())
+        return float(len(sequence))
+
+    game = osv.FunctionGame(U, 5)
+    np.testing.assert_allclose(osv.exact_values(game, n_jobs=2).values, 1.0)
+    assert osv.exact_values(game).n_evaluations == 326
+
+
+# --------------------------------------------------------------------------------------------
+# Walks
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["table", "jitted", "plain"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_every_method_takes_every_game(method, rule, kind):
+    n = 5
+    classes = np.array([0, 1, 0, 1, 1])
+    if kind == "table":
+        values = all_values(n) / 10 + 1.0
+        game = osv.TableGame.from_array(n, values)
+    else:
+        game = osv.FunctionGame(weighted_places if kind == "jitted" else plain(weighted_places), n)
+    U = naive.TableUtility(n, {S: game(S) for S in naive.sequences_of(range(n))})
+    truncation = RULES.get(rule)
+    result = osv.sample_values(
+        game,
+        method=method,
+        truncation=truncation,
+        labels=classes,
+        class_fraction=0.6,
+        n_permutations=size(40, 12),
+        random_state=2,
+    )
+    walked = transcription(result, U, classes, method, truncation, 0.6)
+    check(result, walked, "all")
+    assert result.mean_walk_length == pytest.approx(walked[0][2].mean())
+
+
+def test_means_of_many_permutations_lie_about_the_exact_values():
+    scores = []
+    for seed in range(20):
+        n = 3 + seed % 3
+        game = osv.TableGame.from_array(n, all_values(n, seed))
+        result = osv.sample_values(game, n_permutations=size(2_000, 200), random_state=seed)
+        scores += ((result.values - osv.exact_values(game, n_jobs=1).values) / result.stderr).tolist()
+    assert np.abs(scores).max() < 4.5
+    assert 0.7 < np.std(scores) < 1.3
+
+
+def play(game, moves, n_players):
+    """Utilities along random moves (push or pop), and the sequence at each."""
+    workspace = game._make_workspace()
+    run = drive if JIT else plain(drive)
+    out = np.zeros(len(moves))
+    run(workspace, moves, out)
+    return workspace, out
+
+
+@njit
+def drive(workspace, moves, out):
+    games.clear(workspace)
+    for j in range(len(moves)):
+        if moves[j] >= 0:
+            games.place(workspace, moves[j])
+        else:
+            games.remove_last(workspace, -1 - moves[j])
+        out[j] = games.utility(workspace)
+
+
+def random_moves(n, length, seed):
+    """A player to push, or -1 - player for the last one to pop; the sequence after each move."""
+    rng = np.random.default_rng(seed)
+    sequence, moves, sequences = [], [], []
+    for _ in range(length):
+        if sequence and (len(sequence) == n or rng.random() < 0.45):
+            moves.append(-1 - sequence.pop())
+        else:
+            sequence.append(int(rng.choice([i for i in range(n) if i not in sequence])))
+            moves.append(sequence[-1])
+        sequences.append(tuple(sequence))
+    return np.array(moves), sequences
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(18) % 5, np.arange(18) // 4])
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+def test_popping_a_logistic_game(scoring, groups):
+    problem = random_problem(3, n=18, n_valid=25, n_classes=3, seed=2)
+    members = (
+        None if groups is None else [np.flatnonzero(groups == g).tolist() for g in range(groups.max() + 1)]
+    )
+    U = naive.LogisticUtility(*problem, scoring=scoring, members=members)
+    game = osv.LogisticGame(*problem, scoring=scoring, groups=groups)
+    moves, sequences = random_moves(game.n_players, size(120, 12), 1)
+    workspace, values = play(game, moves, game.n_players)
+    tolerance = 1e-12 if scoring == "accuracy" else 1e-7
+    np.testing.assert_allclose(values, [U(S) for S in sequences], atol=tolerance)
+    rows = U.rows(sequences[-1])
+    counts = np.bincount(problem.y[rows], minlength=3)
+    assert workspace.prefix.class_counts.tolist() == counts.tolist()
+    assert workspace.counters[LENGTH] == len(rows)
+    assert workspace.counters[CLASSES_PRESENT] == (counts > 0).sum()
+
+
+@pytest.mark.parametrize("kind", ["table", "function"])
+def test_popping_other_games(kind):
+    n = 4
+    game = osv.TableGame.from_array(n, all_values(n))
+    if kind == "function":
+        game = osv.FunctionGame(weighted_places, n)
+    moves, sequences = random_moves(n, 200, 3)
+    _, values = play(game, moves, n)
+    assert values.tolist() == [game(S) for S in sequences]
+
+
+def test_bits():
+    rng = np.random.default_rng(0)
+    for mask in [1, 2, 3, 1 << 61, (1 << 62) - 1, *rng.integers(1, 1 << 62, 50).tolist()]:
+        assert count_bits(mask) == bin(mask).count("1")
+        assert 1 << lowest_bit(mask) == mask & -mask
+
+
+def test_the_error_survives_a_trip_between_processes():
+    import pickle
+
+    assert pickle.loads(pickle.dumps(UtilityError((2, 0)))).sequence == (2, 0)
+    assert ctypes.sizeof(ctypes.c_void_p) == 8

@@ -74,7 +74,7 @@ bench-smoke: $(VENV)/.stamp-dev
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py
-	$(BIN)/sphinx-build -q -b html docs build/docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

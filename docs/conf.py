@@ -8,3 +8,6 @@ version = release = ordinal_shapley.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 numpydoc_show_class_members = False
 html_theme = "alabaster"
+
+# So that links to headings work as they do in any Markdown viewer.
+myst_heading_anchors = 3

@@ -3,6 +3,10 @@
 A call into BLAS costs more than the work itself at these sizes, and its threads would get in the way.
 Matrices of features are kept feature by feature ("columns", shape (n_features, capacity)), so that loops
 run along rows of data, which are many, and not along features, which may be few.
+
+Shapes throughout: `columns` (n_features, capacity) with the first n rows of data in use; vectors over
+features (n_features,), over rows (capacity,); factors and Hessians (n_features, n_features). Vectors `a`, `b`
+and `out` without columns beside them are as long as `n` or longer.
 """
 
 from __future__ import annotations

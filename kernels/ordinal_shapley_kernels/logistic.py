@@ -15,13 +15,10 @@ from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
     CLASSES_PRESENT,
     EUCLIDEAN_FLOOR,
-    FACTORISATIONS,
-    FITS,
     HARDEST,
     HESSIAN_FLOOR,
     LENGTH,
     PADDING,
-    PASSES,
     SNAPSHOT,
     UNCONVERGED,
     LogisticWorkspace,
@@ -126,19 +123,14 @@ def _improve(game: LogisticWorkspace, model: int) -> None:
     """Take a step with a model, or settle it for good once the Euclidean bound is at its floor."""
     m = game.counters[LENGTH]
     if game.solver.at_floor[model] == EUCLIDEAN_FLOOR:
-        factors = settle_in_hessian_norm(game.prefix, game.solver, model, m, game.rounding_dimension)
-        game.counters[PASSES] += 2 * factors
-        game.counters[FACTORISATIONS] += factors
+        settle_in_hessian_norm(game.prefix, game.solver, model, m, game.rounding_dimension)
         if game.solver.hessian_radii[model] == math.inf and not game.solver.restarted[model]:
             # On features of wild scales a start may be a dead end; 0 seldom is.
             game.solver.restarted[model] = 1
             forget(game.solver, model)
             refresh(game.prefix, game.solver, model, m, game.rounding_dimension)
         return
-    passes = improve(game.prefix, game.solver, model, m, game.rounding_dimension)
-    game.counters[PASSES] += abs(passes)
-    if passes < 0:
-        game.counters[FACTORISATIONS] += 1
+    improve(game.prefix, game.solver, model, m, game.rounding_dimension)
 
 
 @kernel(internal=True)
@@ -155,8 +147,6 @@ def _settle(game: LogisticWorkspace, radius: float) -> None:
     for k in range(n_models):
         refresh(game.prefix, solver, k, m, game.rounding_dimension)
         solver.restarted[k] = 0
-    counters[PASSES] += n_models
-    counters[FITS] += 1
     for _ in range(_MOST_STEPS):
         if radius < 0.0:
             settled = certify(game.validation, solver, counters, game.rounding_dimension)

@@ -68,19 +68,16 @@ def _rounding_in_hessian_norm(
 
 
 @kernel(internal=True)
-def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> int:
+def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
     """Take exact Newton steps, halved where need be, while they pay; then bound what is left.
 
     The merit of a step is |M g| with the M at its start, which falls along the Newton direction for the
     same reason as |g| does. Writes the solver's state of the model, its `hessian_radii` and `at_floor`.
-    Returns the number of factors made.
     """
     n = solver.trial.shape[0]
-    factors = 0
     radius = math.inf
-    for _ in range(_MOST_STEPS):
+    for step in range(_MOST_STEPS):
         factorise(prefix, solver, model, m)
-        factors += 1
         gradient = solver.gradients[model]
         inverse_factor = solver.inverse_factors[model]
         rounding, largest = _rounding_in_hessian_norm(prefix, solver.models[model], m, dimension)
@@ -88,6 +85,8 @@ def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, d
         radius = 2.0 * (size + rounding)
         if not radius * largest <= _LOG_2:
             radius = math.inf
+        if step == _MOST_STEPS - 1:
+            break  # the bound must be that of the last model
         apply_inverse(inverse_factor, gradient, solver.scratch, solver.direction)
         # The rounding bound is a worst case: a step that halves the gradient is worth taking below it.
         share = 0.5 if size <= rounding else 0.1
@@ -96,7 +95,9 @@ def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, d
         while scale > _SHORTEST_STEP and not moved:
             for j in range(n):
                 solver.trial[j] = solver.models[model, j] - scale * solver.direction[j]
-            norm, _ = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
+            norm, euclidean_rounding = gradient_pass(
+                prefix, model, m, dimension, solver.trial, solver.trial_gradient
+            )
             trial_size = transformed_norm(inverse_factor, solver.trial_gradient)
             moved = trial_size <= (1.0 - share * scale) * size
             if moved:
@@ -104,6 +105,7 @@ def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, d
                     solver.models[model, j] = solver.trial[j]
                     solver.gradients[model, j] = solver.trial_gradient[j]
                 solver.gradient_norms[model] = norm
+                solver.rounding[model] = euclidean_rounding
             elif size <= 10.0 * rounding:
                 break
             scale *= 0.5
@@ -111,4 +113,3 @@ def settle_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, d
             break
     solver.hessian_radii[model] = radius
     solver.at_floor[model] = HESSIAN_FLOOR
-    return factors

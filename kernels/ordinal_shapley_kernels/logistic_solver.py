@@ -194,33 +194,27 @@ def _accept(solver: Solver, model: int, norm: float, rounding: float) -> None:
 
 
 @kernel(reassociate=True, internal=True)
-def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> int:
+def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
     """Take one step that shrinks the gradient of a model, or find that none does.
 
     Reads the solver's gradient at the present weights; writes all of the solver's state of the model. A
-    model that no step improves is at its floor. Returns the number of gradient passes, negative if a
-    factor was made.
+    model that no step improves is at its floor.
     """
     n = solver.trial.shape[0]
-    passes = 0
-    made = 1
     scale = 1.0
     needs_direction = True
     while scale > _SHORTEST_STEP:
         if needs_direction:
             if solver.factor_state[model] <= STALE:
                 factorise(prefix, solver, model, m)
-                passes += 1
-                made = -1
             _find_direction(solver, model)
             needs_direction = False
         for j in range(n):
             solver.trial[j] = solver.models[model, j] + scale * solver.direction[j]
         norm, rounding = gradient_pass(prefix, model, m, dimension, solver.trial, solver.trial_gradient)
-        passes += 1
         if norm <= (1.0 - 0.1 * scale) * solver.gradient_norms[model]:
             _accept(solver, model, norm, rounding)
-            return made * passes
+            return
         if solver.factor_state[model] == EXACT:
             # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
             if solver.gradient_norms[model] <= 10.0 * solver.rounding[model]:
@@ -230,4 +224,3 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
             solver.factor_state[model] = STALE
             needs_direction = True
     solver.at_floor[model] = EUCLIDEAN_FLOOR
-    return made * passes

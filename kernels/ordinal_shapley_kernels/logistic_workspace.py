@@ -24,14 +24,11 @@ MEMORY = 12
 # counters
 LENGTH = 0  # rows in the prefix
 CLASSES_PRESENT = 1
-FITS = 2  # models certified or converged, counting one for each utility
-PASSES = 3
-FACTORISATIONS = 4
-UNCONVERGED = 5  # fits whose ties rest on no bound: too many steps, or features of too wild a scale
-SNAPSHOT = 6  # 1 while Validation.snapshot_* are of use
-HARDEST = 7  # validation row that was the last to be decided
-SCORED_ALONE = 8  # validation rows scored one by one since the snapshot
-N_COUNTERS = 9
+UNCONVERGED = 2  # fits whose ties rest on no bound: too many steps, or features of too wild a scale
+SNAPSHOT = 3  # 1 while Validation.snapshot_* are of use
+HARDEST = 4  # validation row that was the last to be decided
+SCORED_ALONE = 5  # validation rows scored one by one since the snapshot
+N_COUNTERS = 6
 
 # Solver.at_floor
 NOT_AT_FLOOR = 0

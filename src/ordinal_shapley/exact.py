@@ -221,12 +221,8 @@ def exact_values(
     choose("value", value, EXACT_VALUES)
     check_n_jobs(n_jobs)
     _check_options(value, partition, case, alpha, order_weight, by)
-    if value == "classic" and not game.order_free:
-        raise ValueError(
-            "value='classic' is for games whose order does not matter, and this one's does: build it with "
-            "position_weight='uniform' or order_free=True, or ask for value='partial_ordinal' or "
-            "value='ordinal'"
-        )
+    if value == "classic":
+        game._check_order_free()
     n = game.n_players
     if n > MOST_PLAYERS:
         raise ValueError(

@@ -75,6 +75,15 @@ class Game(ABC):
             "expected a function of the sequence alone"
         )
 
+    def _check_order_free(self) -> None:
+        """ValueError unless the game has a classic value."""
+        if not self.order_free:
+            raise ValueError(
+                "value='classic' is for games whose order does not matter, and this one's does: build it "
+                "with position_weight='uniform' or order_free=True, or ask for value='partial_ordinal' or "
+                "value='ordinal'"
+            )
+
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         players = np.asarray(sequence)
         if players.size == 0:

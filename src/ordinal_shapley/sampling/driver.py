@@ -155,11 +155,8 @@ def sample_values(
     choose("value", value, VALUES)
     choose("method", method, METHODS)
     choose("average", average, AVERAGES)
-    if value == "classic" and not game.order_free:
-        raise ValueError(
-            "value='classic' is for games whose order does not matter, and this one's does: build it with "
-            "position_weight='uniform', or ask for value='ordinal' or value='partial_ordinal'"
-        )
+    if value == "classic":
+        game._check_order_free()
     in_out = choose_estimator(value, estimator) == "in_out"
     rule = check_truncation(method, truncation)
     members, starts, quota = make_strata(game, method, labels, class_fraction)

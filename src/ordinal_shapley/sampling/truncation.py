@@ -14,7 +14,8 @@ class Truncation:
     """A truncation rule; make one with `Truncation.paper` or `Truncation.patience`.
 
     The rule is tested along the walk, but never while the sequence has no model. Once it holds, the
-    walk ends and the players not yet evaluated count as 0 in that permutation.
+    walk ends and the players not yet evaluated count as 0 in that permutation. (For the ordinal value
+    the full score stands in for the utilities that were not evaluated.)
 
     Parameters
     ----------

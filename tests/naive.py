@@ -510,8 +510,17 @@ class Stream:
                 return product >> 32
 
 
-def permutation(seed, index, strata, quota):
+def permutation(seed, index, strata, quota, design="independent"):
     """Permutation `index`: `quota[s]` players of each stratum (a list of players), mixed."""
+    if design == "antithetic" and index % 2:
+        return permutation(seed, index - 1, strata, quota)[::-1]
+    if design == "latin":
+        (players,) = strata
+        n = len(players)
+        block, row = divmod(index, n)
+        stream = Stream(seed, block)
+        symbols, rows, columns = (shuffled(stream, part) for part in (players, range(n), range(n)))
+        return [symbols[(rows[row] + columns[j]) % n] for j in range(n)]
     stream = Stream(seed, index)
     unused = [list(players) for players in strata]
     left = list(quota)
@@ -528,6 +537,15 @@ def permutation(seed, index, strata, quota):
         unused[s][0], unused[s][pick] = unused[s][pick], unused[s][0]
         out.append(unused[s].pop(0))
         left[s] -= 1
+    return out
+
+
+def shuffled(stream, entries):
+    """The entries, each exchanged from the last down with one at or before it."""
+    out = list(entries)
+    for i in range(len(out) - 1, 0, -1):
+        j = stream.below(i + 1)
+        out[i], out[j] = out[j], out[i]
     return out
 
 

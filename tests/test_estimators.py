@@ -93,7 +93,7 @@ class TestGivenValidation:
     def test_equals_game_and_run(self, estimator, value, weight, method):
         X, y = data(20, classes=3)
         X_valid, y_valid = data(12, classes=3, seed=1)
-        shared = {"class_fraction": 0.6, "average": "all", "random_state": 5}
+        shared = {"class_fraction": 0.6, "average": "all", "design": "antithetic", "random_state": 5}
         truncation = Truncation.patience(0.2, 2, "given") if "tmc" in method else None
         model = estimator(
             method,
@@ -160,6 +160,7 @@ class TestGivenValidation:
             ({"position_weight": "cubic"}, "cubic"),
             ({"class_fraction": 0.0}, "class_fraction"),
             ({"average": "median"}, "median"),
+            ({"design": "square"}, "square"),
             ({"empty_value": "mean"}, "empty_value"),
             ({"n_permutations": 0}, "n_permutations"),
         ],

@@ -251,7 +251,7 @@ for n_classes, scoring in ((2, "roc_auc"), (3, "accuracy"), (3, "neg_log_loss"))
             "chosen": moments.chosen.tolist(),
             "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
             "sums": moments.sums.tolist(),
-            "squares": moments.square_sums.tolist(),
+            "squares": moments.unit_squares.tolist(),
         }
 print(json.dumps(out))
 """

@@ -18,12 +18,13 @@ def played(n=6, seed=4, **options):
     return osv.LogisticGame(*problem, **options), naive.LogisticUtility(*problem)
 
 
-def in_out_samples(utility, n_players, sequences, filled, empty):
+def in_out_samples(utility, n_players, sequences, filled, empty, unit=1):
     """x[t, i] from the formula, one term at a time; `filled[t][s]` is the utility of the first s."""
     samples = np.zeros((len(sequences), n_players))
     for t, sequence in enumerate(sequences):
         first = t - t % SHARD_SIZE
-        others = [u for u in range(first, min(first + SHARD_SIZE, len(sequences))) if u != t]
+        block = range(first, min(first + SHARD_SIZE, len(sequences)))
+        others = [u for u in block if u // unit != t // unit]
         n = len(sequence)
         for i in sequence:
             value = (filled[t][n] - empty) / n

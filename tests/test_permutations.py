@@ -15,22 +15,21 @@ import naive
 from ordinal_shapley_kernels import permutations
 from problems import size
 
+DESIGNS = {
+    "independent": permutations.INDEPENDENT,
+    "antithetic": permutations.ANTITHETIC,
+    "latin": permutations.LATIN,
+}
 
-def deck_of(strata, quota):
+
+def deck_of(strata, quota, design="independent"):
     members = np.array([p for players in strata for p in players], dtype=np.int64)
-    starts = np.cumsum([0] + [len(players) for players in strata]).astype(np.int64)
-    return permutations.Deck(
-        members=members,
-        starts=starts,
-        quota=np.array(quota, dtype=np.int64),
-        used=np.zeros(len(quota), dtype=np.int64),
-        swaps=np.zeros((len(members), 2), dtype=np.int64),
-        state=np.zeros(1, dtype=np.uint64),
-    )
+    starts = np.cumsum([0] + [len(players) for players in strata])
+    return permutations.make_deck(members, starts, np.array(quota), DESIGNS[design])
 
 
-def drawn(strata, quota, seed, first, count):
-    deck = deck_of(strata, quota)
+def drawn(strata, quota, seed, first, count, design="independent"):
+    deck = deck_of(strata, quota, design)
     out = np.empty((count, sum(quota)), dtype=np.int64)
     with warnings.catch_warnings(), np.errstate(over="ignore"):
         permutations.draw_many(deck, np.uint64(seed), first, sum(quota), out)
@@ -48,8 +47,12 @@ def test_stream_is_the_documented_one(sizes, seed, first, data):
     players = iter(data.draw(st.permutations(range(sum(sizes)))))
     strata = [[next(players) for _ in range(n)] for n in sizes]
     quota = [data.draw(st.integers(1, n)) for n in sizes]
-    expected = [naive.permutation(seed, first + k, strata, quota) for k in range(3)]
-    np.testing.assert_array_equal(drawn(strata, quota, seed, first, 3), expected)
+    for design in ("independent", "antithetic"):
+        expected = [naive.permutation(seed, first + k, strata, quota, design) for k in range(3)]
+        np.testing.assert_array_equal(drawn(strata, quota, seed, first, 3, design), expected)
+    whole = [len(strata[0])]
+    expected = [naive.permutation(seed, first + k, strata[:1], whole, "latin") for k in range(9)]
+    np.testing.assert_array_equal(drawn(strata[:1], whole, seed, first, 9, "latin"), expected)
 
 
 def test_first_numbers_of_the_stream():
@@ -81,12 +84,33 @@ def test_repeated_draws_happen_and_match():
     assert len(set(values)) == 100
 
 
-def test_every_order_is_equally_likely():
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_order_is_equally_likely(design):
     count = size(48_000, 2_400)
-    rows = drawn([[0, 1, 2, 3]], [4], seed=3, first=0, count=count)
+    # One of each unit: the others of a unit are no further evidence.
+    step = {"independent": 1, "antithetic": 2, "latin": 4}[design]
+    for offset in {0, step - 1}:
+        rows = drawn([[0, 1, 2, 3]], [4], seed=3, first=0, count=count, design=design)[offset::step]
+        check_orders(rows)
+
+
+def check_orders(rows):
     codes = {order: k for k, order in enumerate(itertools.permutations(range(4)))}
     counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=24)
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_latin_blocks_are_latin_squares():
+    n = 7
+    rows = drawn([[4, 2, 0, 1, 3, 6, 5]], [n], seed=8, first=0, count=5 * n, design="latin")
+    for block in rows.reshape(5, n, n):
+        for square in (block, block.T):
+            np.testing.assert_array_equal(np.sort(square, axis=1), np.tile(np.arange(n), (n, 1)))
+    assert not np.array_equal(rows[:n], rows[n : 2 * n])
+    # A range that begins inside a block is the same permutations.
+    np.testing.assert_array_equal(
+        drawn([[4, 2, 0, 1, 3, 6, 5]], [n], seed=8, first=10, count=9, design="latin"), rows[10:19]
+    )
 
 
 def test_every_selection_with_quotas_is_equally_likely():
@@ -134,7 +158,7 @@ def test_drawing_is_lazy_and_undone():
     deck = deck_of([range(n)], [n])
     stream = naive.Stream(4, 2)
     with np.errstate(over="ignore"):
-        permutations.seed_deck(deck, np.uint64(4), 2)
+        permutations.seed_deck(deck, np.uint64(4), 2, n)
         for place in range(3):
             permutations.draw(deck, place, n)
             stream.below(n - place)

@@ -38,13 +38,28 @@ def make(moments, **changes):
     return Valuation.from_moments(moments, **SETTINGS | changes)
 
 
-def moments_of(samples, chosen=None):
+def moments_of(samples, chosen=None, unit=1):
     """Sum up samples (permutation x player); chosen says who was in the sampled set."""
     samples = np.asarray(samples, dtype=float)
     chosen = np.ones(samples.shape, bool) if chosen is None else np.asarray(chosen)
     samples = np.where(chosen, samples, 0.0)
     t, n = samples.shape
-    return Moments(samples.sum(0), (samples**2).sum(0), chosen.sum(0), t, 3 * t * n, t * n, 1 if t else 0)
+    whole = t // unit * unit
+    totals = samples[:whole].reshape(-1, unit, n).sum(1)
+    return Moments(
+        sums=samples.sum(0),
+        chosen=chosen.sum(0),
+        unit_sums=totals.sum(0),
+        unit_squares=(totals**2).sum(0),
+        units=chosen[:whole:unit].sum(0),
+        profile=np.zeros((3, 0, 0)),
+        unit_size=unit,
+        n_units=t // unit,
+        n_permutations=t,
+        n_evaluations=3 * t * n,
+        walk_length=t * n,
+        completed_stops=1 if t else 0,
+    )
 
 
 def draw(t=40, n=5, seed=0):
@@ -58,7 +73,18 @@ def by_hand(values, stderr, **changes):
     values, stderr = np.asarray(values, float), np.asarray(stderr, float)
     squares = stderr**2 * t * (t - 1) + t * values**2
     n = len(values)
-    return make(Moments(t * values, squares, np.full(n, t), t, t, t, 0), **changes)
+    moments = Moments.zeros(n)._replace(
+        sums=t * values,
+        chosen=np.full(n, t),
+        unit_sums=t * values,
+        unit_squares=squares,
+        units=np.full(n, t),
+        n_units=t,
+        n_permutations=t,
+        n_evaluations=t,
+        walk_length=t,
+    )
+    return make(moments, **changes)
 
 
 def assert_same(a, b, exact=True):
@@ -632,8 +658,8 @@ class TestMoments:
     def test_plus_is_elementwise_and_new(self):
         a, b = moments_of(*draw(3)), moments_of(*draw(4, seed=1))
         both = a.plus(b)
-        for x, y, z in zip(a, b, both, strict=True):
-            np.testing.assert_array_equal(np.add(x, y), z)
+        for name, x, y, z in zip(Moments._fields, a, b, both, strict=True):
+            np.testing.assert_array_equal(x if name == "unit_size" else np.add(x, y), z)
         assert both.sums is not a.sums
         assert both.chosen.dtype == np.int64
 
@@ -646,6 +672,21 @@ class TestMoments:
     def test_other_game(self):
         with pytest.raises(ValueError, match="other has 2 players, expected 3"):
             Moments.zeros(3).plus(Moments.zeros(2))
+        with pytest.raises(ValueError, match="other has units of 1 and a profile"):
+            Moments.zeros(3, 2).plus(Moments.zeros(3))
+
+    @pytest.mark.parametrize("average", ["all", "selected"])
+    def test_errors_over_units(self, average):
+        # Eleven permutations in pairs: the last one has no partner, and counts in the values only.
+        samples, chosen = draw(11, seed=1)
+        chosen = np.repeat(chosen[::2], 2, axis=0)[:11]
+        valuation = make(moments_of(samples, chosen, 2), average=average)
+        for i in range(5):
+            counted = chosen[:, i] if average == "selected" else np.ones(11, bool)
+            mine = np.where(chosen[:, i], samples[:, i], 0.0)
+            assert valuation.values[i] == pytest.approx(mine[counted].mean(), rel=1e-12)
+            pairs = [mine[t : t + 2].mean() for t in range(0, 10, 2) if counted[t]]
+            assert valuation.stderr[i] == pytest.approx(stats.sem(pairs), rel=1e-12)
 
 
 def test_no_warning_escapes():

@@ -2,11 +2,13 @@
 
 A walk is compiled once for each kind of game and cached: the workspace's type says which functions to
 call, so no jitted function is ever passed as an argument (that would defeat the cache). A new kind of game
-is a NamedTuple of arrays, a module with the five functions, and a line in `_HOMES`.
+is a NamedTuple of arrays, a module with the five functions, and a line in `_HOMES`; a game that is played on
+another (`rearranged`) enters itself.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -26,6 +28,11 @@ _HOMES: dict[type, ModuleType] = {
 
 
 _WITH_PLAYER = ("place", "remove_last")
+
+
+def register_game(workspace: type, module: str) -> None:
+    """Let walks use a kind of game whose module needs this one: a game that is played on another."""
+    _HOMES[workspace] = sys.modules[module]
 
 
 def clear(game: Any) -> None:

@@ -17,6 +17,14 @@ stratum (the first whose quota left, summed up, exceeds t; no draw when there is
 integer below the number of unused members picks the member, which is swapped behind the used ones
 (Fisher-Yates). Every ordered selection with those quotas is equally likely, and the cost of a walk that
 stops early does not depend on the number of players.
+
+That is the design INDEPENDENT. In the others a permutation is as likely as in it, but some hang together:
+
+- ANTITHETIC: permutation 2 k is as above, 2 k + 1 is the reverse of it;
+- LATIN, for one stratum of n players: permutations n k, ..., n k + n - 1 are the rows of a random Latin
+  square, so every player stands once at every place. The stream of index k shuffles, from the last entry
+  down (an integer below i + 1 says what goes to i), three arrays: the players as listed, 0..n-1 and 0..n-1
+  again. With these p, r and c, row t has player p[(r[t] + c[j]) mod n] at place j.
 """
 
 from __future__ import annotations
@@ -34,6 +42,16 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(0x100000000)
+
+# designs
+INDEPENDENT = 0
+ANTITHETIC = 1
+LATIN = 2
+
+# Deck.plan
+DESIGN = 0
+READY = 1  # whether `order` holds the current permutation
+BLOCK = 2  # LATIN: the block whose square is at hand, or -1
 
 
 class Deck(NamedTuple):
@@ -54,6 +72,12 @@ class Deck(NamedTuple):
         Positions exchanged so far, so that `restore` costs no more than the walk did.
     state : uint64 (1,)
         Random state of the current permutation.
+    plan : int64 (3,)
+        DESIGN, READY and BLOCK.
+    order : int64 (n_players,)
+        The current permutation, where the design tells all of it at once.
+    square : int64 (3, n_players) or (3, 0)
+        LATIN: p, r and c of the block at hand.
     """
 
     members: NDArray[np.int64]
@@ -62,6 +86,27 @@ class Deck(NamedTuple):
     used: NDArray[np.int64]
     swaps: NDArray[np.int64]
     state: NDArray[np.uint64]
+    plan: NDArray[np.int64]
+    order: NDArray[np.int64]
+    square: NDArray[np.int64]
+
+
+def make_deck(
+    members: NDArray[np.int64], starts: NDArray[np.int64], quota: NDArray[np.int64], design: int = INDEPENDENT
+) -> Deck:
+    """Allocate a deck; `members`, `starts` and `quota` as in `Deck`."""
+    n_players = len(members)
+    return Deck(
+        np.array(members, np.int64),
+        np.array(starts, np.int64),
+        np.array(quota, np.int64),
+        np.zeros(len(quota), np.int64),
+        np.zeros((n_players, 2), np.int64),
+        np.zeros(1, np.uint64),
+        np.array([design, 0, -1], np.int64),
+        np.zeros(n_players, np.int64),
+        np.zeros((3, n_players if design == LATIN else 0), np.int64),
+    )
 
 
 @kernel()
@@ -79,9 +124,9 @@ def _next(state: NDArray[np.uint64]) -> np.uint64:
 
 
 @kernel()
-def seed_deck(deck: Deck, seed: np.uint64, index: int) -> None:
-    """Start permutation `index` of the stream `seed`; writes `deck.state`."""
-    deck.state[0] = _mix(_mix(seed) ^ (np.uint64(index) * _INDEX_FACTOR + GAMMA))
+def _seed(state: NDArray[np.uint64], seed: np.uint64, index: int) -> None:
+    """Start stream `index` of `seed`; writes `state`."""
+    state[0] = _mix(_mix(seed) ^ (np.uint64(index) * _INDEX_FACTOR + GAMMA))
 
 
 @kernel()
@@ -97,8 +142,8 @@ def integer_below(state: NDArray[np.uint64], n: int) -> np.int64:
 
 
 @kernel()
-def draw(deck: Deck, place: int, n_places: int) -> int:
-    """Player at `place` of the current permutation, which has `n_places`; places come in order from 0."""
+def _draw_next(deck: Deck, place: int, n_places: int) -> int:
+    """Draw the player at `place`; places come in order from 0."""
     stratum = 0
     if deck.quota.shape[0] > 1:
         left = integer_below(deck.state, n_places - place)
@@ -130,10 +175,66 @@ def restore(deck: Deck, n_drawn: int) -> None:
 
 
 @kernel()
+def _shuffle(state: NDArray[np.uint64], entries: NDArray[np.int64]) -> None:
+    for i in range(entries.shape[0] - 1, 0, -1):
+        j = integer_below(state, i + 1)
+        entry = entries[i]
+        entries[i] = entries[j]
+        entries[j] = entry
+
+
+@kernel()
+def _read_square(deck: Deck, seed: np.uint64, index: int) -> None:
+    """Write the row `index` of the Latin squares into `deck.order`."""
+    n = deck.members.shape[0]
+    block = index // n
+    square = deck.square
+    if deck.plan[BLOCK] != block:
+        _seed(deck.state, seed, block)
+        for i in range(n):
+            square[0, i] = deck.members[i]
+            square[1, i] = i
+            square[2, i] = i
+        for part in range(3):
+            _shuffle(deck.state, square[part])
+        deck.plan[BLOCK] = block
+    shift = square[1, index - block * n]
+    for j in range(n):
+        deck.order[j] = square[0, (shift + square[2, j]) % n]
+
+
+@kernel()
+def seed_deck(deck: Deck, seed: np.uint64, index: int, n_places: int) -> None:
+    """Start permutation `index` of the stream `seed`, which has `n_places`; writes `deck`."""
+    deck.plan[READY] = 0
+    if deck.plan[DESIGN] == LATIN:
+        _read_square(deck, seed, index)
+        deck.plan[READY] = 1
+    elif deck.plan[DESIGN] == ANTITHETIC and index % 2 == 1:
+        _seed(deck.state, seed, index - 1)
+        for place in range(n_places):
+            deck.order[n_places - 1 - place] = _draw_next(deck, place, n_places)
+        restore(deck, n_places)
+        deck.plan[READY] = 1
+    else:
+        _seed(deck.state, seed, index)
+
+
+@kernel()
+def draw(deck: Deck, place: int, n_places: int) -> int:
+    """Player at `place` of the current permutation, which has `n_places`; places come in order from 0."""
+    if deck.plan[READY]:
+        deck.swaps[place, 0] = 0  # nothing for `restore` to undo
+        deck.swaps[place, 1] = 0
+        return deck.order[place]
+    return _draw_next(deck, place, n_places)
+
+
+@kernel()
 def draw_many(deck: Deck, seed: np.uint64, first: int, n_places: int, out: NDArray[np.int64]) -> None:
     """Write permutations first, first + 1, ... into the rows of `out` (n_permutations, n_places)."""
     for row in range(out.shape[0]):
-        seed_deck(deck, seed, first + row)
+        seed_deck(deck, seed, first + row, n_places)
         for place in range(n_places):
             out[row, place] = draw(deck, place, n_places)
         restore(deck, n_places)

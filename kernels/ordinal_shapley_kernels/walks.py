@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.games import clear, has_model, place, utility
-from ordinal_shapley_kernels.permutations import Deck, draw, restore, seed_deck
+from ordinal_shapley_kernels.permutations import INDEPENDENT, Deck, draw, make_deck, restore, seed_deck
 
 # truncation rules
 NO_RULE = 0
@@ -31,14 +31,13 @@ FAILED = 2  # the utility of the players drawn so far is not finite
 NEXT = 0  # index of the permutation at hand
 STOP = 1  # first index that is not to be walked
 PLACE = 2  # players of it that have been evaluated, or BEFORE or MEASURING
-DRAWN = 3  # players of it that have been drawn
-CALM = 4  # patience rule: steps in a row within the tolerance
-FIRST_MODEL = 5  # places evaluated when the sequence first had a model, 0 before
-EVALUATIONS = 6
-WALK_LENGTH = 7  # rows evaluated, summed over walks
-COMPLETED_STOPS = 8  # walks that truncation ended at their first model
-FIRST = 9  # index of the first permutation
-N_STATE = 10
+CALM = 3  # patience rule: steps in a row within the tolerance
+FIRST_MODEL = 4  # places evaluated when the sequence first had a model, 0 before
+EVALUATIONS = 5
+WALK_LENGTH = 6  # rows evaluated, summed over walks
+COMPLETED_STOPS = 7  # walks that truncation ended at their first model
+FIRST = 8  # index of the first permutation
+N_STATE = 9
 BEFORE = -2  # the permutation has not begun
 MEASURING = -1  # its full order is to be evaluated, for the paper's rule
 
@@ -79,18 +78,18 @@ class Walk(NamedTuple):
     seed : uint64 (1,)
     sizes : int64 (n_players,)
         Rows of each player.
-    drawn : int64 (n_players,)
-        Players of the permutation at hand, in order.
-    sums, square_sums : float64 (n_players,)
-        Of marginal contributions and their squares; a player that is not evaluated adds 0.
-    chosen : int64 (n_players,)
-        Permutations in which the player was drawn, counted when `count_chosen[0]` is 1: then what is
-        left of a truncated permutation is drawn as well.
-    orders : int64 (n_permutations, n_places) or (0, 0)
-        When it has rows: the whole order of each permutation.
-    utilities : float64, same shape
-        Utility of each prefix of those orders; what truncation leaves out counts as the full utility.
-    count_chosen : int64 (1,)
+    orders : int64 (n_permutations, n_places)
+        Players of each permutation, in order, as far as they have been drawn.
+    n_drawn : int64 (n_permutations,)
+        How far that is.
+    lengths : int64 (n_permutations,)
+        Players evaluated.
+    marginals : float64 (n_permutations, n_places)
+        Marginal contribution of the player at each place; 0 where it is not evaluated.
+    utilities : float64 (n_permutations, n_places) or (0, 0)
+        When it has rows: utility of each prefix; what truncation leaves out counts as the full utility.
+    draw_all : int64 (1,)
+        Whether what is left of a truncated permutation is drawn as well.
     state : int64 (N_STATE,)
     values : float64 (N_VALUES,)
     """
@@ -98,13 +97,12 @@ class Walk(NamedTuple):
     deck: Deck
     seed: NDArray[np.uint64]
     sizes: NDArray[np.int64]
-    drawn: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    square_sums: NDArray[np.float64]
-    chosen: NDArray[np.int64]
     orders: NDArray[np.int64]
+    n_drawn: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    marginals: NDArray[np.float64]
     utilities: NDArray[np.float64]
-    count_chosen: NDArray[np.int64]
+    draw_all: NDArray[np.int64]
     state: NDArray[np.int64]
     values: NDArray[np.float64]
 
@@ -115,18 +113,18 @@ def make_walk(
     quota: NDArray[np.int64],
     sizes: NDArray[np.int64],
     seed: int,
-    count_chosen: bool,
+    draw_all: bool,
     first: int,
     stop: int,
     empty_value: float,
+    design: int = INDEPENDENT,
     record: bool = False,
 ) -> Walk:
-    """Allocate a walk over permutations first..stop-1; `members`, `starts`, `quota` as in `Deck`.
+    """Allocate a walk over permutations first..stop-1; `members`, `starts`, `quota`, `design` as for a deck.
 
-    With `record`, orders and the utilities of their prefixes are kept.
+    With `record` the utilities of all prefixes are kept.
     """
-    recorded = (stop - first, int(np.sum(quota))) if record else (0, 0)
-    n_players = members.shape[0]
+    shape = (stop - first, int(np.sum(quota)))
     state = np.zeros(N_STATE, np.int64)
     state[NEXT] = first
     state[STOP] = stop
@@ -135,74 +133,52 @@ def make_walk(
     values = np.zeros(N_VALUES)
     values[EMPTY] = empty_value
     return Walk(
-        Deck(
-            np.array(members, np.int64),
-            np.array(starts, np.int64),
-            np.array(quota, np.int64),
-            np.zeros(len(quota), np.int64),
-            np.zeros((n_players, 2), np.int64),
-            np.zeros(1, np.uint64),
-        ),
+        make_deck(members, starts, quota, design),
         np.array([seed], np.uint64),
         np.array(sizes, np.int64),
-        np.zeros(n_players, np.int64),
-        np.zeros(n_players),
-        np.zeros(n_players),
-        np.zeros(n_players, np.int64),
-        np.zeros(recorded, np.int64),
-        np.zeros(recorded),
-        np.array([count_chosen], np.int64),
+        np.zeros(shape, np.int64),  # memory that a truncated walk does not reach is never touched
+        np.zeros(stop - first, np.int64),
+        np.zeros(stop - first, np.int64),
+        np.zeros(shape),
+        np.zeros(shape if record else (0, 0)),
+        np.array([draw_all or record], np.int64),
         state,
         values,
     )
 
 
 @kernel(internal=True)
-def _draw_to(run: Walk, n_drawn: int, n_places: int) -> None:
+def _draw_to(run: Walk, row: int, n_drawn: int, n_places: int) -> None:
     """Draw the permutation at hand until `n_drawn` players of it are known."""
-    for j in range(run.state[DRAWN], n_drawn):
-        run.drawn[j] = draw(run.deck, j, n_places)
-        run.state[DRAWN] = j + 1
+    for j in range(run.n_drawn[row], n_drawn):
+        run.orders[row, j] = draw(run.deck, j, n_places)
+        run.n_drawn[row] = j + 1
 
 
 @kernel(internal=True)
-def _begin(run: Walk) -> None:
-    seed_deck(run.deck, run.seed[0], run.state[NEXT])
+def _begin(run: Walk, n_places: int) -> None:
+    seed_deck(run.deck, run.seed[0], run.state[NEXT], n_places)
     run.state[PLACE] = 0
-    run.state[DRAWN] = 0
     run.state[CALM] = 0
     run.state[FIRST_MODEL] = 0
     run.values[PREVIOUS] = run.values[EMPTY]
 
 
 @kernel(internal=True)
-def _record_rest(run: Walk, rule: Rule, n_places: int) -> None:
-    """Record the order of the permutation at hand, and the full utility for what was not evaluated.
-
-    The full utility is the permutation's own where it is known (PAPER), else the rule's target.
-    """
-    row = run.state[NEXT] - run.state[FIRST]
-    _draw_to(run, n_places, n_places)
-    full = run.values[FULL] if rule.kind == PAPER else rule.target
-    for j in range(n_places):
-        run.orders[row, j] = run.drawn[j]
-        if j >= run.state[PLACE]:
-            run.utilities[row, j] = full
-
-
-@kernel(internal=True)
-def _end(run: Walk, rule: Rule, n_places: int) -> None:
+def _end(run: Walk, rule: Rule, row: int, n_places: int) -> None:
     """Close the permutation at hand and put the deck back in order."""
-    if run.orders.shape[0] > 0:
-        _record_rest(run, rule, n_places)
     place_ = run.state[PLACE]
+    run.lengths[row] = place_
     if place_ < n_places and place_ == run.state[FIRST_MODEL]:
         run.state[COMPLETED_STOPS] += 1
-    if run.count_chosen[0]:
-        _draw_to(run, n_places, n_places)
-        for j in range(n_places):
-            run.chosen[run.drawn[j]] += 1
-    restore(run.deck, run.state[DRAWN])
+    if run.draw_all[0]:
+        _draw_to(run, row, n_places, n_places)
+    if run.utilities.shape[0] > 0:
+        # The permutation's own full utility where it is known, else the rule's target.
+        full = run.values[FULL] if rule.kind == PAPER else rule.target
+        for j in range(place_, n_places):
+            run.utilities[row, j] = full
+    restore(run.deck, run.n_drawn[row])
     run.state[NEXT] += 1
     run.state[PLACE] = BEFORE
 
@@ -216,15 +192,13 @@ def _is_truncated(run: Walk, rule: Rule) -> bool:
 
 
 @kernel(internal=True)
-def _credit(run: Walk, rule: Rule, value: float, modelled: bool) -> None:
+def _credit(run: Walk, rule: Rule, row: int, value: float, modelled: bool) -> None:
     """Credit the player at the present place with its marginal contribution, and move on."""
     j = run.state[PLACE]
-    player = run.drawn[j]
-    marginal = value - run.values[PREVIOUS]
-    run.sums[player] += marginal
-    run.square_sums[player] += marginal * marginal
-    if run.orders.shape[0] > 0:
-        run.utilities[run.state[NEXT] - run.state[FIRST], j] = value
+    player = run.orders[row, j]
+    run.marginals[row, j] = value - run.values[PREVIOUS]
+    if run.utilities.shape[0] > 0:
+        run.utilities[row, j] = value
     run.values[PREVIOUS] = value
     run.state[PLACE] = j + 1
     run.state[WALK_LENGTH] += run.sizes[player]
@@ -249,8 +223,9 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
     state = run.state
     n_places = run.deck.quota.sum()
     while state[NEXT] < state[STOP]:
+        row = state[NEXT] - state[FIRST]
         if state[PLACE] == BEFORE:
-            _begin(run)
+            _begin(run, n_places)
             clear(game)
             if rule.kind == PAPER:
                 state[PLACE] = MEASURING
@@ -262,9 +237,9 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 return PAUSED
             first = 0 if measuring else state[PLACE]
             last = n_places if measuring else first + 1
-            _draw_to(run, last, n_places)
+            _draw_to(run, row, last, n_places)
             for j in range(first, last):
-                place(game, run.drawn[j])
+                place(game, run.orders[row, j])
             value = utility(game)
             budget -= 1
             if not math.isfinite(value):
@@ -275,6 +250,25 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 state[PLACE] = 0
                 clear(game)
             else:
-                _credit(run, rule, value, has_model(game))
-        _end(run, rule, n_places)
+                _credit(run, rule, row, value, has_model(game))
+        _end(run, rule, row, n_places)
+    return DONE
+
+
+@kernel()
+def evaluate_prefixes(
+    game: Any, orders: NDArray[np.int64], lengths: NDArray[np.int64], out: NDArray[np.float64]
+) -> int:
+    """Write the utility of the first j players of each order into out[t, j], for j < lengths[t].
+
+    Returns DONE, or FAILED at the first that is not finite, after which `out` is not written.
+    """
+    for t in range(orders.shape[0]):
+        clear(game)
+        for j in range(lengths[t]):
+            if j > 0:
+                place(game, orders[t, j - 1])
+            out[t, j] = utility(game)
+            if not math.isfinite(out[t, j]):
+                return FAILED
     return DONE

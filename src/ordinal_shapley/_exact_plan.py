@@ -1,9 +1,8 @@
-"""What an exact value takes: sequences, weights, time and memory, and whether the game is as it is said."""
+"""What an exact value takes: sequences, weights, time and memory."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +11,14 @@ from numpy.typing import NDArray
 
 from ordinal_shapley._enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
 from ordinal_shapley._parallel import check_memory, n_workers
-from ordinal_shapley.games import _inputs
+from ordinal_shapley._value_options import TOLERANCE, as_weight_game, check_sum, encode_partition
+from ordinal_shapley.games._rearranged import CASE_CODES
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
 # So few utilities are evaluated without asking what they cost.
 _FREE_EVALUATIONS = 400
-_SPOT_CHECKS = 20
-_TOLERANCE = 1e-9
 
 
 def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str | None) -> Scope:
@@ -30,8 +27,9 @@ def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str
     groups = np.zeros(n, np.int64)
     kind = kernels.ALL
     if partition is not None:
-        groups = _inputs.encode(_inputs.as_labels(partition, "partition", n, "player"), "partition")[1]
-        kind = kernels.WITHIN if case == "within" else kernels.BETWEEN
+        assert case is not None
+        groups = encode_partition(partition, n)
+        kind = CASE_CODES[case]
     elif value == "classic" and by != "orders":
         # One group, inside which order does not matter: one sequence a subset.
         kind = kernels.BETWEEN
@@ -84,39 +82,11 @@ def _clock(seconds: float) -> str:
     return f"{seconds:.3g} seconds"
 
 
-def check_symmetry(game: Game, scope: Scope) -> None:
-    """Warn if random sequences are not worth the same as what represents them."""
-    rng = np.random.default_rng(0)
-    n = game.n_players
-    for _ in range(_SPOT_CHECKS if n > 1 else 0):
-        sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
-        if scope.kind == kernels.WITHIN:
-            alike = sequence[np.argsort(scope.groups[sequence], kind="stable")]
-        else:
-            alike = sequence.copy()
-            for group in np.unique(scope.groups[sequence]):
-                places = scope.groups[sequence] == group
-                alike[places] = np.sort(sequence[places])
-        one, two = game(sequence), game(alike)
-        if not math.isclose(one, two, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
-            case = "within" if scope.kind == kernels.WITHIN else "between"
-            warnings.warn(
-                f"the game is not as partition and case={case!r} say: the sequence "
-                f"{tuple(sequence.tolist())} is worth {one}, {tuple(alike.tolist())} is worth {two}; the "
-                "values are those of a game in which both are worth the latter",
-                UserWarning,
-                stacklevel=3,
-            )
-            return
-
-
 def tabulate_weights(
     order_weight: Callable[..., Any], n: int, n_jobs: int | None, limit: float, asked: bool
 ) -> tuple[NDArray[np.float64], bool]:
     """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform."""
-    game = order_weight if isinstance(order_weight, Game) else FunctionGame(order_weight, n)
-    if game.n_players != n:
-        raise ValueError(f"order_weight is a game of {game.n_players} players, expected {n}")
+    game = as_weight_game(order_weight, n)
     if not game._runs_in_parallel:
         n_jobs = None
     scope = Scope.of(kernels.ALL, np.zeros(n, np.int64), n - 1)
@@ -130,17 +100,11 @@ def tabulate_weights(
             game._report(error)
     except (RuntimeError, TypeError, ValueError) as cause:
         raise type(cause)(f"order_weight: {cause}") from cause
-    wrong = np.abs(totals.subset_sums[:-1] - 1.0)
-    if wrong.max() > _TOLERANCE:
-        subset = int(np.argmax(wrong))
-        players = ", ".join(str(i) for i in range(n) if subset >> i & 1)
-        raise ValueError(
-            f"order_weight sums to {totals.subset_sums[subset]:.12g} over the orders of {{{players}}}, "
-            "expected 1 for every set of players"
-        )
+    worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
+    check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
     lengths = np.zeros(1, np.int8)
     for k in range(1, n + 1):
         lengths = np.concatenate([np.zeros(1, np.int8), np.tile(lengths + np.int8(1), k)])
     scaled = totals.utilities * np.array([math.factorial(k) for k in range(n + 1)], float)[lengths]
-    uniform = bool(np.all(np.abs(scaled[lengths < n] - 1.0) <= _TOLERANCE))
+    uniform = bool(np.all(np.abs(scaled[lengths < n] - 1.0) <= TOLERANCE))
     return totals.utilities, uniform

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley._files import replacing
-from ordinal_shapley.moments import Moments, Ranges
+from ordinal_shapley.moments import N_ARRAYS, Moments, Ranges
 
-_FORMAT = "ordinal-shapley valuation 1"
+_FORMAT = "ordinal-shapley valuation 2"
 _Made = TypeVar("_Made")
 
 # What describes a result, and as what JSON gives it back.
@@ -26,6 +26,7 @@ FIELDS: dict[str, type] = {
     "value": str,
     "method": str,
     "average": str,
+    "design": str,
     "seed": int,
     "digest": str,
     "converged": bool,
@@ -47,10 +48,10 @@ def write_valuation(
         "format": _FORMAT,
         "labels": kind,
         "ranges": ranges,
-        "counts": {name: int(getattr(moments, name)) for name in Moments._fields[3:]},
+        "counts": {name: int(getattr(moments, name)) for name in Moments._fields[N_ARRAYS:]},
         "fields": fields,
     }
-    arrays: dict[str, Any] = dict(zip(Moments._fields[:3], moments[:3], strict=True))
+    arrays: dict[str, Any] = dict(zip(Moments._fields[:N_ARRAYS], moments[:N_ARRAYS], strict=True))
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, header=np.array(json.dumps(header)), labels=stored, **arrays)
 
@@ -66,13 +67,17 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
             header = json.loads(str(file["header"]))
             if header["format"] != _FORMAT:
                 raise ValueError(f"its format is {header['format']!r}")
-            arrays = [file[name] for name in Moments._fields[:3]]
+            arrays = [file[name] for name in Moments._fields[:N_ARRAYS]]
             labels = _decode_labels(file["labels"], header["labels"])
-        if [array.dtype.kind for array in arrays] != ["f", "f", "i"]:
+        if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f"]:
             raise ValueError("its sums are no numbers")
-        if any(array.shape != (len(arrays[0]),) for array in arrays):
+        n = len(arrays[0])
+        if any(array.shape != (n,) for array in arrays[:-1]) or arrays[-1].shape not in (
+            (3, 0, 0),
+            (3, n, n),
+        ):
             raise ValueError("its sums differ in length")
-        counts = (operator.index(header["counts"][name]) for name in Moments._fields[3:])
+        counts = (operator.index(header["counts"][name]) for name in Moments._fields[N_ARRAYS:])
         moments = Moments._make([*arrays, *counts])
         ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])
         fields = header["fields"]

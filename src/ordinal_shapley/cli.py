@@ -16,6 +16,7 @@ import typer
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
+    DESIGNS,
     METHODS,
     POSITION_WEIGHTS,
     SCORINGS,
@@ -183,6 +184,9 @@ def value(
         float | None,
         _option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL"),
     ] = None,
+    design: Annotated[
+        str, _option(f"How permutations hang together: {_either(DESIGNS)}.", metavar="NAME")
+    ] = "independent",
     permutations: Annotated[
         int | None,
         _option(
@@ -213,6 +217,9 @@ def value(
         method = method or ("ctmc" if value_kind == "partial_ordinal" else "tmc")
         choose("--method", method, METHODS)
         choose("--scoring", scoring, SCORINGS)
+        choose("--design", design, DESIGNS)
+        if design == "latin" and method in CLASS_METHODS:
+            raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
         weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
         choose("--position-weight", weight, POSITION_WEIGHTS)
         if value_kind == "classic" and weight != "uniform":
@@ -230,12 +237,13 @@ def value(
             [
                 method,
                 *([f"class fraction {class_fraction or 0.8:g}"] if method in CLASS_METHODS else []),
+                *([f"{design} permutations"] if design != "independent" else []),
                 f"{weight} weights",
                 scoring.replace("_", " "),
                 f"seed {seed}",
             ]
         )
-        options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs}
+        options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs, "design": design}
         with _warning_lines():
             _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
     except KeyboardInterrupt:

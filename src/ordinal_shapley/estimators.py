@@ -33,6 +33,7 @@ class _ShapleyEstimator(BaseEstimator):
         scoring: str = "accuracy",
         class_fraction: float = 0.8,
         average: str = "all",
+        design: str = "independent",
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
@@ -47,6 +48,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.scoring = scoring
         self.class_fraction = class_fraction
         self.average = average
+        self.design = design
         self.truncation = truncation
         self.stopping = stopping
         self.n_permutations = n_permutations
@@ -141,6 +143,7 @@ class _ShapleyEstimator(BaseEstimator):
             truncation=self._truncation(),
             class_fraction=self.class_fraction,
             average=self.average,
+            design=self.design,
             stopping=self.stopping,
             n_permutations=self.n_permutations,
             random_state=self.random_state,
@@ -185,6 +188,8 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         Part of each class that "cmc" and "ctmc" sample.
     average : {"all", "selected"}, default "all"
         Average over all permutations, or for each row over those in which it was sampled.
+    design : {"independent", "antithetic", "latin"}, default "independent"
+        How permutations hang together; "latin" is for "mc" and "tmc".
     truncation : Truncation, optional
         When a walk ends early, for "tmc" and "ctmc"; the paper's rule if not given.
     stopping : stopping rule, optional
@@ -253,6 +258,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         scoring: str = "accuracy",
         class_fraction: float = 0.8,
         average: str = "all",
+        design: str = "independent",
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
@@ -269,6 +275,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
             scoring=scoring,
             class_fraction=class_fraction,
             average=average,
+            design=design,
             truncation=truncation,
             stopping=stopping,
             n_permutations=n_permutations,
@@ -291,8 +298,8 @@ class OrdinalShapley(PartialOrdinalShapley):
     ----------
     method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
-    position_weight, C, scoring, class_fraction, average, truncation, stopping, n_permutations, empty_value, \
-valid_fraction, random_state, n_jobs, progress
+    position_weight, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
+empty_value, valid_fraction, random_state, n_jobs, progress
         As for `PartialOrdinalShapley`, but ``truncation`` is `Truncation.patience` if not given.
 
     Attributes
@@ -334,6 +341,7 @@ feature_names_in_
         scoring: str = "accuracy",
         class_fraction: float = 0.8,
         average: str = "all",
+        design: str = "independent",
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
@@ -350,6 +358,7 @@ feature_names_in_
             scoring=scoring,
             class_fraction=class_fraction,
             average=average,
+            design=design,
             truncation=truncation,
             stopping=stopping,
             n_permutations=n_permutations,
@@ -375,7 +384,7 @@ class ClassicShapley(_ShapleyEstimator):
     ----------
     method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
-    C, scoring, class_fraction, average, truncation, stopping, n_permutations, empty_value, \
+    C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, empty_value, \
 valid_fraction, random_state, n_jobs, progress
         As for `PartialOrdinalShapley`.
 

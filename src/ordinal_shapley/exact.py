@@ -6,19 +6,19 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley._enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
-from ordinal_shapley._exact_plan import check_cost, check_symmetry, make_scope, tabulate_weights
+from ordinal_shapley._exact_plan import check_cost, make_scope, tabulate_weights
 from ordinal_shapley._parallel import check_n_jobs
+from ordinal_shapley._value_options import check_options, check_symmetry
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import warn_unconverged
-from ordinal_shapley.vocabulary import CASES, EXACT_VALUES, choose
+from ordinal_shapley.vocabulary import EXACT_VALUES, choose
 from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
@@ -220,7 +220,11 @@ def exact_values(
         raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
     choose("value", value, EXACT_VALUES)
     check_n_jobs(n_jobs)
-    _check_options(value, partition, case, alpha, order_weight, by)
+    check_options(value, partition, case, alpha, order_weight)
+    if by is not None:
+        choose("by", by, ("subsets", "orders"))
+        if value != "classic":
+            raise ValueError(f"by goes with value='classic', not with {value!r}")
     if value == "classic":
         game._check_order_free()
     n = game.n_players
@@ -245,7 +249,7 @@ def exact_values(
     if order_weight is not None:
         weights, uniform = tabulate_weights(order_weight, n, n_jobs, limit, asked)
     if partition is not None:
-        check_symmetry(game, scope)
+        check_symmetry(game, scope.groups, str(case))
     wanted = Wanted(value in ("ordinal", "blend"))
     if weights is not None:
         wanted = wanted._replace(weights=weights)
@@ -274,35 +278,6 @@ def exact_values(
         uniform,
         game.player_labels,
     )
-
-
-def _check_options(value: str, partition: Any, case: Any, alpha: Any, order_weight: Any, by: Any) -> None:
-    """Check that each option stands beside the value it belongs to."""
-    for name, option, home in (
-        ("alpha", alpha, "blend"),
-        ("order_weight", order_weight, "weighted_ordinal"),
-    ):
-        if option is None and value == home:
-            raise ValueError(f"{name} is missing: value={home!r} needs it")
-        if option is not None and value != home:
-            raise ValueError(f"{name} goes with value={home!r}, not with {value!r}")
-    if alpha is not None:
-        if isinstance(alpha, bool) or not isinstance(alpha, Real):
-            raise TypeError(f"alpha is {alpha!r}, expected a number from 0 to 1")
-        if not 0 <= float(alpha) <= 1:
-            raise ValueError(f"alpha is {alpha!r}, expected a number from 0 to 1")
-    if order_weight is not None and not callable(order_weight):
-        raise TypeError(f"order_weight is {order_weight!r}, expected a function of a sequence of players")
-    if by is not None:
-        choose("by", by, ("subsets", "orders"))
-        if value != "classic":
-            raise ValueError(f"by goes with value='classic', not with {value!r}")
-    if (partition is None) != (case is None):
-        raise ValueError("partition and case belong together: give both or neither")
-    if case is not None:
-        choose("case", case, CASES)
-        if value != "partial_ordinal":
-            raise ValueError(f"partition goes with value='partial_ordinal', not with {value!r}")
 
 
 def _marginal_profile(totals: Totals, scope: Scope, weighted: bool) -> NDArray[np.float64]:

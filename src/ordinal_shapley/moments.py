@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +13,34 @@ from numpy.typing import NDArray
 # Half-open ranges of permutation indices, increasing and disjoint.
 Ranges = tuple[tuple[int, int], ...]
 
+# The fields of Moments that are arrays come first.
+N_ARRAYS = 6
+
 
 class Moments(NamedTuple):
     """Pure sums over a set of permutations; sums of disjoint sets add elementwise.
 
+    Standard errors are made of *units*, sets of permutations that are independent of one another: each
+    permutation in the independent design, a pair in the antithetic, a block of n in the Latin one.
+
     Attributes
     ----------
     sums : ndarray of float64, shape (n,)
-        Sum of each player's marginal contributions; a permutation in which the player was truncated
-        or not in the sampled set adds 0.
-    square_sums : ndarray of float64, shape (n,)
-        Sum of the squares of the same.
+        Sum of each player's contributions; a permutation in which the player was truncated or not in the
+        sampled set adds 0.
     chosen : ndarray of int64, shape (n,)
-        Permutations in which the player was in the sampled set: all of them for mc and tmc; counted
-        for cmc and ctmc with ``average="selected"`` only, and 0 where it is not.
+        Permutations that count for the player: with ``average="selected"`` those in which it is in the
+        sampled set, else all.
+    unit_sums, unit_squares : ndarray of float64, shape (n,)
+        Over complete units: sum of the sums over a unit, and of their squares.
+    units : ndarray of int64, shape (n,)
+        Complete units that count for the player.
+    profile : ndarray of float64, shape (3, n, n) or (3, 0, 0)
+        Sums, sums of squares and numbers of the contributions ``[i, k]`` of player i at position k.
+    unit_size : int
+        Permutations a unit.
+    n_units : int
+        Complete units.
     n_permutations : int
         Number of permutations summed over.
     n_evaluations : int
@@ -44,17 +59,31 @@ class Moments(NamedTuple):
     """
 
     sums: NDArray[np.float64]
-    square_sums: NDArray[np.float64]
     chosen: NDArray[np.int64]
+    unit_sums: NDArray[np.float64]
+    unit_squares: NDArray[np.float64]
+    units: NDArray[np.int64]
+    profile: NDArray[np.float64]
+    unit_size: int
+    n_units: int
     n_permutations: int
     n_evaluations: int
     walk_length: int
     completed_stops: int
 
     @classmethod
-    def zeros(cls, n: int) -> Moments:
+    def zeros(cls, n: int, unit_size: int = 1, n_profile: int = 0) -> Moments:
         """Return the moments of no permutation at all, for ``n`` players."""
-        return cls(np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64), 0, 0, 0, 0)
+        return cls(
+            np.zeros(n),
+            np.zeros(n, dtype=np.int64),
+            np.zeros(n),
+            np.zeros(n),
+            np.zeros(n, dtype=np.int64),
+            np.zeros((3, n_profile, n_profile)),
+            unit_size,
+            *[0] * 5,
+        )
 
     def plus(self, other: Moments) -> Moments:
         """Return the moments of both sets of permutations together, in new arrays."""
@@ -63,18 +92,25 @@ class Moments(NamedTuple):
                 f"other has {other.sums.size} players, expected {self.sums.size}: "
                 "add moments of the same game only"
             )
-        return Moments(
-            self.sums + other.sums,
-            self.square_sums + other.square_sums,
-            self.chosen + other.chosen,
-            self.n_permutations + other.n_permutations,
-            self.n_evaluations + other.n_evaluations,
-            self.walk_length + other.walk_length,
-            self.completed_stops + other.completed_stops,
+        if self.unit_size != other.unit_size or self.profile.shape != other.profile.shape:
+            raise ValueError(
+                f"other has units of {other.unit_size} and a profile of {other.profile.shape}, expected "
+                f"{self.unit_size} and {self.profile.shape}: add moments of the same options only"
+            )
+        total = map(operator.add, self, other)
+        return Moments._make(total)._replace(unit_size=self.unit_size)
+
+    def plus_unit(self, sums: NDArray[np.float64]) -> Moments:
+        """Return the moments with one more complete unit, whose permutations have been added before."""
+        return self._replace(
+            unit_sums=self.unit_sums + sums,
+            unit_squares=self.unit_squares + sums * sums,
+            units=self.units + 1,
+            n_units=self.n_units + 1,
         )
 
     def estimates(self, average: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the mean marginal contributions, their standard errors and sample sizes.
+        """Return the mean contributions, their standard errors and sample sizes.
 
         Parameters
         ----------
@@ -84,7 +120,7 @@ class Moments(NamedTuple):
         Returns
         -------
         values, stderr : ndarray of float64, shape (n,)
-            The means, NaN without a sample, and their standard errors, NaN below two samples.
+            The means, NaN without a sample, and their standard errors, NaN below two complete units.
         counts : ndarray of int64, shape (n,)
             The numbers of samples.
 
@@ -95,16 +131,38 @@ class Moments(NamedTuple):
         """
         if average not in ("all", "selected"):
             raise ValueError(f"average is {average!r}, expected 'all' or 'selected'")
-        counts = self.chosen.astype(np.int64)
+        counts, units = self.chosen.astype(np.int64), self.units.astype(np.int64)
         if average == "all":
             counts[:] = self.n_permutations
+            units[:] = self.n_units
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self.sums / counts
-            spread = self.square_sums - self.sums * values
-            # Below the rounding error of the sums, this is noise about samples that are all equal.
-            spread[spread <= counts * np.finfo(np.float64).eps * self.square_sums] = 0.0
-            stderr = np.sqrt(spread / (counts - 1) / counts)  # 0 / 0 below two samples
+        stderr = _standard_error(self.unit_sums, self.unit_squares, units) / self.unit_size
         return values, stderr, counts
+
+    def profile_estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean contribution of each player at each position, and its standard error.
+
+        Returns
+        -------
+        values, stderr : ndarray of float64, shape (n, n)
+            NaN without a sample, and below two.
+        """
+        sums, squares, counts = self.profile
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = sums / counts
+        return values, _standard_error(sums, squares, counts)
+
+
+def _standard_error(
+    sums: NDArray[np.float64], squares: NDArray[np.float64], counts: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Standard error of the mean of `counts` samples."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = squares - sums * (sums / counts)
+        # Below the rounding error of the sums, this is noise about samples that are all equal.
+        spread[spread <= counts * np.finfo(np.float64).eps * squares] = 0.0
+        return np.asarray(np.sqrt(spread / (counts - 1) / counts))  # 0 / 0 below two samples
 
 
 def join_ranges(parts: Iterable[Ranges]) -> Ranges:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What parts of one estimate have in common, in the order in which a difference is reported.
-_SHARED = ("value", "method", "average", "seed", "digest")
+_SHARED = ("value", "method", "average", "design", "seed", "digest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class Valuation:
         Time the run took; the sum over the parts for a pooled result.
     mean_walk_length : float
         Mean number of players (with groups: rows) evaluated a permutation.
-    value, method, average : str
+    value, method, average, design : str
         What was estimated and how, as given to `ordinal_shapley.sample_values`.
     seed : int
         Key of the permutation streams.
@@ -62,24 +62,26 @@ class Valuation:
         The sums that values and standard errors are made of.
     digest : str
         Fingerprint of game and options: only results with equal ones can be pooled.
+    position_profile : ndarray of float64, shape (n, n), or None
+        ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
+        Only if it was asked for.
+    position_profile_stderr : ndarray of float64, shape (n, n), or None
+        Its standard errors; NaN where the design makes the contributions to it depend on one another.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from ordinal_shapley import Valuation
-    >>> from ordinal_shapley.moments import Moments
-    >>> four = np.full(2, 4)
-    >>> moments = Moments(np.array([2.0, -1.0]), np.array([1.5, 0.75]), four, 4, 12, 8, 0)
-    >>> valuation = Valuation.from_moments(
-    ...     moments, value="partial_ordinal", method="mc", average="all", seed=1,
-    ...     first_permutation=0, converged=False, stopped_by="MaxPermutations", seconds=0.1,
-    ...     labels=np.array(["ann", "bob"]))
-    >>> valuation.values, valuation.ranking()
-    (array([ 0.5 , -0.25]), array([0, 1]))
-    >>> valuation.to_frame()[["value", "rank", "below_zero"]]
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
+    >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
+    >>> valuation
+    Valuation(2 players, value='partial_ordinal', method='mc', n_permutations=1000, \
+stopped_by='MaxPermutations', converged=False)
+    >>> valuation.ranking()
+    array([1, 0])
+    >>> valuation.to_frame()[["value", "rank", "below_zero"]].round(1)
          value  rank  below_zero
-    ann   0.50     1       False
-    bob  -0.25     2       False
+    ann    0.0     2       False
+    bob    0.5     1       False
     """
 
     values: NDArray[np.float64]
@@ -94,11 +96,14 @@ class Valuation:
     value: str
     method: str
     average: str
+    design: str
     seed: int
     ranges: Ranges
     labels: NDArray[Any] | None
     moments: Moments
     digest: str = ""
+    position_profile: NDArray[np.float64] | None = None
+    position_profile_stderr: NDArray[np.float64] | None = None
 
     @classmethod
     def from_moments(
@@ -108,6 +113,7 @@ class Valuation:
         value: str,
         method: str,
         average: str,
+        design: str = "independent",
         seed: int,
         first_permutation: int,
         converged: bool,
@@ -126,6 +132,8 @@ class Valuation:
             What was estimated and how.
         average : {"all", "selected"}
             Average over all permutations, or for each player over those in which it was chosen.
+        design : str, default "independent"
+            How the permutations hang together.
         seed, first_permutation : int
             Key of the permutation streams, and index of the first permutation.
         converged, stopped_by, seconds, labels, digest
@@ -150,6 +158,7 @@ class Valuation:
             value=value,
             method=method,
             average=average,
+            design=design,
             seed=int(seed),
             converged=bool(converged),
             stopped_by=stopped_by,
@@ -164,8 +173,12 @@ class Valuation:
         if labels is not None and len(labels) != n:
             raise ValueError(f"labels has {len(labels)} entries, expected one a player, {n}")
         arrays, total = moments.estimates(average), moments.n_permutations
-        for array in arrays:
-            array.flags.writeable = False
+        profile: tuple[Any, ...] = (None, None)
+        if moments.profile.size:
+            profile = moments.profile_estimates()
+        for array in (*arrays, *profile):
+            if array is not None:
+                array.flags.writeable = False
         return cls(
             *arrays,
             n_permutations=total,
@@ -173,6 +186,8 @@ class Valuation:
             mean_walk_length=moments.walk_length / total if total else math.nan,
             ranges=ranges,
             moments=moments,
+            position_profile=profile[0],
+            position_profile_stderr=profile[1],
             **fields,
         )
 

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ordinal_shapley._parallel import Cancellation, check_n_jobs, closing
+from ordinal_shapley._value_options import check_options, check_symmetry, encode_partition
+from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
 from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import (
+    SHARD_SIZE,
     Plan,
+    check_design,
+    check_first,
+    check_profile,
     check_truncation,
-    choose_estimator,
     digest,
+    in_out_share,
     make_strata,
+    make_weight_game,
     rule_code,
     seed_of,
 )
-from ordinal_shapley.sampling.shards import SHARD_SIZE, random_orders, walk_shard
+from ordinal_shapley.sampling.shards import WeightError, pilot, random_orders, shard_ranges, walk_shard
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
-from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, METHODS, VALUES, choose
+from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
+from ordinal_shapley_kernels.permutations import LATIN
 
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100
 _TARGET_ORDERS = 20
-_MOST_PERMUTATIONS = 2**62
 
 
 def sample_values(
@@ -44,6 +52,12 @@ def sample_values(
     labels: Any = None,
     class_fraction: float = 0.8,
     average: str = "all",
+    design: str = "independent",
+    partition: Any = None,
+    case: str | None = None,
+    alpha: float | None = None,
+    order_weight: Callable[..., Any] | None = None,
+    position_profile: bool = False,
     stopping: StoppingRule | None = None,
     n_permutations: int | None = None,
     first_permutation: int = 0,
@@ -62,15 +76,16 @@ def sample_values(
     ----------
     game : Game
         For example a `LogisticGame`, a `TableGame` or a `FunctionGame`.
-    value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
-        "classic" is for a game whose order does not matter, where all three agree; it is refused for others.
+    value : {"partial_ordinal", "ordinal", "classic", "blend", "weighted_ordinal"}
+        As for `exact_values`; "partial_ordinal" by default. "classic" is for a game whose order does not
+        matter, where it agrees with the first two; it is refused for others.
     method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
         "mc": full random orders. "tmc": each walk ends when ``truncation`` says that little is left to gain;
         the players after it count 0. "cmc": random orders of a random subset with the share
         ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased: see Notes.
     estimator : {"marginal", "in_out"}, optional
         "marginal": the mean marginal contribution, for "partial_ordinal" and "classic". "in_out": every
-        prefix informs every player, for "ordinal" (its only estimator) and "classic".
+        prefix informs every player, for "ordinal" (its only estimator) and "classic". "blend" takes both.
     truncation : Truncation, optional
         For "tmc" and "ctmc"; `Truncation.paper` by default.
     labels : array-like of shape (n_players,), optional
@@ -81,6 +96,24 @@ def sample_values(
     average : {"all", "selected"}, default "all"
         For "cmc" and "ctmc": the mean over all permutations, players not drawn counting 0, or for each player
         over those in which it was drawn. They differ by a factor that is the same within a class.
+    design : {"independent", "antithetic", "latin"}, default "independent"
+        How the permutations hang together. "antithetic": each is followed by its reverse. "latin": of each
+        block of n_players permutations every player stands once at every place; for "mc" and "tmc". Each
+        permutation by itself is as random as before, so nothing changes in what is estimated.
+    partition : array-like of shape (n_players,), optional
+        Group of each player, for a game in which only some orders matter; then give ``case``. For
+        ``value="partial_ordinal"``.
+    case : {"within", "between"}, optional
+        "within": order matters inside groups only. "between": it matters across groups only. Every sequence
+        is evaluated as the one that stands for it, see `exact_values`.
+    alpha : float, optional
+        For "blend": the share of the ordinal value.
+    order_weight : callable, optional
+        For "weighted_ordinal": ``q(sequence)``, as for `exact_values`; up to 171 players. That the weights of
+        all orders of a set sum to 1 is checked for some small sets only. Weights far from uniform make
+        standard errors large.
+    position_profile : bool, default False
+        Estimate the expected contribution of each player at each position, too; for "mc" and "tmc".
     stopping : StoppingRule, optional
         Looked at every 100 permutations. With neither it nor ``n_permutations``:
         ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``.
@@ -88,7 +121,8 @@ def sample_values(
         Number of permutations; with ``stopping`` given as well, either ends the run.
     first_permutation : int, default 0
         Index of the first permutation. Runs of the same seed over disjoint ranges can be pooled by
-        `Valuation.merge`. With "in_out", a multiple of 10.
+        `Valuation.merge`. With "in_out", a multiple of 10; with design "antithetic" of 2, with "latin" of
+        n_players.
     random_state : None, int, numpy Generator or RandomState
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
@@ -105,15 +139,17 @@ def sample_values(
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
-        utility is no finite number; the message names the sequence.
+        utility or weight is no finite number; the message names the sequence.
     RuntimeError
-        If the function of a `FunctionGame` raises; the message names the sequence.
+        If the function of a `FunctionGame` or ``order_weight`` raises; the message names the sequence.
 
     Warns
     -----
     UserWarning
         If truncation ended most walks at the first row that completes the classes (in other games: at the
-        first player): the values then say little, and a smaller tolerance is called for.
+        first player): the values then say little, and a smaller tolerance is called for. If the game turns
+        out to depend on orders that ``partition`` and ``case`` say do not matter. If there are no standard
+        errors because a Latin design has fewer than two complete blocks.
     RuntimeWarning
         If models could not be brought to convergence.
 
@@ -130,10 +166,17 @@ def sample_values(
     .. math:: \tfrac1n (U_n - U_0) + \sum_{s=1}^{n-1} (U_s - c_s) A_{s,i}, \qquad
         A_{s,i} = \tfrac1s \text{ if } i \text{ is among the first } s \text{, else } -\tfrac1{n-s},
 
-    with :math:`c_s` the mean of :math:`U_s` over the other nine permutations of a fixed block of ten. It is
-    unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly. In a truncated walk the full
-    utility (the permutation's own, or the target of `Truncation.patience`) stands in for what was not
-    evaluated, so the bias is that of calling those utilities equal.
+    with :math:`c_s` the mean of :math:`U_s` over the other permutations of a fixed set of ten (but for the
+    reverse of this one; for a Latin design, over ten permutations of their own, for its rows depend on one
+    another). It is unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly. In a truncated walk
+    the full utility (the permutation's own, or the target of `Truncation.patience`) stands in for what was
+    not evaluated, so the bias is that of calling those utilities equal.
+
+    "weighted_ordinal" averages :math:`|S|!\,q(S)` times the marginal contribution after the sequence
+    :math:`S`, for an order of :math:`S` is drawn with probability :math:`1/|S|!`.
+
+    A standard error is made of what is independent: of permutations, of pairs of an antithetic design, of the
+    complete blocks of a Latin one (permutations of an incomplete last block count in the values only).
 
     References
     ----------
@@ -152,63 +195,50 @@ def sample_values(
     began = time.perf_counter()
     if not isinstance(game, Game):
         raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
-    choose("value", value, VALUES)
+    choose("value", value, EXACT_VALUES)
     choose("method", method, METHODS)
     choose("average", average, AVERAGES)
+    check_options(value, partition, case, alpha, order_weight)
     if value == "classic":
         game._check_order_free()
-    in_out = choose_estimator(value, estimator) == "in_out"
-    rule = check_truncation(method, truncation)
+    n = game.n_players
     members, starts, quota = make_strata(game, method, labels, class_fraction)
-    stop_rule = _stopping(stopping, n_permutations)
-    check_n_jobs(n_jobs)
-    if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
-        raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
-    if not 0 <= first_permutation < _MOST_PERMUTATIONS:
-        raise ValueError(f"first_permutation is {first_permutation}, expected an integer from 0, below 2**62")
-    if in_out and first_permutation % SHARD_SIZE:
-        raise ValueError(
-            f"first_permutation is {first_permutation}, expected a multiple of {SHARD_SIZE}: the ordinal "
-            "value is estimated in blocks of that many permutations"
-        )
-    seed = seed_of(random_state)
-
-    empty_value = game(())
     plan = Plan(
         members,
         starts,
         quota,
         game.player_sizes,
-        seed,
-        average == "selected" and method in CLASS_METHODS,
-        empty_value,
-        in_out,
+        seed=0,
+        keep_chosen=average == "selected" and method in CLASS_METHODS,
+        empty_value=0.0,
+        design=check_design(design, method),
+        in_out=in_out_share(value, estimator, alpha),
+        profile=check_profile(position_profile, method, n),
     )
-    target_evaluations = 0
-    if rule is not None:
-        target = 0.0
-        if rule.rule == "patience":
-            orders = np.arange(game.n_players)[None]
-            if rule.target == "mean":
-                orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
-            target = float(np.mean([game(order) for order in orders]))
-            target_evaluations = len(orders)
-        plan = plan._replace(
-            rule=rule_code(rule),
-            tolerance=float(rule.tol),
-            patience=min(int(rule.repeats), 2**62),
-            target=target,
-        )
+    rule = check_truncation(method, truncation)
+    stop_rule = _stopping(stopping, n_permutations)
+    check_n_jobs(n_jobs)
+    first = check_first(first_permutation, plan)
+    plan = plan._replace(seed=seed_of(random_state), weight_game=make_weight_game(order_weight, n))
+    played = game
+    if partition is not None:
+        groups = encode_partition(partition, n)
+        played = RearrangedGame(game, groups, CASE_CODES[str(case)])
+        check_symmetry(game, groups, str(case))
 
-    moments = Moments.zeros(game.n_players)
-    moments = moments._replace(n_evaluations=target_evaluations)
-    try:
-        with game._listening():
-            moments, unconverged, fired, converged = _run(
-                game, plan, moments, stop_rule, average, int(first_permutation), n_jobs, progress, began
-            )
-    except UtilityError as error:
-        game._report(error)
+    plan = plan._replace(empty_value=played(()))
+    moments = Moments.zeros(n, plan.unit, n if plan.profile else 0)
+    with _reporting(played, plan.weight_game):
+        if rule is not None:
+            plan, evaluations = _with_rule(plan, rule, played)
+            moments = moments._replace(n_evaluations=evaluations)
+        if plan.in_out and plan.design == LATIN:
+            centres, evaluations = pilot(plan, played._make_workspace(), Cancellation())
+            plan = plan._replace(centres=centres)
+            moments = moments._replace(n_evaluations=moments.n_evaluations + evaluations)
+        moments, unconverged, fired, converged = _run(
+            played, plan, moments, stop_rule, average, first, n_jobs, progress, began
+        )
     if unconverged:
         warn_unconverged(unconverged)
     if moments.completed_stops > 0.5 * moments.n_permutations:
@@ -220,19 +250,75 @@ def sample_values(
             UserWarning,
             stacklevel=2,
         )
+    if plan.design == LATIN and moments.n_units < 2:
+        warnings.warn(
+            f"no standard errors: design='latin' takes them over complete blocks of {n} permutations, and "
+            f"{moments.n_permutations} permutations hold {moments.n_units}; ask for at least {2 * n}",
+            UserWarning,
+            stacklevel=2,
+        )
     return Valuation.from_moments(
         moments,
         value=value,
         method=method,
         average=average,
-        seed=seed,
-        first_permutation=int(first_permutation),
+        design=design,
+        seed=plan.seed,
+        first_permutation=first,
         converged=converged,
         stopped_by=fired,
         seconds=time.perf_counter() - began,
         labels=game.player_labels,
-        digest=digest(value, *plan, *game._payload),
+        digest=_digest(value, plan, played, game),
     )
+
+
+@contextmanager
+def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
+    """Say which utility or weight the kernels could not use, and why."""
+    try:
+        with game._listening():
+            if weight_game is None:
+                yield
+            else:
+                with weight_game._listening():
+                    yield
+    except WeightError as error:
+        assert weight_game is not None
+        try:
+            weight_game._report(error)
+        except (RuntimeError, TypeError, ValueError) as cause:
+            raise type(cause)(f"order_weight: {cause}") from cause
+    except UtilityError as error:
+        game._report(error)
+
+
+def _with_rule(plan: Plan, rule: Truncation, game: Game) -> tuple[Plan, int]:
+    """Add a truncation rule to a plan; the utilities that its target took come with it."""
+    target, evaluations = 0.0, 0
+    if rule.rule == "patience":
+        orders = np.arange(game.n_players)[None]
+        if rule.target == "mean":
+            orders = random_orders(game.n_players, plan.seed, _TARGET_ORDERS)
+        target = float(np.mean([game(order) for order in orders]))
+        evaluations = len(orders)
+    plan = plan._replace(
+        rule=rule_code(rule),
+        tolerance=float(rule.tol),
+        patience=min(int(rule.repeats), 2**62),
+        target=target,
+    )
+    return plan, evaluations
+
+
+def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
+    """Fingerprint of game and options."""
+    parts: list[Any] = [value, *plan._replace(weight_game=None), *game._payload]
+    if plan.weight_game is not None:
+        parts += plan.weight_game._payload
+    if isinstance(played, RearrangedGame):
+        parts += played.rearrangement
+    return digest(*parts)
 
 
 def _stopping(stopping: Any, n_permutations: Any) -> StoppingRule:
@@ -272,27 +358,26 @@ def _run(
     arguments = (cancellation, len(plan), *plan, *game._payload)
     tasks = (
         delayed(walk_shard)(game._workspace_maker, first, stop, *arguments)
-        for first, stop in _shard_ranges(first_permutation, end)
+        for first, stop in shard_ranges(first_permutation, end, plan)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    block = np.zeros(game.n_players)  # a unit that is longer than a shard
     with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
         for part, n_unconverged in shards:
+            before = first_permutation + moments.n_permutations
             moments = moments.plus(part)
             unconverged += n_unconverged
             seconds = time.perf_counter() - began
             done = moments.n_permutations
-            if (first_permutation + done) % ROUND_SIZE == 0 or done == cap:
+            now = first_permutation + done
+            if plan.unit > SHARD_SIZE:
+                block = block + part.sums
+                if now % plan.unit == 0:
+                    moments = moments.plus_unit(block)
+                    block = np.zeros(game.n_players)
+            if now // ROUND_SIZE > before // ROUND_SIZE or done == cap:
                 values, stderr, _ = moments.estimates(average)
                 if check(Progress(values, stderr, done, moments.n_evaluations, seconds)):
                     break
             bar.update(done, moments.n_evaluations, seconds, check.figure)
     return moments, unconverged, check.fired, check.converged
-
-
-def _shard_ranges(first: int, end: int | None) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of shards, which begin and end at multiples of the shard size where they can."""
-    while end is None or first < end:
-        stop = (first // SHARD_SIZE + 1) * SHARD_SIZE
-        stop = stop if end is None else min(stop, end)
-        yield first, stop
-        first = stop

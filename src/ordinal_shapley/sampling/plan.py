@@ -9,11 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley._parallel import check_memory
+from ordinal_shapley._value_options import as_weight_game, spot_check_weights
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
-from ordinal_shapley.vocabulary import CLASS_METHODS, ESTIMATORS, TRUNCATED_METHODS, choose
+from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, ESTIMATORS, TRUNCATED_METHODS, choose
+from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE
+
+# Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
+SHARD_SIZE = 10
+_MOST_PERMUTATIONS = 2**62
+# A weight of 1 / |S|! is 0 in double precision from here on.
+_MOST_WEIGHTED = 170
 
 
 class Plan(NamedTuple):
@@ -31,12 +40,20 @@ class Plan(NamedTuple):
         Rows of each player.
     seed : int
         Key of the permutation stream.
-    count_chosen : bool
-        Whether to count how often each player is drawn.
+    keep_chosen : bool
+        Whether only the permutations in which a player is drawn count for it.
     empty_value : float
         Utility of the empty sequence.
-    in_out : bool
-        Whether contributions are estimated in/out, from the utilities of all prefixes, or are marginal.
+    design : int
+        How permutations hang together, as in the permutations kernel.
+    in_out : float
+        Share of the in/out contribution, which the utilities of all prefixes make; the rest is marginal.
+    profile : bool
+        Whether contributions are kept by position.
+    centres : float64 (n_places,) or (0,)
+        What prefix utilities are centred with; if empty, the mean over others of the shard.
+    weight_game : Game or None
+        Weights of sequences among the orders of their players.
     rule, tolerance, patience, target
         The truncation rule, as in the walk kernel's Rule.
     """
@@ -46,13 +63,27 @@ class Plan(NamedTuple):
     quota: NDArray[np.int64]
     sizes: NDArray[np.int64]
     seed: int
-    count_chosen: bool
+    keep_chosen: bool
     empty_value: float
-    in_out: bool = False
+    design: int = INDEPENDENT
+    in_out: float = 0.0
+    profile: bool = False
+    centres: NDArray[np.float64] = np.zeros(0)
+    weight_game: Game | None = None
     rule: int = NO_RULE
     tolerance: float = 0.0
     patience: int = 0
     target: float = 0.0
+
+    @property
+    def unit(self) -> int:
+        """Permutations that make an independent unit."""
+        return {INDEPENDENT: 1, ANTITHETIC: 2, LATIN: len(self.members)}[self.design]
+
+    @property
+    def recorded(self) -> bool:
+        """Whether contributions are made of recorded orders; else the walk itself writes them."""
+        return self.in_out > 0.0 or self.profile or self.weight_game is not None
 
 
 def make_strata(
@@ -87,19 +118,79 @@ def make_strata(
     return members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), quota
 
 
-def choose_estimator(value: str, estimator: Any) -> str:
-    """The estimator to use: in/out for the ordinal value, marginal contributions by default for others."""
-    if estimator is None:
-        return "in_out" if value == "ordinal" else "marginal"
-    choose("estimator", estimator, ESTIMATORS)
-    if value == "ordinal" and estimator == "marginal":
+def in_out_share(value: str, estimator: Any, alpha: float | None) -> float:
+    """Share of the in/out estimator: all for the ordinal value, none for others unless asked for."""
+    if estimator is not None:
+        choose("estimator", estimator, ESTIMATORS)
+        if value == "ordinal" and estimator == "marginal":
+            raise ValueError(
+                "estimator='marginal' is for value='partial_ordinal' and 'classic'; value='ordinal' takes "
+                "'in_out', for contributions at the end of a sequence say nothing about those within it"
+            )
+        if value == "blend":
+            raise ValueError("estimator goes with other values: value='blend' takes both, by alpha")
+        if value != "ordinal" and value != "classic" and estimator == "in_out":
+            raise ValueError(f"estimator='in_out' is for value='ordinal' and 'classic', not for {value!r}")
+    if alpha is not None:
+        return float(alpha)
+    return 1.0 if value == "ordinal" or estimator == "in_out" else 0.0
+
+
+def check_design(design: Any, method: str) -> int:
+    """Code of a design in the permutations kernel."""
+    choose("design", design, DESIGNS)
+    if design == "latin" and method in CLASS_METHODS:
         raise ValueError(
-            "estimator='marginal' is for value='partial_ordinal' and 'classic'; value='ordinal' takes "
-            "'in_out', for contributions at the end of a sequence say nothing about those within it"
+            f"design='latin' puts every player once at every place, and method {method!r} draws some players "
+            "only: use design='antithetic' or 'independent', or method 'mc' or 'tmc'"
         )
-    if value == "partial_ordinal" and estimator == "in_out":
-        raise ValueError("estimator='in_out' is for value='ordinal' and 'classic', not for 'partial_ordinal'")
-    return str(estimator)
+    return {"independent": INDEPENDENT, "antithetic": ANTITHETIC, "latin": LATIN}[design]
+
+
+def check_first(first_permutation: Any, plan: Plan) -> int:
+    """The first permutation, which begins a unit, and a shard where shards are centred."""
+    if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
+        raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
+    if not 0 <= first_permutation < _MOST_PERMUTATIONS:
+        raise ValueError(f"first_permutation is {first_permutation}, expected an integer from 0, below 2**62")
+    step, why = plan.unit, "permutations of this design hang together in blocks of that many"
+    if plan.in_out and plan.design != LATIN:
+        step, why = SHARD_SIZE, "the ordinal value is estimated in blocks of that many permutations"
+    if first_permutation % step:
+        raise ValueError(f"first_permutation is {first_permutation}, expected a multiple of {step}: {why}")
+    return int(first_permutation)
+
+
+def check_profile(position_profile: Any, method: str, n_players: int) -> bool:
+    """Whether contributions are kept by position."""
+    if not isinstance(position_profile, bool | np.bool_):
+        raise TypeError(f"position_profile is {position_profile!r}, expected True or False")
+    if position_profile and method in CLASS_METHODS:
+        raise ValueError(
+            f"position_profile goes with methods 'mc' and 'tmc': with {method!r} no player stands at the "
+            "places beyond the size of the sampled set"
+        )
+    if position_profile:
+        check_memory(
+            100 * n_players**2,
+            f"a position profile of {n_players} players",
+            "leave position_profile out",
+        )
+    return bool(position_profile)
+
+
+def make_weight_game(order_weight: Any, n_players: int) -> Game | None:
+    """The weights of sequences, as a game; some of their sums are checked."""
+    if order_weight is None:
+        return None
+    if n_players > _MOST_WEIGHTED + 1:
+        raise ValueError(
+            f"value='weighted_ordinal' of {n_players} players needs weights below the smallest number, "
+            f"1 / {n_players - 1}!: expected at most {_MOST_WEIGHTED + 1} players"
+        )
+    game = as_weight_game(order_weight, n_players)
+    spot_check_weights(game)
+    return game
 
 
 def check_truncation(method: str, truncation: Any) -> Truncation | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -12,25 +14,56 @@ from numpy.typing import NDArray
 from ordinal_shapley._parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import UtilityError
 from ordinal_shapley.moments import Moments
-from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley_kernels.in_out import add_in_out
+from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
+from ordinal_shapley_kernels.contributions import (
+    N_CELLS,
+    SQUARES,
+    Record,
+    Tally,
+    add_profile,
+    add_units,
+    contributions,
+)
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace
-from ordinal_shapley_kernels.permutations import draw_many
+from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN, draw_many, make_deck
+from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
     EVALUATIONS,
     FAILED,
     MEASURING,
+    NEXT,
     PAUSED,
     PLACE,
     WALK_LENGTH,
     Rule,
+    Walk,
+    evaluate_prefixes,
     make_walk,
     walk,
 )
 
-# Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
-SHARD_SIZE = 10
+# Permutations of another stream that prefix utilities are centred with in the Latin design.
+_N_PILOT = 10
+
+
+class WeightError(UtilityError):
+    """A weight that could not be used."""
+
+
+def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of shards, which begin and end at multiples of the shard size where they can.
+
+    In the Latin design these are counted from the start of a block, and no shard reaches into the next.
+    """
+    while end is None or first < end:
+        start = first - first % plan.unit if plan.design == LATIN else 0
+        stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
+        if plan.design == LATIN:
+            stop = min(stop, start + plan.unit)
+        stop = stop if end is None else min(stop, end)
+        yield first, stop
+        first = stop
 
 
 def walk_shard(
@@ -48,66 +81,135 @@ def walk_shard(
     """
     plan = Plan(*arguments[:n_plan])
     game = make_workspace(*arguments[n_plan:])
+    run = _walked(plan, game, first, stop, cancellation)
+    n_players, n_permutations = len(plan.members), stop - first
+    profile = np.zeros((N_CELLS, 0, 0))
+    if plan.recorded and not cancellation.requested:
+        record = _record(plan, run)
+        contributions(record, run.marginals)
+        if plan.profile:
+            profile = np.zeros((N_CELLS, n_players, n_players))
+            add_profile(record, profile)
+            _drop_dependent(plan, profile)
+    sums, unit_sums, unit_squares, unit = np.zeros((4, n_players))
+    chosen, units = np.zeros((2, n_players), np.int64)
+    tally = Tally(sums, unit_sums, unit_squares, chosen, units, unit)
+    add_units(run.orders, run.n_drawn, run.marginals, plan.unit, tally)
+    n_units = n_permutations // plan.unit
+    if not plan.keep_chosen:
+        tally.chosen[:], tally.units[:] = n_permutations, n_units
+    moments = Moments(
+        sums=tally.sums,
+        chosen=tally.chosen,
+        unit_sums=tally.unit_sums,
+        unit_squares=tally.unit_squares,
+        units=tally.units,
+        profile=profile,
+        unit_size=plan.unit,
+        n_units=n_units,
+        n_permutations=n_permutations,
+        n_evaluations=int(run.state[EVALUATIONS]),
+        walk_length=int(run.state[WALK_LENGTH]),
+        completed_stops=int(run.state[COMPLETED_STOPS]),
+    )
+    return moments, unconverged_fits(game)
+
+
+def _drop_dependent(plan: Plan, profile: NDArray[np.float64]) -> None:
+    """No sums of squares where a cell has several contributions of one unit."""
+    if plan.unit > 1 and plan.in_out:
+        profile[SQUARES] = math.nan
+    elif plan.design == ANTITHETIC and profile.shape[1] % 2:
+        profile[SQUARES, :, profile.shape[1] // 2] = math.nan  # the middle of an order and of its reverse
+
+
+def pilot(plan: Plan, game: Any, cancellation: Cancellation) -> tuple[NDArray[np.float64], int]:
+    """Return the mean utility of each length over permutations of another stream, and the evaluations."""
+    other = plan._replace(seed=plan.seed ^ 0x2545F4914F6CDD1D, design=INDEPENDENT)
+    run = _walked(other, game, 0, _N_PILOT, cancellation)
+    return run.utilities.mean(axis=0), int(run.state[EVALUATIONS])
+
+
+def _walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
     run = make_walk(
         plan.members,
         plan.starts,
         plan.quota,
         plan.sizes,
         plan.seed,
-        plan.count_chosen,
+        plan.keep_chosen,
         first,
         stop,
         plan.empty_value,
-        plan.in_out,
+        plan.design,
+        plan.recorded,
     )
     rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
-    # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
-    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
+    with _wrapping():
         status = run_in_steps(lambda budget: walk(game, run, rule, budget), PAUSED, cancellation)
     if status == FAILED:
         place = run.state[PLACE]
-        raise UtilityError(tuple(run.drawn[: plan.quota.sum() if place == MEASURING else place + 1].tolist()))
-    n_permutations = stop - first
-    if plan.in_out and not cancellation.requested:
-        run.sums[:] = 0.0
-        run.square_sums[:] = 0.0
-        scratch = np.empty(run.orders.shape[1])
-        add_in_out(run.orders, run.utilities, plan.empty_value, scratch, run.sums, run.square_sums)
-    chosen = run.chosen
-    if len(plan.quota) == 1:
-        chosen[:] = n_permutations
-    moments = Moments(
-        run.sums,
-        run.square_sums,
-        chosen,
-        n_permutations,
-        int(run.state[EVALUATIONS]),
-        int(run.state[WALK_LENGTH]),
-        int(run.state[COMPLETED_STOPS]),
+        length = plan.quota.sum() if place == MEASURING else place + 1
+        raise UtilityError(tuple(run.orders[run.state[NEXT] - first, :length].tolist()))
+    return run
+
+
+def _wrapping() -> AbstractContextManager[Any]:
+    """Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round."""
+    return np.errstate(over="ignore" if config.DISABLE_JIT else "warn")
+
+
+def _record(plan: Plan, run: Walk) -> Record:
+    """What the contributions to the orders of a walk are made of."""
+    weights = np.zeros((0, 0))
+    if plan.weight_game is not None:
+        weights = _weights(plan.weight_game, run.orders, run.lengths)
+    return Record(
+        run.orders,
+        run.utilities,
+        _centre(run.utilities, plan.unit, plan.centres),
+        run.lengths,
+        weights,
+        np.array([float(plan.in_out)]),
+        np.array([float(plan.empty_value)]),
     )
-    return moments, unconverged_fits(game)
+
+
+def _centre(utilities: NDArray[np.float64], unit: int, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Utilities less `centres`, or less their mean over the other units of the shard, if there are any."""
+    if len(centres):
+        return utilities - centres
+    starts = np.arange(0, len(utilities), unit)
+    sizes = np.diff(np.append(starts, len(utilities)))
+    of_units = np.add.reduceat(utilities, starts, axis=0)
+    n_others = len(utilities) - sizes[:, None]
+    centred = (of_units.sum(axis=0) - of_units) / np.maximum(n_others, 1)
+    return np.asarray(utilities - np.repeat(centred, sizes, axis=0))
+
+
+def _weights(weight_game: Any, orders: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[t, j]: j! times the weight of the first j players of order t; NaN where nobody was evaluated after."""
+    weights = np.full(orders.shape, math.nan)
+    if evaluate_prefixes(weight_game._make_workspace(), orders, lengths, weights) == FAILED:
+        flat = int(np.argmin(np.isfinite(weights) | (np.arange(orders.shape[1]) >= lengths[:, None])))
+        t, j = divmod(flat, orders.shape[1])
+        raise WeightError(tuple(orders[t, :j].tolist()))
+    weights *= [float(math.factorial(j)) for j in range(orders.shape[1])]
+    return weights
 
 
 def unconverged_fits(game: Any) -> int:
     """Return how many model fits of a workspace could not be brought to convergence."""
+    if isinstance(game, RearrangedWorkspace):
+        return unconverged_fits(game.inner)
     return int(game.counters[UNCONVERGED]) if isinstance(game, LogisticWorkspace) else 0
 
 
 def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
     """Return `count` random orders of all players, apart from those that are walked."""
-    one_stratum = make_walk(
-        np.arange(n_players),
-        np.array([0, n_players]),
-        np.array([n_players]),
-        np.ones(n_players, np.int64),
-        0,
-        False,
-        0,
-        0,
-        0.0,
-    )
+    deck = make_deck(np.arange(n_players), np.array([0, n_players]), np.array([n_players]))
     orders = np.empty((count, n_players), np.int64)
-    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
+    with _wrapping():
         # Another key than the run's own, so that the target is independent of the walks.
-        draw_many(one_stratum.deck, np.uint64(seed ^ 0x5DEECE66D), 0, n_players, orders)
+        draw_many(deck, np.uint64(seed ^ 0x5DEECE66D), 0, n_players, orders)
     return orders

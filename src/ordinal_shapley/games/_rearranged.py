@@ -1,0 +1,86 @@
+"""A game in which only some orders matter, made of a game and a partition of its players."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley_kernels.enumeration import BETWEEN, WITHIN
+from ordinal_shapley_kernels.rearranged import RearrangedWorkspace, make_rearranged_workspace
+
+CASE_CODES = {"within": WITHIN, "between": BETWEEN}
+
+
+def representative(sequence: NDArray[np.int64], groups: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
+    """Return the sequence that stands for `sequence` among those that are worth the same.
+
+    WITHIN: group after group. BETWEEN: each group's players in increasing order, at its places.
+    """
+    of_player = groups[sequence]
+    if kind == WITHIN:
+        return sequence[np.argsort(of_player, kind="stable")]
+    alike = sequence.copy()
+    for group in np.unique(of_player):
+        alike[of_player == group] = np.sort(sequence[of_player == group])
+    return alike
+
+
+def make_workspace(kind: int, groups: NDArray[np.int64], make_inner: Any, *inner: Any) -> RearrangedWorkspace:
+    """Return the workspace of one worker."""
+    return make_rearranged_workspace(int(kind), groups, make_inner(*inner))
+
+
+class RearrangedGame(Game):
+    """A game whose utilities are those of the representatives of its sequences.
+
+    Parameters
+    ----------
+    game : Game
+        The game that says what a representative is worth.
+    groups : ndarray of int64, shape (n_players,)
+        Group of each player, from 0.
+    kind : int
+        WITHIN or BETWEEN.
+    """
+
+    def __init__(self, game: Game, groups: NDArray[np.int64], kind: int) -> None:
+        self._game = game
+        self._groups = groups
+        self._kind = kind
+        self.n_players = game.n_players
+        self.order_free = game.order_free
+        self.player_labels = game.player_labels
+        self.player_classes = game.player_classes
+        self.player_sizes = game.player_sizes
+        self._runs_in_parallel = game._runs_in_parallel
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the utility of a sequence of distinct players; () is the empty one."""
+        players = self._check_sequence(sequence)
+        return self._game(representative(players, self._groups, self._kind))
+
+    @property
+    def _workspace_maker(self) -> Callable[..., RearrangedWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return (self._kind, self._groups, self._game._workspace_maker, *self._game._payload)
+
+    @property
+    def rearrangement(self) -> tuple[int, NDArray[np.int64]]:
+        """What tells this game from the one that it is made of."""
+        return self._kind, self._groups
+
+    def _listening(self) -> AbstractContextManager[None]:
+        return self._game._listening()
+
+    def _report(self, error: UtilityError) -> NoReturn:
+        players = np.array(error.sequence, np.int64)
+        alike = representative(players, self._groups, self._kind)
+        self._game._report(UtilityError(tuple(alike.tolist())))

@@ -1,0 +1,235 @@
+"""Designs of permutations: what is summed, unbiased, with errors over what is independent."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive
+import ordinal_shapley as osv
+from problems import JIT, random_problem, size
+from test_ordinal_sampling import in_out_samples, played
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:truncation ended:UserWarning"),
+    pytest.mark.filterwarnings("ignore:no standard errors:UserWarning"),
+]
+
+DESIGNS = ["independent", "antithetic", "latin"]
+
+
+def table(n, seed):
+    rng = np.random.default_rng(seed)
+    utilities = {sequence: float(rng.normal()) for sequence in naive.sequences_of(range(n))}
+    return osv.TableGame(n, utilities), naive.TableUtility(n, utilities)
+
+
+def errors_over(samples, unit):
+    """Standard errors of the mean from the means of complete units."""
+    complete = len(samples) // unit
+    means = samples[: complete * unit].reshape(complete, unit, -1).mean(axis=1)
+    return stats.sem(means, axis=0)
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+@pytest.mark.parametrize("n_permutations", [7, 24])
+def test_antithetic_pairs(method, n_permutations):
+    game, utility = played(n=9)
+    rule = osv.Truncation.patience(0.1, patience=2, target="given") if method in ("tmc", "ctmc") else None
+    result = osv.sample_values(
+        game,
+        method=method,
+        truncation=rule,
+        design="antithetic",
+        n_permutations=n_permutations,
+        random_state=3,
+    )
+    strata, quota = [list(range(9))], [9]
+    if method in ("cmc", "ctmc"):
+        strata = [[i for i in range(9) if game._codes[i] == c] for c in range(2)]
+        quota = naive.class_quota([len(s) for s in strata], 0.8)
+    sequences = [
+        naive.permutation(result.seed, t, strata, quota, "antithetic") for t in range(n_permutations)
+    ]
+    assert sequences[1] == sequences[0][::-1]
+    arguments = () if rule is None else ("patience", 0.1, 2, utility(range(9)))
+    samples, _, _ = naive.marginal_contributions(utility, 9, sequences, *arguments)
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(result.stderr, errors_over(samples, 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 12])  # blocks that are shorter and longer than a shard
+@pytest.mark.parametrize("method", ["mc", "tmc"])
+def test_latin_blocks(n, method):
+    game, utility = played(n=n)
+    rule = osv.Truncation.patience(0.1, patience=2, target="given") if method == "tmc" else None
+    n_permutations = 3 * n + 4
+    result = osv.sample_values(
+        game,
+        method=method,
+        truncation=rule,
+        design="latin",
+        n_permutations=n_permutations,
+        random_state=3,
+    )
+    sequences = [
+        naive.permutation(result.seed, t, [list(range(n))], [n], "latin") for t in range(n_permutations)
+    ]
+    arguments = () if rule is None else ("patience", 0.1, 2, utility(range(n)))
+    samples, _, _ = naive.marginal_contributions(utility, n, sequences, *arguments)
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(result.stderr, errors_over(samples, n), atol=1e-12)
+
+
+def test_in_out_of_pairs_is_centred_on_other_pairs():
+    game, utility = played(n=8)
+    result = osv.sample_values(game, value="ordinal", design="antithetic", n_permutations=23, random_state=3)
+    sequences = [naive.permutation(result.seed, t, [list(range(8))], [8], "antithetic") for t in range(23)]
+    filled = [[utility(seq[:s]) for s in range(9)] for seq in sequences]
+    samples = in_out_samples(utility, 8, sequences, filled, utility(()), unit=2)
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(result.stderr, errors_over(samples, 2), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_in_out_of_whole_latin_blocks_needs_no_centre(n):
+    # In a whole block every player is among the first s exactly s times: a centre cancels.
+    game, utility = played(n=n)
+    result = osv.sample_values(game, value="ordinal", design="latin", n_permutations=3 * n, random_state=3)
+    sequences = [naive.permutation(result.seed, t, [list(range(n))], [n], "latin") for t in range(3 * n)]
+    expected = np.zeros(n)
+    for sequence in sequences:
+        for i in sequence:
+            expected[i] += (utility(sequence) - utility(())) / n
+            for s in range(1, n):
+                expected[i] += utility(sequence[:s]) * (1 / s if i in sequence[:s] else -1 / (n - s))
+    np.testing.assert_allclose(result.values, expected / (3 * n), atol=1e-12)
+    assert result.values.sum() == pytest.approx(
+        np.mean([utility(sequence) for sequence in sequences]) - utility(()), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal", "blend"])
+def test_estimates_lie_about_the_exact_values(value, design):
+    alpha = {"alpha": 0.4} if value == "blend" else {}
+    scores = []
+    for seed in range(size(20, 2)):
+        game, utility = table(4, seed)
+        ordinal, partial = naive.exact_ordinal(utility, 4), naive.exact_partial_ordinal(utility, 4)
+        exact = {"ordinal": ordinal, "partial_ordinal": partial, "blend": 0.4 * ordinal + 0.6 * partial}
+        result = osv.sample_values(
+            game, value, design=design, n_permutations=size(4_000, 400), random_state=seed, **alpha
+        )
+        scores += ((result.values - exact[value]) / result.stderr).tolist()
+    assert np.abs(scores).max() < 4.5
+    if JIT:  # and the errors are no larger than they should be
+        assert stats.kstest(scores, "norm").pvalue > 1e-3
+
+
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
+@pytest.mark.parametrize("design", ["antithetic", "latin"])
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_incomplete_units_are_unbiased(value, design):
+    # Every run ends inside a unit (and has no error of its own); over many runs the mean is right.
+    game, utility = table(5, 1)
+    exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
+    runs = np.array(
+        [
+            osv.sample_values(game, value, design=design, n_permutations=3, random_state=seed).values
+            for seed in range(4_000)
+        ]
+    )
+    assert np.abs((runs.mean(axis=0) - exact) / stats.sem(runs, axis=0)).max() < 4.5
+
+
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
+@pytest.mark.parametrize("design", ["antithetic", "latin"])
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_intervals_cover(value, design):
+    game, utility = table(5, 2)
+    exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
+    covered = []
+    for seed in range(300):
+        result = osv.sample_values(game, value, design=design, n_permutations=500, random_state=seed)
+        low, high = result.confidence_interval()
+        covered.append((low <= exact) & (exact <= high))
+    assert 0.925 <= np.mean(covered) <= 0.975
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
+    problem = random_problem(2, n=13, n_valid=25, seed=4)
+    game = osv.LogisticGame(*problem)
+    options = {"design": design, "random_state": 7, "position_profile": True}
+    one, two = (osv.sample_values(game, value, n_permutations=136, n_jobs=k, **options) for k in (1, 2))
+    for ours, theirs in zip(one.moments, two.moments, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    # 130 is ten blocks of a Latin design, 65 pairs, thirteen shards.
+    parts = [
+        osv.sample_values(game, value, n_permutations=130, **options),
+        osv.sample_values(game, value, n_permutations=6, first_permutation=130, **options),
+    ]
+    pooled = osv.Valuation.merge(parts)
+    for name in ("values", "stderr", "position_profile", "position_profile_stderr"):
+        np.testing.assert_allclose(getattr(pooled, name), getattr(one, name), rtol=0, atol=1e-12)
+    options["design"] = DESIGNS[DESIGNS.index(design) - 1]
+    other = osv.sample_values(game, value, n_permutations=10, **options)
+    with pytest.raises(ValueError, match="valuations differ in design"):
+        osv.Valuation.merge([parts[0], other])
+
+
+def test_latin_balances_positions():
+    game, _ = table(5, 3)
+    result = osv.sample_values(game, design="latin", n_permutations=20, random_state=0, position_profile=True)
+    np.testing.assert_array_equal(result.moments.profile[2], np.full((5, 5), 4))
+    np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
+
+
+def test_few_blocks_are_told():
+    game, _ = table(4, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        osv.sample_values(game, design="latin", n_permutations=8, random_state=0)
+    with pytest.warns(UserWarning, match="no standard errors: .* blocks of 4 .* hold 1; ask for at least 8"):
+        result = osv.sample_values(game, design="latin", n_permutations=7, random_state=0)
+    assert np.isnan(result.stderr).all()
+    assert result.n_permutations == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"design": "random"}, "design is 'random', expected one of 'independent', 'antithetic', 'latin'"),
+        ({"design": "latin", "method": "cmc"}, "design='latin' puts every player"),
+        ({"design": "latin", "first_permutation": 6}, "first_permutation is 6, expected a multiple of 4"),
+        (
+            {"design": "antithetic", "first_permutation": 3},
+            "first_permutation is 3, expected a multiple of 2",
+        ),
+        (
+            {"design": "antithetic", "value": "ordinal", "first_permutation": 4},
+            "first_permutation is 4, expected a multiple of 10",
+        ),
+    ],
+)
+def test_bad_options(options, words):
+    game, _ = table(4, 0)
+    with pytest.raises(ValueError, match=words):
+        osv.sample_values(game, n_permutations=10, labels=[0, 0, 1, 1], **options)
+
+
+def test_one_player():
+    game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
+    for design in DESIGNS:
+        for value in ("partial_ordinal", "ordinal", "classic"):
+            result = osv.sample_values(
+                game, value, design=design, n_permutations=4, random_state=0, position_profile=True
+            )
+            assert result.values.tolist() == [2.0]
+            assert result.stderr.tolist() == [0.0]
+            assert result.position_profile.tolist() == [[2.0]]

@@ -1,0 +1,407 @@
+"""Values besides the plain ones by sampling: partitions, weights, blends, profiles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from problems import JIT, random_problem, size
+from test_designs import table
+from test_ordinal_sampling import in_out_samples, played
+
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+ignore_asymmetry = pytest.mark.filterwarnings("ignore:the game is not as partition:UserWarning")
+
+GROUPS = [[0, 0, 1, 1, 1, 0], [2, 1, 0, 1, 2, 0], [0, 0, 0, 0, 0, 0], [5, 3, 1, 0, 2, 4]]
+
+
+def ascending(sequence):
+    """Weight of an order: more if the first player's number is below the second's."""
+    if len(sequence) < 2:
+        return 1.0
+    return (1.5 if sequence[0] < sequence[1] else 0.5) / math.factorial(len(sequence))
+
+
+def representative(sequence, groups, case):
+    """The sequence that stands for one: group after group, or each group's players in order."""
+    if case == "within":
+        return tuple(sorted(sequence, key=lambda i: groups[i]))
+    waiting = {g: sorted(i for i in sequence if groups[i] == g) for g in set(groups)}
+    return tuple(waiting[groups[i]].pop(0) for i in sequence)
+
+
+def symmetrised(utility, groups, case):
+    return lambda sequence: utility(representative(sequence, groups, case))
+
+
+def orders_of(result, n):
+    return [
+        naive.permutation(result.seed, t, [list(range(n))], [n], result.design)
+        for t in range(result.n_permutations)
+    ]
+
+
+# --------------------------------------------------------------------------------------------
+# Sample by sample
+# --------------------------------------------------------------------------------------------
+
+
+@ignore_asymmetry
+@pytest.mark.parametrize("case", ["within", "between"])
+@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize("kind", ["table", "function", "logistic"])
+def test_partition_evaluates_representatives(kind, groups, case):
+    if kind == "logistic":
+        game, utility = played(n=6)
+    else:
+        game, utility = table(6, 3)
+        if kind == "function":
+            game = osv.FunctionGame(lambda sequence: utility(sequence), 6)
+    result = osv.sample_values(game, partition=groups, case=case, n_permutations=23, random_state=1)
+    played_on = symmetrised(utility, groups, case)
+    samples, _, _ = naive.marginal_contributions(played_on, 6, orders_of(result, 6))
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        result.stderr, naive.averages(samples, np.ones_like(samples, bool), "all")[1], atol=1e-12
+    )
+
+
+@ignore_asymmetry
+@pytest.mark.parametrize("rule", ["paper", "patience"])
+@pytest.mark.parametrize("case", ["within", "between"])
+def test_partition_truncated(case, rule):
+    game, utility = played(n=10)
+    groups = [i % 3 for i in range(10)]
+    truncation = (
+        osv.Truncation.paper(0.1)
+        if rule == "paper"
+        else osv.Truncation.patience(0.15, patience=2, target="given")
+    )
+    result = osv.sample_values(
+        game,
+        method="tmc",
+        truncation=truncation,
+        partition=groups,
+        case=case,
+        n_permutations=12,
+        random_state=1,
+    )
+    played_on = symmetrised(utility, groups, case)
+    played_on.has_model = utility.has_model
+    played_on.v0 = utility.v0
+    samples, _, lengths = naive.marginal_contributions(
+        played_on, 10, orders_of(result, 10), rule, truncation.tol, 2, played_on(range(10))
+    )
+    assert min(lengths) < 10
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    assert result.mean_walk_length == pytest.approx(lengths.mean())
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc"])
+@pytest.mark.parametrize("form", ["plain", "jitted", "table"])
+def test_weights_multiply_marginal_contributions(form, method):
+    game, utility = played(n=6)
+    order_weight = ascending
+    if form == "jitted":
+        factorials = np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0])
+
+        @njit
+        def order_weight(sequence):
+            if len(sequence) < 2:
+                return 1.0
+            return (1.5 if sequence[0] < sequence[1] else 0.5) / factorials[len(sequence)]
+
+    elif form == "table":
+        order_weight = osv.TableGame(6, {s: ascending(s) for s in naive.sequences_of(range(6))})
+    rule = osv.Truncation.patience(0.15, patience=2, target="given") if method == "tmc" else None
+    result = osv.sample_values(
+        game,
+        "weighted_ordinal",
+        method,
+        truncation=rule,
+        order_weight=order_weight,
+        n_permutations=23,
+        random_state=1,
+    )
+    orders = orders_of(result, 6)
+    arguments = () if rule is None else ("patience", 0.15, 2, utility(range(6)))
+    samples, _, _ = naive.marginal_contributions(utility, 6, orders, *arguments)
+    for row, order in zip(samples, orders, strict=True):
+        for j, i in enumerate(order):
+            row[i] *= math.factorial(j) * ascending(order[:j])
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    expected = naive.averages(samples, np.ones_like(samples, bool), "all")[1]
+    np.testing.assert_allclose(result.stderr, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("method", ["mc", "tmc"])
+def test_blend_is_a_blend_in_every_permutation(method, alpha):
+    game, utility = played(n=9)
+    rule = osv.Truncation.patience(0.15, patience=2, target="given") if method == "tmc" else None
+    result = osv.sample_values(
+        game, "blend", method, alpha=alpha, truncation=rule, n_permutations=20, random_state=1
+    )
+    orders = orders_of(result, 9)
+    target = utility(range(9))
+    arguments = () if rule is None else ("patience", 0.15, 2, target)
+    marginals, _, lengths = naive.marginal_contributions(utility, 9, orders, *arguments)
+    filled = [
+        [utility(order[:s]) if s <= length else target for s in range(10)]
+        for order, length in zip(orders, lengths, strict=True)
+    ]
+    in_out = in_out_samples(utility, 9, orders, filled, utility(()))
+    samples = alpha * in_out + (1 - alpha) * marginals
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    expected = naive.averages(samples, np.ones_like(samples, bool), "all")[1]
+    np.testing.assert_allclose(result.stderr, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "weighted_ordinal"])
+def test_profile_of_marginal_contributions(value):
+    game, utility = played(n=6)
+    options = {"order_weight": ascending} if value == "weighted_ordinal" else {}
+    result = osv.sample_values(
+        game, value, position_profile=True, n_permutations=37, random_state=1, **options
+    )
+    cells = {}
+    for order in orders_of(result, 6):
+        for k, i in enumerate(order):
+            weight = math.factorial(k) * ascending(order[:k]) if options else 1.0
+            cells.setdefault((i, k), []).append(weight * (utility(order[: k + 1]) - utility(order[:k])))
+    for i in range(6):
+        for k in range(6):
+            sample = cells.get((i, k), [])
+            if len(sample) == 0:
+                assert np.isnan(result.position_profile[i, k])
+                continue
+            assert result.position_profile[i, k] == pytest.approx(np.mean(sample), abs=1e-12)
+            if len(sample) > 1:
+                error = np.std(sample, ddof=1) / math.sqrt(len(sample))
+                assert result.position_profile_stderr[i, k] == pytest.approx(error, abs=1e-12)
+            else:
+                assert np.isnan(result.position_profile_stderr[i, k])
+
+
+@pytest.mark.parametrize(("value", "alpha"), [("ordinal", None), ("blend", 0.3)])
+def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
+    game, _ = played(n=7)
+    result = osv.sample_values(
+        game, value, alpha=alpha, position_profile=True, n_permutations=33, random_state=1
+    )
+    np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
+    plain = osv.sample_values(game, value, alpha=alpha, n_permutations=33, random_state=1)
+    assert plain.position_profile is None
+    assert plain.position_profile_stderr is None
+    np.testing.assert_array_equal(plain.values, result.values)
+
+
+# --------------------------------------------------------------------------------------------
+# In expectation
+# --------------------------------------------------------------------------------------------
+
+
+@ignore_asymmetry
+@pytest.mark.parametrize("option", ["within", "between", "weighted"])
+def test_estimates_lie_about_the_exact_values(option):
+    scores = []
+    for seed in range(size(20, 2)):
+        game, utility = table(4, seed)
+        if option == "weighted":
+            exact = naive.exact_weighted(utility, 4, ascending)
+            options = {"value": "weighted_ordinal", "order_weight": ascending}
+        else:
+            groups = [0, 1, 0, 1]
+            exact = naive.exact_partial_ordinal(symmetrised(utility, groups, option), 4)
+            options = {"partition": groups, "case": option}
+        result = osv.sample_values(game, n_permutations=size(2_000, 300), random_state=seed, **options)
+        scores += ((result.values - exact) / result.stderr).tolist()
+    assert np.abs(scores).max() < 4.5
+
+
+@pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.3)])
+def test_profiles_lie_about_the_exact_ones(value, alpha):
+    scores = []
+    for seed in range(size(20, 2)):
+        game, _ = table(4, seed)
+        exact = osv.exact_values(game, value, alpha=alpha, position_profile=True).position_profile
+        result = osv.sample_values(
+            game,
+            value,
+            alpha=alpha,
+            position_profile=True,
+            n_permutations=size(4_000, 400),
+            random_state=seed,
+        )
+        error = result.position_profile - exact
+        sure = result.position_profile_stderr < 1e-12  # nobody before: the same every time
+        np.testing.assert_allclose(error[sure], 0, atol=1e-12)
+        scores += (error[~sure] / result.position_profile_stderr[~sure]).tolist()
+    assert np.abs(scores).max() < 4.5
+
+
+def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
+    # Worth of a pair that came in order; groups do not matter to each other.
+    def pairs(sequence):
+        place = {int(i): k for k, i in enumerate(sequence)}
+        return float(
+            sum(w for (a, b), w in worth.items() if a in place and b in place and place[a] < place[b])
+        )
+
+    worth = {(0, 1): 2.0, (2, 3): 1.0}
+    game = osv.FunctionGame(pairs, 4)
+    one, two = (
+        osv.sample_values(game, n_permutations=50, random_state=1, **options)
+        for options in ({}, {"partition": ["x", "x", "y", "y"], "case": "within"})
+    )
+    np.testing.assert_array_equal(one.values, two.values)
+
+
+# --------------------------------------------------------------------------------------------
+# What is refused, and what fails
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"value": "blend"}, ValueError, "alpha is missing"),
+        ({"alpha": 0.5}, ValueError, "alpha goes with value='blend'"),
+        ({"value": "blend", "alpha": 2}, ValueError, "alpha is 2, expected a number from 0 to 1"),
+        ({"value": "blend", "alpha": "1"}, TypeError, "alpha is '1'"),
+        ({"value": "blend", "alpha": 0.5, "estimator": "in_out"}, ValueError, "estimator goes with other"),
+        ({"value": "weighted_ordinal"}, ValueError, "order_weight is missing"),
+        ({"value": "weighted_ordinal", "order_weight": 3}, TypeError, "order_weight is 3"),
+        (
+            {"value": "weighted_ordinal", "order_weight": lambda s: 1.0},
+            ValueError,
+            r"order_weight sums to 2 over the orders of \{",
+        ),
+        (
+            {"value": "weighted_ordinal", "order_weight": lambda s: 1 / 0},
+            RuntimeError,
+            "order_weight: func raised ZeroDivisionError",
+        ),
+        (
+            {"value": "weighted_ordinal", "order_weight": osv.TableGame(3, {})},
+            ValueError,
+            "order_weight is a game of 3 players, expected 6",
+        ),
+        (
+            {"value": "weighted_ordinal", "order_weight": ascending, "estimator": "in_out"},
+            ValueError,
+            "estimator='in_out' is for",
+        ),
+        ({"partition": [0] * 6}, ValueError, "partition and case belong together"),
+        ({"partition": [0] * 5, "case": "within"}, ValueError, "partition has 5"),
+        ({"partition": [0] * 6, "case": "among"}, ValueError, "case is 'among'"),
+        ({"partition": [0] * 6, "case": "within", "value": "ordinal"}, ValueError, "partition goes with"),
+        ({"position_profile": 1}, TypeError, "position_profile is 1, expected True or False"),
+        ({"position_profile": True, "method": "cmc"}, ValueError, "position_profile goes with methods"),
+    ],
+)
+def test_bad_options(options, error, words):
+    game, _ = played(n=6)
+    with pytest.raises(error, match=words):
+        osv.sample_values(game, n_permutations=10, **options)
+
+
+def test_too_many_players_for_weights():
+    game = osv.FunctionGame(lambda sequence: 0.0, 172)
+    with pytest.raises(ValueError, match=r"172 players .* expected at most 171 players"):
+        osv.sample_values(game, "weighted_ordinal", order_weight=ascending, n_permutations=1)
+    game = osv.FunctionGame(lambda sequence: float(len(sequence)), 171)
+    result = osv.sample_values(
+        game,
+        "weighted_ordinal",
+        order_weight=lambda s: 1 / math.factorial(len(s)),
+        n_permutations=1,
+        random_state=0,
+    )
+    np.testing.assert_allclose(result.values, 1.0, rtol=1e-9)
+
+
+def test_a_weight_that_fails_on_the_way_is_told_with_its_sequence():
+    def weight(sequence):
+        if len(sequence) == 5:
+            raise LookupError("five")
+        return 1 / math.factorial(len(sequence))
+
+    game, _ = played(n=6)
+    with pytest.raises(
+        RuntimeError, match=r"order_weight: func raised LookupError for the sequence \("
+    ) as told:
+        osv.sample_values(
+            game, "weighted_ordinal", order_weight=weight, n_permutations=10, random_state=0, n_jobs=2
+        )
+    assert told.match("five")
+
+
+@ignore_asymmetry
+def test_a_utility_that_fails_in_a_partition_is_told():
+    def utility(sequence):
+        if len(sequence) == 5:
+            return math.nan
+        return 0.0
+
+    game = osv.FunctionGame(utility, 6)
+    with pytest.raises(ValueError, match=r"func returned nan for the sequence \("):
+        osv.sample_values(game, partition=[0, 0, 0, 1, 1, 1], case="within", n_permutations=10)
+
+
+def test_an_unsymmetric_game_is_told():
+    game, _ = table(6, 0)
+    with pytest.warns(UserWarning, match="the game is not as partition and case='between' say"):
+        osv.sample_values(game, partition=[0, 0, 0, 1, 1, 1], case="between", n_permutations=10)
+
+
+@ignore_asymmetry
+def test_results_of_other_options_do_not_pool():
+    game, _ = table(6, 0)
+
+    def run(first=0, **options):
+        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=1, **options)
+
+    groups = [0, 0, 0, 1, 1, 1]
+    plain = run()
+    for other in (
+        run(10, partition=groups, case="within"),
+        run(10, partition=groups, case="between"),
+        run(10, position_profile=True),
+    ):
+        with pytest.raises(ValueError, match="valuations differ in digest"):
+            osv.Valuation.merge([plain, other])
+    with pytest.raises(ValueError, match="valuations differ in digest"):
+        osv.Valuation.merge([run(value="blend", alpha=0.2), run(10, value="blend", alpha=0.3)])
+
+
+@pytest.mark.parametrize("design", ["independent", "latin"])
+def test_profiles_survive_a_file(tmp_path, design):
+    game, _ = table(5, 0)
+    result = osv.sample_values(
+        game, "ordinal", design=design, position_profile=True, n_permutations=20, random_state=1
+    )
+    result.save(tmp_path / "values.npz")
+    again = osv.Valuation.load(tmp_path / "values.npz")
+    assert again.design == design
+    np.testing.assert_array_equal(again.position_profile, result.position_profile)
+    np.testing.assert_array_equal(again.position_profile_stderr, result.position_profile_stderr)
+    np.testing.assert_array_equal(again.stderr, result.stderr)
+
+
+@ignore_asymmetry
+@pytest.mark.skipif(not JIT, reason="about compiled kernels")
+def test_partition_of_a_game_of_rows():
+    # A walk along representatives is warm-started from whatever came before, and gives the same scores.
+    problem = random_problem(3, n=30, n_valid=40, seed=1)
+    game = osv.LogisticGame(*problem)
+    groups = [i % 4 for i in range(30)]
+    result = osv.sample_values(game, partition=groups, case="within", n_permutations=3, random_state=1)
+    played_on = symmetrised(lambda s: game(list(s)), groups, "within")
+    samples, _, _ = naive.marginal_contributions(played_on, 30, orders_of(result, 30))
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)

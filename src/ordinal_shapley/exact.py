@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley._enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
-from ordinal_shapley._exact_plan import check_cost, check_symmetry, make_scope, tabulate_weights
+from ordinal_shapley._exact_plan import as_limit, check_cost, check_symmetry, make_scope, tabulate_weights
 from ordinal_shapley._parallel import check_n_jobs
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.vocabulary import CASES, EXACT_VALUES, choose
@@ -23,8 +22,6 @@ from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MOST_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +217,7 @@ def exact_values(
         raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
     choose("value", value, EXACT_VALUES)
     check_n_jobs(n_jobs)
-    _check_options(value, partition, case, alpha, order_weight, by)
+    check_options(value, partition, case, alpha, order_weight, by)
     if value == "classic":
         game._check_order_free()
     n = game.n_players
@@ -233,10 +230,7 @@ def exact_values(
         n_jobs = None
     scope = make_scope(game, value, partition, case, by)
     weights, uniform = None, None
-    limit = _MOST_SECONDS
-    if max_seconds is not None:
-        limit = max_seconds if max_seconds == math.inf else _inputs.as_positive(max_seconds, "max_seconds")
-    asked = max_seconds is not None
+    limit, asked = as_limit(max_seconds), max_seconds is not None
     try:
         with game._listening():
             check_cost(game, value, scope, n_jobs, limit, asked)
@@ -276,7 +270,7 @@ def exact_values(
     )
 
 
-def _check_options(value: str, partition: Any, case: Any, alpha: Any, order_weight: Any, by: Any) -> None:
+def check_options(value: str, partition: Any, case: Any, alpha: Any, order_weight: Any, by: Any) -> None:
     """Check that each option stands beside the value it belongs to."""
     for name, option, home in (
         ("alpha", alpha, "blend"),

@@ -514,6 +514,18 @@ def test_tolerance():
     assert osv.check_axioms(large, tol=0.0).holds
 
 
+@pytest.mark.parametrize("loss", [0.0, 0.9e-9])
+def test_values_within_the_tolerance_are_told_from_zero(loss):
+    """A gain that counts makes a value above 0; losses that do not count may take it back."""
+
+    def U(S):
+        return 1.0 * (1 in S) + 5e-9 * (S == (1, 2, 0)) - loss * (0 in S)
+
+    report = osv.check_axioms(game_of(3, U))
+    assert report.values[0] == pytest.approx(5e-9 / 6 - loss, abs=1e-15)
+    assert report.monotone.status == "holds"
+
+
 def test_a_gain_in_one_sequence_of_many_is_seen():
     """It makes its player worth 1/n! of it."""
     n = size(7, 5)
@@ -544,6 +556,15 @@ def test_what_takes_too_much_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"checking all sequences of 8 players takes .* fewer players"):
         osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 8))
     osv.check_axioms(game_of(3, arbitrary(3, 0)))
+
+
+def test_unconverged_fits_are_told(monkeypatch):
+    enumerate_game = _premises.enumerate_game
+    monkeypatch.setattr(
+        _premises, "enumerate_game", lambda *arguments: enumerate_game(*arguments)._replace(unconverged=3)
+    )
+    with pytest.warns(RuntimeWarning, match="3 model fits could not be brought to convergence"):
+        osv.check_axioms(osv.LogisticGame(*wine().first(3)))
 
 
 def test_a_failing_function_is_told():

@@ -393,6 +393,45 @@ def exact_classic(U, n):
 
 
 # --------------------------------------------------------------------------------------------
+# Axioms
+# --------------------------------------------------------------------------------------------
+
+
+def gains(U, n, i, anywhere):
+    """(change of U, the sequence with i) as i joins each sequence without it, at the end or anywhere."""
+    out = []
+    for S in sequences_of([j for j in range(n) if j != i]):
+        for k in range(len(S) + 1) if anywhere else [len(S)]:
+            joined = (*S[:k], i, *S[k:])
+            out.append((U(joined) - U(S), joined))
+    return out
+
+
+def exchange(S, i, j):
+    """The sequence with i in the place of j and j in that of i."""
+    return tuple(j if k == i else i if k == j else k for k in S)
+
+
+def asymmetry(U, n, i, j):
+    """Largest change of U as i and j are exchanged, over all sequences."""
+    return max(abs(U(S) - U(exchange(S, i, j))) for S in sequences_of(range(n)))
+
+
+def literal_exchange(image, i, j):
+    """The sequence that the premise of ordinal symmetry compares with, as printed.
+
+    A permutation pi of a set S makes pi(s_1), pi(s_2), ... of its players s_1 < s_2 < ... The other sequence
+    is made of (i, j)(s_1), (i, j)(s_2), ... by pi if S holds both or neither, else by (i, j) pi (i, j).
+    """
+    S = tuple(sorted(image))
+    pi = dict(zip(S, image, strict=True))
+    if (i in S) != (j in S):
+        swap = {i: j, j: i}
+        pi = {swap.get(k, k): swap.get(v, v) for k, v in pi.items()}
+    return tuple(pi[k] for k in exchange(S, i, j))
+
+
+# --------------------------------------------------------------------------------------------
 # Algorithms 1 to 3 for given permutations
 # --------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ordinal_shapley._enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
 from ordinal_shapley._parallel import check_memory, n_workers
 from ordinal_shapley._value_options import TOLERANCE, as_weight_game, check_sum, encode_partition
+from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._rearranged import CASE_CODES
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley_kernels import enumeration as kernels
@@ -19,6 +20,7 @@ from ordinal_shapley_kernels.table import subtree_sizes
 
 # So few utilities are evaluated without asking what they cost.
 _FREE_EVALUATIONS = 400
+_MOST_SECONDS = 3600.0
 
 
 def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str | None) -> Scope:
@@ -36,6 +38,13 @@ def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str
     return Scope.of(kind, groups, n)
 
 
+def as_limit(max_seconds: Any) -> float:
+    """Return the seconds that may pass: an hour if nothing is said."""
+    if max_seconds is None:
+        return _MOST_SECONDS
+    return math.inf if max_seconds == math.inf else _inputs.as_positive(max_seconds, "max_seconds")
+
+
 def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:
     """ValueError if the enumeration takes longer than `limit`, or the memory at hand."""
     n = game.n_players
@@ -47,6 +56,14 @@ def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: 
     if value == "weighted_ordinal":
         # The table and what it is checked with.
         check_memory(32 * subtree_sizes(n)[n], f"the weights of {count:,} sequences", instead)
+    check_time(game, scope, n_jobs, limit, asked, f"value={value!r} of {n} players", instead)
+
+
+def check_time(
+    game: Game, scope: Scope, n_jobs: int | None, limit: float, asked: bool, purpose: str, instead: str
+) -> None:
+    """ValueError if walking `scope` takes longer than `limit`; it says what to do `instead`."""
+    n, count = game.n_players, sum(scope.counts())
     if count <= _FREE_EVALUATIONS and not asked:
         return
     pace = seconds_an_evaluation(game, scope)
@@ -54,7 +71,7 @@ def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: 
     seconds = pace * count / workers
     if seconds > limit:
         raise ValueError(
-            f"value={value!r} of {n} players takes {_shown(count)} utilities, about {_clock(seconds)} at "
+            f"{purpose} takes {_shown(count)} utilities, about {_clock(seconds)} at "
             f"{pace:.2g} s each on {workers} worker{'s' if workers > 1 else ''}, more than max_seconds "
             f"({limit:g}): {instead}"
         )

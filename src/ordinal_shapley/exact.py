@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley._enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
-from ordinal_shapley._exact_plan import check_cost, make_scope, tabulate_weights
+from ordinal_shapley._exact_plan import as_limit, check_cost, make_scope, tabulate_weights
 from ordinal_shapley._parallel import check_n_jobs
 from ordinal_shapley._value_options import check_options, check_symmetry
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.vocabulary import EXACT_VALUES, choose
@@ -23,8 +22,6 @@ from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MOST_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,10 +234,7 @@ def exact_values(
         n_jobs = None
     scope = make_scope(game, value, partition, case, by)
     weights, uniform = None, None
-    limit = _MOST_SECONDS
-    if max_seconds is not None:
-        limit = max_seconds if max_seconds == math.inf else _inputs.as_positive(max_seconds, "max_seconds")
-    asked = max_seconds is not None
+    limit, asked = as_limit(max_seconds), max_seconds is not None
     try:
         with game._listening():
             check_cost(game, value, scope, n_jobs, limit, asked)

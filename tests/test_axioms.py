@@ -1,0 +1,664 @@
+"""Axioms on games at hand: premises against brute force, verdicts against the definitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley import _premises
+from problems import JIT, size, wine
+
+AXIOMS = ("null_player", "symmetry", "efficiency", "additivity", "monotone")
+
+
+def game_of(n, U, **options):
+    """The table game of a function of tuples."""
+    return osv.TableGame(n, {S: float(U(S)) for S in naive.sequences_of(range(n))}, **options)
+
+
+def random_worth(seed, low=-1.0):
+    """A random function of tuples."""
+    rng = np.random.default_rng(seed)
+    known = {}
+    return lambda S: known.setdefault(tuple(S), rng.uniform(low, 1.0))
+
+
+def without(S, *players):
+    return tuple(k for k in S if k not in players)
+
+
+def null_at_end(n, seed):
+    """Player 0 changes nothing as it comes last."""
+    U = random_worth(seed)
+    return lambda S: U(S[:-1] if S and S[-1] == 0 else S)
+
+
+def null_anywhere(n, seed):
+    U = random_worth(seed)
+    return lambda S: U(without(S, 0))
+
+
+def symmetric(n, seed):
+    """Players 0 and 1 can be exchanged."""
+    U = random_worth(seed)
+    return lambda S: U(S) + U(naive.exchange(S, 0, 1))
+
+
+def monotone_at_end(n, seed):
+    """Nobody lowers the utility at the end; player 0 is null there, half of all others' steps too."""
+    step = random_worth(seed)
+    return lambda S: sum(max(step(S[: k + 1]), 0.0) for k in range(len(S)) if S[k] != 0)
+
+
+def monotone_anywhere(n, seed):
+    """The best part of a sequence in which player 0 does not matter."""
+    U = random_worth(seed, low=0.0)
+    parts = lambda S: (part for k in range(len(S) + 1) for part in itertools.combinations(S, k))  # noqa: E731
+    return lambda S: max(U(part) for part in parts(without(S, 0)))
+
+
+def arbitrary(n, seed):
+    return random_worth(seed)
+
+
+def constant(n, seed):
+    return lambda S: 0.75
+
+
+KINDS = [null_at_end, null_anywhere, symmetric, monotone_at_end, monotone_anywhere, arbitrary, constant]
+
+
+def first_order_only(S):
+    """Weights that count one order of each set: far from uniform, and 0 for most."""
+    return 1.0 if tuple(S) == tuple(sorted(S)) else 0.0
+
+
+VALUES = {
+    "partial_ordinal": ({}, naive.exact_partial_ordinal, False),
+    "ordinal": ({}, naive.exact_ordinal, True),
+    "blend": (
+        {"alpha": 0.25},
+        lambda U, n: 0.25 * naive.exact_ordinal(U, n) + 0.75 * naive.exact_partial_ordinal(U, n),
+        True,
+    ),
+    "weighted_ordinal": (
+        {"order_weight": first_order_only},
+        lambda U, n: naive.exact_weighted(U, n, first_order_only),
+        False,
+    ),
+}
+
+
+def judge(U, n, phi, anywhere):
+    """Status of every axiom but additivity, and who meets the premise, straight from the definitions."""
+    close = 1e-10
+    gains = [[gain for gain, _ in naive.gains(U, n, i, anywhere)] for i in range(n)]
+    null = [i for i in range(n) if max(map(abs, gains[i])) < close]
+    pairs = [(i, j) for i, j in itertools.combinations(range(n), 2) if naive.asymmetry(U, n, i, j) < close]
+    share = np.mean([U(pi) for pi in itertools.permutations(range(n))]) - U(())
+    found = {
+        "null_player": (null, all(abs(phi[i]) < close for i in null)),
+        "symmetry": (pairs, all(abs(phi[i] - phi[j]) < close for i, j in pairs)),
+        "efficiency": (range(n), abs(sum(phi) - share) < close),
+        "monotone": (
+            range(n) if min(map(min, gains)) > -close else [],
+            all(phi[i] > -close and (phi[i] > close) == (max(gains[i]) > close) for i in range(n)),
+        ),
+    }
+    return {
+        name: ("vacuous" if not len(who) else "holds" if right else "fails", tuple(who))
+        for name, (who, right) in found.items()
+    }
+
+
+# --------------------------------------------------------------------------------------------
+# Premises and verdicts
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5] if JIT else [1, 2, 4])
+def test_premises(kind, n):
+    U = kind(n, n)
+    game = game_of(n, U)
+    found = _premises.find_premises(game)
+    for gains, anywhere in ((found.at_end, False), (found.anywhere, True)):
+        for i in range(n):
+            expected = naive.gains(U, n, i, anywhere)
+            assert gains.least[i] == min(expected)[0]
+            assert gains.greatest[i] == max(expected)[0]
+            assert (gains.least[i], gains.least_at[i]) in expected
+            assert (gains.greatest[i], gains.greatest_at[i]) in expected
+            assert gains.sizes[i] == max(abs(gain) for gain, _ in expected)
+            assert gains.sizes[i] in {abs(gain) for gain, S in expected if gains.largest_at(i) == S}
+    assert found.pairs == list(itertools.combinations(range(n), 2))
+    for (i, j), gap, S in zip(found.pairs, found.differences, found.differences_at, strict=True):
+        assert gap == naive.asymmetry(U, n, i, j) == abs(U(S) - U(naive.exchange(S, i, j)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_sets_in_preorder(n):
+    worth = np.random.default_rng(n).normal(size=2**n)
+    game = game_of(n, lambda S: worth[sum(1 << i for i in S)])
+    np.testing.assert_array_equal(game.values, worth[_premises.sets_in_preorder(n)])
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5] if JIT else [1, 3])
+def test_verdicts(kind, n, value):
+    options, formula, anywhere = VALUES[value]
+    for seed in range(size(2, 1)):
+        U = kind(n, [seed, n])
+        phi = formula(U, n)
+        report = osv.check_axioms(game_of(n, U), value, n_jobs=1, **options)
+        np.testing.assert_allclose(report.values, phi, atol=1e-12)
+        found = {check.name: (check.status, check.players) for check in report}
+        assert found.pop("additivity") == ("holds", tuple(range(n)))
+        assert found == judge(U, n, phi, anywhere)
+        assert report.insertion == ("anywhere" if anywhere else "end")
+        assert report.holds is all(status != "fails" for status, _ in found.values())
+        if value != "weighted_ordinal":
+            assert report.holds
+
+
+def test_every_verdict_occurs():
+    """So the comparison above is one of all three, for each axiom that can have them."""
+    seen = {name: set() for name in AXIOMS}
+    for kind, (value, (options, _, _)) in itertools.product(KINDS, VALUES.items()):
+        for insertion in ("end", "anywhere"):
+            game = game_of(3, kind(3, 0))
+            for check in osv.check_axioms(game, value, insertion=insertion, n_jobs=1, **options):
+                seen[check.name].add(check.status)
+    assert seen["null_player"] == seen["monotone"] == {"holds", "fails", "vacuous"}
+    assert seen["symmetry"] >= {"holds", "vacuous"}
+    assert seen["efficiency"] == {"holds", "fails"}
+    assert seen["additivity"] == {"holds"}
+
+
+tables = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.floats(-100, 100, width=32), min_size=2**n, max_size=2**n)
+)
+
+
+@settings(max_examples=size(60, 10), deadline=None)
+@given(tables, st.data())
+def test_classic_value(worth, data):
+    """An order-free game in which player i is null, and j and k can be exchanged."""
+    n = len(worth).bit_length() - 1
+    i, j, k = (data.draw(st.integers(0, n - 1)) for _ in range(3))
+
+    def U(S):
+        parts = (without(S, i), naive.exchange(without(S, i), j, k) if i not in (j, k) else without(S, i))
+        return sum(worth[sum(1 << player for player in part)] for part in parts)
+
+    for value in ("classic", "partial_ordinal", "ordinal"):
+        report = osv.check_axioms(game_of(n, U), value, n_jobs=1)
+        assert report.holds and report.additivity.status == "holds"
+        assert i in report.null_player.players
+        if j != k and i not in (j, k):
+            assert (min(j, k), max(j, k)) in report.symmetry.players
+
+
+# --------------------------------------------------------------------------------------------
+# What the text says and what is so
+# --------------------------------------------------------------------------------------------
+
+
+def test_null_for_the_partial_value_only():
+    """Two players, worth 1 in one order: the values are (0, 1/2) and (1/4, 1/4)."""
+    game = osv.TableGame(2, {(0, 1): 1.0})
+    partial = osv.check_axioms(game)
+    assert (partial.null_player.status, partial.null_player.players) == ("holds", (0,))
+    assert osv.check_axioms(game, "ordinal").null_player.status == "vacuous"
+    check = osv.check_axioms(game, "ordinal", insertion="end").null_player
+    assert (check.status, check.players, check.worst) == ("fails", (0,), (0,))
+    assert check.violation == 0.25
+    assert check.sequence == (0, 1)
+
+
+def test_symmetry_as_printed_is_no_theorem():
+    """Of all 0/1 games of full orders of three players: those with its premise for players 0 and 1."""
+    orders = list(itertools.permutations(range(3)))
+    differ = []
+    for worths in itertools.product((0.0, 1.0), repeat=6):
+        U = naive.TableUtility(3, dict(zip(orders, worths, strict=True)))
+        if any(U(S) != U(naive.literal_exchange(S, 0, 1)) for S in naive.sequences_of(range(3))):
+            continue
+        report = osv.check_axioms(game_of(3, U), n_jobs=1)
+        assert report.symmetry.status != "fails"
+        if abs(report.values[0] - report.values[1]) > 1e-12:
+            differ.append(tuple(S for S in orders if U(S)))
+            assert (0, 1) not in report.symmetry.players
+            ordinal = naive.exact_ordinal(U, 3)
+            assert ordinal[0] == pytest.approx(ordinal[1], abs=1e-15)
+    # The one in the documentation is among the smallest.
+    assert ((0, 2, 1), (2, 0, 1)) in differ
+    assert min(map(len, differ)) == 2
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_symmetry_as_printed_suffices_for_the_ordinal_value(n):
+    """Its premise equates the mean utility of the orders of a set and of that with i and j exchanged."""
+    worth = random_worth(n)
+    U = lambda S: worth(S) + worth(naive.literal_exchange(S, 0, n - 1))  # noqa: E731
+    for S in naive.sequences_of(range(n)):
+        assert U(S) == U(naive.literal_exchange(S, 0, n - 1))
+    values = osv.check_axioms(game_of(n, U), "ordinal", n_jobs=1).values
+    assert values[0] == pytest.approx(values[n - 1], abs=1e-12)
+    partial = naive.exact_partial_ordinal(U, n)
+    assert bool(abs(partial[0] - partial[n - 1]) > 1e-3) is (n > 2)
+
+
+def test_uneven_weights_are_not_efficient():
+    game = game_of(4, arbitrary(4, 0))
+    report = osv.check_axioms(game, "weighted_ordinal", order_weight=first_order_only)
+    gap = osv.exact_values(game, "weighted_ordinal", order_weight=first_order_only).efficiency_gap
+    assert report.efficiency.status == "fails"
+    assert report.efficiency.violation == pytest.approx(abs(gap))
+    assert report.efficiency.detail.endswith("order_weight is not uniform")
+    even = osv.check_axioms(game, "weighted_ordinal", order_weight=lambda S: 1 / math.factorial(len(S)))
+    assert even.efficiency.status == "holds"
+
+
+def test_what_there_is_to_share_starts_from_the_empty_sequence():
+    report = osv.check_axioms(osv.TableGame(2, {(): 5.0, (0, 1): 7.0, (1, 0): 9.0}))
+    assert report.efficiency.detail == "the values sum to 3, to share is 3"
+
+
+def test_an_unpaid_raise_is_shown():
+    """Weights of 0 leave out the only sequence that player 0 raises."""
+    game = osv.TableGame(3, {(2, 1, 0): 1.0})
+    check = osv.check_axioms(game, "weighted_ordinal", order_weight=first_order_only).monotone
+    assert (check.status, check.worst, check.violation, check.sequence) == ("fails", (0,), 1.0, (2, 1, 0))
+    assert check.detail == (
+        "monotone, but player 0 is worth 0 and raises the utility: U(2 > 1 > 0) = 1, U(2 > 1) = 0"
+    )
+
+
+def test_what_is_not_monotone_is_shown():
+    check = osv.check_axioms(osv.TableGame(2, {(0,): 3.0, (0, 1): 1.0, (1, 0): 2.0})).monotone
+    assert (check.status, check.worst, check.violation, check.sequence) == ("vacuous", (1,), 2.0, (0, 1))
+    assert check.players == ()
+    # Only in front of player 0 does player 1 lower this one.
+    game = osv.TableGame(2, {(0,): 3.0, (0, 1): 3.0})
+    assert osv.check_axioms(game).monotone.status == "holds"
+    check = osv.check_axioms(game, "ordinal").monotone
+    assert (check.status, check.violation, check.sequence) == ("vacuous", 3.0, (1, 0))
+
+
+# --------------------------------------------------------------------------------------------
+# Rules and values of one's own
+# --------------------------------------------------------------------------------------------
+
+
+def to_share(game):
+    return np.mean([game(pi) for pi in itertools.permutations(range(game.n_players))]) - game(())
+
+
+def equal_shares(game):
+    return np.full(game.n_players, to_share(game) / game.n_players)
+
+
+def all_to_the_first(game):
+    return [to_share(game), *[0.0] * (game.n_players - 1)]
+
+
+def squares(game):
+    return osv.exact_values(game, n_jobs=1).values ** 2
+
+
+def leave_one_out(game):
+    everyone = list(range(game.n_players))
+    return [game(everyone) - game([j for j in everyone if j != i]) for i in everyone]
+
+
+def test_a_rule_that_breaks_the_null_player():
+    U = monotone_anywhere(3, 0)
+    report = osv.check_axioms(game_of(3, U), equal_shares)
+    share = to_share(game_of(3, U)) / 3
+    assert report.value == "equal_shares"
+    for check in (report.null_player, report.monotone):
+        assert (check.status, check.worst, check.sequence) == ("fails", (0,), None)
+        assert check.violation == pytest.approx(share)
+    assert report.monotone.detail.endswith("never raises the utility")
+    assert report.efficiency.status == report.additivity.status == "holds"
+
+
+def test_a_rule_that_breaks_symmetry():
+    game = game_of(3, lambda S: float(len(S)), names=["a", "b", "c"])
+    check = osv.check_axioms(game, all_to_the_first).symmetry
+    assert (check.status, check.worst, check.violation) == ("fails", (0, 1), 3.0)
+    assert check.players == ((0, 1), (0, 2), (1, 2))
+    assert check.detail == "a and b can be exchanged in every sequence, but are worth 3 and 0"
+
+
+def test_a_rule_that_breaks_efficiency():
+    game = game_of(3, arbitrary(3, 0))
+    check = osv.check_axioms(game, leave_one_out).efficiency
+    assert check.status == "fails"
+    assert check.violation == pytest.approx(abs(sum(leave_one_out(game)) - to_share(game)))
+
+
+def test_a_rule_that_breaks_additivity():
+    U, V = arbitrary(3, 0), arbitrary(3, 1)
+    other = osv.FunctionGame(lambda S: V(tuple(S.tolist())), 3)
+    check = osv.check_axioms(game_of(3, U), squares, other=other).additivity
+    a, b = naive.exact_partial_ordinal(U, 3), naive.exact_partial_ordinal(V, 3)
+    off = np.abs((a + b) ** 2 - a**2 - b**2)
+    assert (check.status, check.worst) == ("fails", (int(np.argmax(off)),))
+    assert check.violation == pytest.approx(off.max())
+    assert "with the other game: player" in check.detail
+    assert osv.check_axioms(game_of(3, U), squares).additivity.status == "fails"
+
+
+def test_values_below_zero_in_a_monotone_game():
+    game = game_of(2, lambda S: float(len(S)), names=["a", "b"])
+    check = osv.check_axioms(game, [2.5, -0.5]).monotone
+    assert (check.status, check.worst, check.sequence) == ("fails", (1,), (0, 1))
+    assert check.detail.startswith("monotone, but b is worth -0.5 and raises the utility")
+
+
+def test_values_alone():
+    game = game_of(3, arbitrary(3, 0))
+    exact = osv.exact_values(game)
+    for values in (exact, exact.values, exact.values.tolist(), exact.to_frame()["value"]):
+        report = osv.check_axioms(game, values)
+        assert report.value == "your values"
+        assert report.holds
+        check = report.additivity
+        assert (check.status, check.players, math.isnan(check.violation)) == ("vacuous", (), True)
+    wrong = exact.values + np.array([0.0, 0.0, 1e-6])
+    assert osv.check_axioms(game, wrong).efficiency.violation == pytest.approx(1e-6)
+    assert not osv.check_axioms(game, wrong).holds
+    assert osv.check_axioms(game, wrong, tol=1e-6).holds
+
+
+def test_permutations_of_one_seed_are_a_rule():
+    """Sampling is linear in the utility, and gives each permutation away in full."""
+
+    def sampled(game):
+        assert game.player_labels.tolist() == ["x", "y", "z"]
+        return osv.sample_values(game, n_permutations=20, random_state=0)
+
+    report = osv.check_axioms(game_of(3, null_at_end(3, 0), names=["x", "y", "z"]), sampled)
+    assert [report.null_player.status, report.additivity.status] == ["holds", "holds"]
+
+
+def test_a_rule_learns_the_classes():
+    game = osv.LogisticGame(*wine().first(4))
+    seen = []
+
+    def rule(game):
+        seen.append(game.player_classes.tolist())
+        return np.zeros(4)
+
+    osv.check_axioms(game, rule)
+    assert seen == [game.player_classes.tolist()] * 7  # the game, three others, three sums
+
+
+def test_weights_are_asked_once():
+    asked = []
+
+    def q(S):
+        asked.append(tuple(S.tolist()))
+        return 1 / math.factorial(len(S))
+
+    osv.check_axioms(game_of(4, arbitrary(4, 0)), "weighted_ordinal", order_weight=q, max_seconds=None)
+    asked = [S for S in asked if S]
+    assert sorted(asked) == sorted(S for S in naive.sequences_of(range(4)) if 0 < len(S) < 4)
+
+
+# --------------------------------------------------------------------------------------------
+# Kinds of games
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+@pytest.mark.parametrize("weight", ["gaussian", "uniform"])
+def test_equal_rows_are_symmetric(weight, scoring):
+    n = size(6, 4)
+    problem = wine().first(n - 1)
+    X, y = np.vstack([problem.X, problem.X[:1]]), np.append(problem.y, problem.y[0])
+    game = osv.LogisticGame(X, y, *problem[2:], position_weight=weight, scoring=scoring)
+    for value in ("partial_ordinal", "ordinal", *(["classic"] if game.order_free else [])):
+        report = osv.check_axioms(game, value)
+        assert (0, n - 1) in report.symmetry.players
+        assert report.holds
+        np.testing.assert_allclose(report.values, osv.exact_values(game, value).values, atol=1e-12)
+    expected = 2**n if game.order_free else sum(math.perm(n, k) for k in range(n + 1))
+    assert report.n_evaluations == expected
+
+
+@njit
+def first_two(sequence):
+    return 1.0 * sequence[:2].sum()
+
+
+def test_function_games():
+    n = size(7, 4)
+    reports = [
+        osv.check_axioms(osv.FunctionGame(func, n)) for func in (first_two, lambda S: float(S[:2].sum()))
+    ]
+    for report in reports:
+        assert report.holds
+        assert report.null_player.players == (0,)
+        assert report.monotone.status == "holds"
+        assert report.n_evaluations == sum(math.perm(n, k) for k in range(n + 1))
+    assert str(reports[0]) == str(reports[1])
+
+
+def test_order_free_games_are_asked_by_sets():
+    asked = []
+
+    def U(S):
+        asked.append(frozenset(S.tolist()))
+        return float(len(S)) ** 2 if 2 not in S else 0.0
+
+    game = osv.FunctionGame(U, 4, order_free=True)
+    report = osv.check_axioms(game, "classic")
+    assert report.holds and report.additivity.status == "holds"
+    assert report.n_evaluations == 16
+    assert report.symmetry.players == ((0, 1), (0, 3), (1, 3))
+    assert [len(asked), len(set(asked))] == [16, 16]
+    np.testing.assert_allclose(report.values, osv.exact_values(game, "classic").values, atol=1e-12)
+    with pytest.raises(ValueError, match="other depends on the order"):
+        osv.check_axioms(game, "classic", other=game_of(4, arbitrary(4, 0)))
+    other = game_of(4, lambda S: 1.0 + (1 in S))
+    assert osv.check_axioms(game, "classic", other=other).additivity.status == "holds"
+
+
+@pytest.mark.parametrize("case", ["within", "between"])
+def test_partitions(case):
+    groups = (0, 1, 0, 1)
+    worth = random_worth(3)
+
+    def U(S):
+        if case == "within":
+            return worth((*(i for i in S if groups[i] == 0), 9, *(i for i in S if groups[i] == 1)))
+        return worth((*(groups[i] for i in S), 9, *sorted(S)))
+
+    report = osv.check_axioms(game_of(4, U), partition=groups, case=case)
+    assert report.holds and report.additivity.status == "holds"
+    np.testing.assert_allclose(report.values, naive.exact_partial_ordinal(U, 4), atol=1e-12)
+    # In a game that is not as said, the values are those of another game, whose utilities some players lack.
+    with pytest.warns(UserWarning, match="the game is not as partition") as told:
+        report = osv.check_axioms(game_of(4, null_at_end(4, 0)), partition=groups, case=case)
+    assert len(told) == 1
+    assert report.efficiency.status == "fails"
+
+
+# --------------------------------------------------------------------------------------------
+# Tolerance, workers, limits, results
+# --------------------------------------------------------------------------------------------
+
+
+def test_tolerance():
+    U = null_at_end(3, 0)
+    spread = np.ptp(game_of(3, U).values)
+    for off, status in ((1e-11, "holds"), (1e-6, "vacuous")):
+        game = game_of(3, lambda S, off=off: U(S) + off * spread * (S == (1, 0)))
+        assert osv.check_axioms(game).null_player.status == status
+        assert osv.check_axioms(game, tol=1e-5).null_player.status == "holds"
+    # Rounding does not count, however small the differences are beside the utilities.
+    large = game_of(3, lambda S: 1e9 + 0.1 * len(without(S, 0)) + 0.2 * (1 in S) - 0.2 * (1 in S))
+    assert osv.check_axioms(large, tol=0.0).null_player.players == (0,)
+    assert osv.check_axioms(large, tol=0.0).holds
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.9e-9])
+def test_values_within_the_tolerance_are_told_from_zero(loss):
+    """A gain that counts makes a value above 0; losses that do not count may take it back."""
+
+    def U(S):
+        return 1.0 * (1 in S) + 5e-9 * (S == (1, 2, 0)) - loss * (0 in S)
+
+    report = osv.check_axioms(game_of(3, U))
+    assert report.values[0] == pytest.approx(5e-9 / 6 - loss, abs=1e-15)
+    assert report.monotone.status == "holds"
+
+
+def test_a_gain_in_one_sequence_of_many_is_seen():
+    """It makes its player worth 1/n! of it."""
+    n = size(7, 5)
+    last = (*range(1, n), 0)
+    report = osv.check_axioms(osv.TableGame(n, {last: 1.0}))
+    assert report.monotone.status == "holds"
+    assert report.monotone.detail == "monotone; worth more than 0: player 0"
+    assert report.null_player.players == tuple(range(1, n))
+    zeros = osv.check_axioms(osv.TableGame(n, {last: 1.0}), np.zeros(n))
+    assert (zeros.monotone.status, zeros.monotone.sequence) == ("fails", last)
+
+
+def test_workers_change_nothing():
+    game = game_of(5, arbitrary(5, 0))
+    one, two = (osv.check_axioms(game, n_jobs=jobs) for jobs in (1, 2))
+    assert list(one) == list(two)
+    assert one.values.tobytes() == two.values.tobytes()
+
+
+def test_what_takes_too_much_is_refused(monkeypatch):
+    with pytest.raises(ValueError, match="game has 13 players, expected at most 12"):
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 13))
+    with pytest.raises(ValueError, match="game has 1000000 players, expected at most 12"):
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 1_000_000))
+    with pytest.raises(ValueError, match=r"checking 8 players takes 109,601 utilities, .* raise max_seconds"):
+        osv.check_axioms(osv.FunctionGame(lambda S: sum(range(2000)) * 0.0, 8), max_seconds=0.01)
+    monkeypatch.setattr("ordinal_shapley._parallel.available_memory", lambda: 100_000)
+    with pytest.raises(ValueError, match=r"checking all sequences of 8 players takes .* fewer players"):
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 8))
+    osv.check_axioms(game_of(3, arbitrary(3, 0)))
+
+
+def test_unconverged_fits_are_told(monkeypatch):
+    enumerate_game = _premises.enumerate_game
+    monkeypatch.setattr(
+        _premises, "enumerate_game", lambda *arguments: enumerate_game(*arguments)._replace(unconverged=3)
+    )
+    with pytest.warns(RuntimeWarning, match="3 model fits could not be brought to convergence"):
+        osv.check_axioms(osv.LogisticGame(*wine().first(3)))
+
+
+def test_a_failing_function_is_told():
+    game = osv.FunctionGame(lambda S: 1 / (len(S) - 2), 3)
+    with pytest.raises(RuntimeError, match=r"raised ZeroDivisionError for the sequence \(0, 1\)"):
+        osv.check_axioms(game)
+
+
+def test_report():
+    game = osv.TableGame(3, {(0, 1): 1.0, (2, 1, 0): -1.0}, names=["a", "b", "c"])
+    report = osv.check_axioms(game)
+    assert len(report) == 5
+    assert [check.name for check in report] == list(AXIOMS)
+    assert report.labels.tolist() == ["a", "b", "c"]
+    assert report.seconds > 0
+    frame = report.to_frame()
+    assert list(frame.index) == list(AXIOMS)
+    assert list(frame.columns) == ["status", "players", "worst", "violation", "sequence", "detail"]
+    assert frame.loc["symmetry"].tolist()[:5] == ["vacuous", "", "a and b", 1.0, "a > b"]
+    assert frame.loc["monotone", "worst"] == "a"
+    assert repr(report) == (
+        "AxiomReport(3 players, value='partial_ordinal': null_player vacuous, symmetry vacuous, "
+        "efficiency holds, additivity holds, monotone vacuous)"
+    )
+    pairs = osv.check_axioms(game_of(3, lambda S: len(S), names=["a", "b", "c"])).to_frame()
+    assert pairs.loc["symmetry", "players"] == "a and b, a and c, b and c"
+
+
+def test_lines_are_broken_between_utilities():
+    names = [f"participant number {i}" for i in range(3)]
+    game = game_of(3, arbitrary(3, 0), names=names)
+    text = str(osv.check_axioms(game))
+    assert text.startswith("Axioms of partial_ordinal, 3 players, 16 utilities\n  null player  vacuous  no")
+    inside = [line for line in text.splitlines() if line.count("U(") != line.count(") = ")]
+    assert inside == []
+    assert "\0" not in text
+
+
+def test_many_names_are_cut_short():
+    report = osv.check_axioms(osv.TableGame(5, {}))
+    assert report.null_player.detail == "worth 0: players 0, 1, 2, 3, 4"
+    assert report.symmetry.detail.endswith("1 and 4, 2 and 3, ... (10 in all)")
+    assert len(report.symmetry.players) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"value": "shapley"}, "value is 'shapley'"),
+        ({"value": "classic"}, "value='classic' is for games whose order does not matter"),
+        ({"value": [1.0, 2.0]}, "value has 2 entries, expected 3"),
+        ({"value": [1.0, 2.0, math.nan]}, "value holds a number that is not finite"),
+        ({"value": lambda game: [0.0]}, "what <lambda> returned has 1 entries, expected 3"),
+        ({"value": "blend"}, "alpha is missing"),
+        ({"value": np.zeros(3), "alpha": 0.5}, "alpha goes with value='blend', not with 'your own'"),
+        ({"partition": [0, 1], "case": "within"}, "partition has 2 entries, expected 3"),
+        ({"insertion": "front"}, "insertion is 'front'"),
+        ({"tol": -1.0}, "tol is -1.0"),
+        ({"tol": math.nan}, "tol is nan"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"max_seconds": 0}, "max_seconds is 0"),
+        ({"other": osv.TableGame(2, {})}, "other is a game of 2 players, expected 3"),
+        ({"other": osv.TableGame(3, {}), "value": np.zeros(3)}, "other goes with a named value"),
+        ({"value": "weighted_ordinal", "order_weight": lambda S: 2.0}, "order_weight sums to 4 over"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        osv.check_axioms(game_of(3, arbitrary(3, 0)), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"value": ["a", "b", "c"]}, "value holds values of type"),
+        ({"tol": "small"}, "tol is 'small'"),
+        ({"other": {}}, "other is a dict"),
+        ({"value": "weighted_ordinal", "order_weight": 3}, "order_weight is 3"),
+    ],
+)
+def test_bad_types(options, message):
+    with pytest.raises(TypeError, match=message):
+        osv.check_axioms(game_of(3, arbitrary(3, 0)), **options)
+    with pytest.raises(TypeError, match="game is a list"):
+        osv.check_axioms([1, 2], **options)
+
+
+def test_nothing_is_evaluated_for_a_bad_option():
+    def U(S):
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="partition has 2 entries"):
+        osv.check_axioms(osv.FunctionGame(U, 3), partition=[0, 1], case="within")
+    with pytest.raises(ValueError, match="value has 2 entries"):
+        osv.check_axioms(osv.FunctionGame(U, 3), [0.0, 1.0])
+    with pytest.raises(ValueError, match="order_weight sums to 4"):
+        osv.check_axioms(osv.FunctionGame(U, 3), "weighted_ordinal", order_weight=lambda S: 2.0)

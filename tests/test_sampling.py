@@ -358,7 +358,7 @@ def test_seeds():
     assert bits(small_run(random_state=again.seed)) == bits(again)
 
 
-@pytest.mark.parametrize("rule", [NO_RULE, PAPER, PATIENCE])
+@pytest.mark.parametrize("rule", [NO_RULE, PAPER, PATIENCE, "roulette"])
 @pytest.mark.parametrize("budget", [1, 2, 7])
 def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
     problem = named("cancer").first(size(30, 8))
@@ -368,10 +368,13 @@ def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
     members = np.argsort(codes, kind="stable")
     starts = np.cumsum([0, *np.bincount(codes)])
     quota = np.maximum(1, np.bincount(codes) // 2)
+    chances = np.zeros(0)
+    if rule == "roulette":
+        rule, chances = NO_RULE, np.random.default_rng(0).uniform(0.2, 1.0, quota.sum())
 
     def walked(budget):
         workspace = game._workspace_maker(*game._payload)
-        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()))
+        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()), chances)
         calls = 1
         with np.errstate(over="ignore"):
             while walk(workspace, run, Rule(rule, 0.1, 2, 0.7), budget) == PAUSED:

@@ -38,14 +38,12 @@ class Record(NamedTuple):
     ----------
     orders : int64 (n_orders, n_places)
         Players in order; of a sampled set, only its players, whose number stands for n.
-    utilities : float64 (n_orders, n_places)
-        [t, s - 1] is U_s of order t; the full utility where truncation left it out.
+    centres : float64 (n_orders, n_places)
+        [t, s - 1] is c_s; in the last column U_n, or what stands for it.
     centred : float64 (n_orders, n_places)
-        [t, s - 1] is U_s - c_s; the last column is not used.
-    lengths : int64 (n_orders,)
-        Players evaluated: the marginal contributions of the others count 0.
-    weights : float64 (n_orders, n_places) or (0, 0)
-        What the marginal contribution at each place is multiplied by; empty for 1.
+        [t, s - 1] is U_s - c_s, or what stands for it; the last column is not used.
+    marginals : float64 (n_orders, n_places)
+        Marginal contribution of the player at each place, times the weight of the sequence before it.
     in_out : float64 (1,)
         Share of the in/out contribution; the rest is the marginal one.
     empty_value : float64 (1,)
@@ -53,38 +51,22 @@ class Record(NamedTuple):
     """
 
     orders: NDArray[np.int64]
-    utilities: NDArray[np.float64]
+    centres: NDArray[np.float64]
     centred: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    marginals: NDArray[np.float64]
     in_out: NDArray[np.float64]
     empty_value: NDArray[np.float64]
 
 
 @kernel(internal=True)
-def _utility(record: Record, order: int, size: int) -> float:
-    return record.utilities[order, size - 1] if size > 0 else record.empty_value[0]
+def _centre(record: Record, order: int, size: int) -> float:
+    return record.centres[order, size - 1] if size > 0 else record.empty_value[0]
 
 
 @kernel(internal=True)
 def _centred(record: Record, order: int, size: int) -> float:
     """U_size less its centre; 0 for nobody and for everybody."""
     return record.centred[order, size - 1] if 0 < size < record.orders.shape[1] else 0.0
-
-
-@kernel(internal=True)
-def _centre(record: Record, order: int, size: int) -> float:
-    """c_size, of nobody and of everybody the utility itself."""
-    return _utility(record, order, size) - _centred(record, order, size)
-
-
-@kernel(internal=True)
-def _marginal(record: Record, order: int, place: int) -> float:
-    """What the player at `place` (from 0) adds, times the weight of the sequence before it."""
-    if place >= record.lengths[order]:
-        return 0.0
-    marginal = _utility(record, order, place + 1) - _utility(record, order, place)
-    return marginal * record.weights[order, place] if record.weights.shape[0] > 0 else marginal
 
 
 @kernel()
@@ -94,7 +76,7 @@ def contributions(record: Record, out: NDArray[np.float64]) -> None:
     in_out = record.in_out[0]
     for t in range(n_orders):
         # From the last place to the first: being in for s = place.. and out for s = 1..place-1.
-        value = (_utility(record, t, n_places) - record.empty_value[0]) / n_places
+        value = (_centre(record, t, n_places) - record.empty_value[0]) / n_places
         for s in range(1, n_places):
             value -= _centred(record, t, s) / (n_places - s)
         for place in range(n_places, 0, -1):
@@ -103,7 +85,7 @@ def contributions(record: Record, out: NDArray[np.float64]) -> None:
                 value += centred / place + centred / (n_places - place)
             answer = in_out * value
             if in_out < 1.0:
-                answer += (1.0 - in_out) * _marginal(record, t, place - 1)
+                answer += (1.0 - in_out) * record.marginals[t, place - 1]
             out[t, place - 1] = answer
 
 
@@ -130,7 +112,7 @@ def add_profile(record: Record, profile: NDArray[np.float64]) -> None:
                         cell -= _centred(record, t, k) * n / (n - k)
                     cell *= share
                 if k == place and share < 1.0:
-                    cell += (1.0 if share == 0.0 else (1.0 - share) * n) * _marginal(record, t, place)
+                    cell += (1.0 if share == 0.0 else (1.0 - share) * n) * record.marginals[t, place]
                 profile[TOTAL, player, k] += cell
                 profile[SQUARES, player, k] += cell * cell
                 profile[SAMPLES, player, k] += 1.0

@@ -25,6 +25,9 @@ That is the design INDEPENDENT. In the others a permutation is as likely as in i
   square, so every player stands once at every place. The stream of index k shuffles, from the last entry
   down (an integer below i + 1 says what goes to i), three arrays: the players as listed, 0..n-1 and 0..n-1
   again. With these p, r and c, row t has player p[(r[t] + c[j]) mod n] at place j.
+
+The lucky number of a permutation is (x + 1) / 2**53, x the upper 53 bits of the first draw of the stream of
+its index whose seed is seed ^ 0x9FB21C651E98DF25.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(0x100000000)
+_LUCK = np.uint64(0x9FB21C651E98DF25)  # another stream than the permutations'
 
 # designs
 INDEPENDENT = 0
@@ -228,6 +232,13 @@ def draw(deck: Deck, place: int, n_places: int) -> int:
         deck.swaps[place, 1] = 0
         return deck.order[place]
     return _draw_next(deck, place, n_places)
+
+
+@kernel()
+def lucky_number(state: NDArray[np.uint64], seed: np.uint64, index: int) -> float:
+    """Uniform number above 0 and up to 1 that goes with permutation `index`; writes `state`."""
+    _seed(state, seed ^ _LUCK, index)
+    return (float(_next(state) >> np.uint64(11)) + 1.0) * 2.0**-53
 
 
 @kernel()

@@ -1,7 +1,9 @@
 """One walk for mc, tmc, cmc and ctmc: random permutations, evaluated place by place until truncated.
 
 The four differ in data only: `cmc` and `ctmc` have a deck of several strata with quotas, `tmc` and `ctmc` a
-truncation rule. The walk can be left after a number of evaluations and taken up again where it stood, so
+truncation rule or chances. With chances (roulette) a place is evaluated if its chance is not below the
+permutation's lucky number, and what is evaluated counts 1 / chance times, so that nothing is missing in the
+mean. The walk can be left after a number of evaluations and taken up again where it stood, so
 that a caller can look for an interrupt, a time limit or show progress inside one long permutation.
 """
 
@@ -15,7 +17,15 @@ from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.games import clear, has_model, place, utility
-from ordinal_shapley_kernels.permutations import INDEPENDENT, Deck, draw, make_deck, restore, seed_deck
+from ordinal_shapley_kernels.permutations import (
+    INDEPENDENT,
+    Deck,
+    draw,
+    lucky_number,
+    make_deck,
+    restore,
+    seed_deck,
+)
 
 # truncation rules
 NO_RULE = 0
@@ -85,9 +95,13 @@ class Walk(NamedTuple):
     lengths : int64 (n_permutations,)
         Players evaluated.
     marginals : float64 (n_permutations, n_places)
-        Marginal contribution of the player at each place; 0 where it is not evaluated.
+        Marginal contribution of the player at each place, over its chance; 0 where it is not evaluated.
     utilities : float64 (n_permutations, n_places) or (0, 0)
         When it has rows: utility of each prefix; what truncation leaves out counts as the full utility.
+    chances : float64 (n_places,) or (0,)
+        Chance of each place of being evaluated; empty for 1. For marginal contributions they must not rise.
+    luck : float64 (n_permutations,)
+        Lucky numbers, where there are chances.
     draw_all : int64 (1,)
         Whether what is left of a truncated permutation is drawn as well.
     state : int64 (N_STATE,)
@@ -102,6 +116,8 @@ class Walk(NamedTuple):
     lengths: NDArray[np.int64]
     marginals: NDArray[np.float64]
     utilities: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    luck: NDArray[np.float64]
     draw_all: NDArray[np.int64]
     state: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -117,6 +133,7 @@ def make_walk(
     first: int,
     stop: int,
     empty_value: float,
+    chances: NDArray[np.float64],
     design: int = INDEPENDENT,
     record: bool = False,
 ) -> Walk:
@@ -141,6 +158,8 @@ def make_walk(
         np.zeros(stop - first, np.int64),
         np.zeros(shape),
         np.zeros(shape if record else (0, 0)),
+        np.array(chances, np.float64),
+        np.zeros(stop - first),
         np.array([draw_all or record], np.int64),
         state,
         values,
@@ -156,7 +175,9 @@ def _draw_to(run: Walk, row: int, n_drawn: int, n_places: int) -> None:
 
 
 @kernel(internal=True)
-def _begin(run: Walk, n_places: int) -> None:
+def _begin(run: Walk, row: int, n_places: int) -> None:
+    if run.chances.shape[0] > 0:
+        run.luck[row] = lucky_number(run.deck.state, run.seed[0], run.state[NEXT])
     seed_deck(run.deck, run.seed[0], run.state[NEXT], n_places)
     run.state[PLACE] = 0
     run.state[CALM] = 0
@@ -169,7 +190,7 @@ def _end(run: Walk, rule: Rule, row: int, n_places: int) -> None:
     """Close the permutation at hand and put the deck back in order."""
     place_ = run.state[PLACE]
     run.lengths[row] = place_
-    if place_ < n_places and place_ == run.state[FIRST_MODEL]:
+    if place_ < n_places and place_ == run.state[FIRST_MODEL] and run.chances.shape[0] == 0:
         run.state[COMPLETED_STOPS] += 1
     if run.draw_all[0]:
         _draw_to(run, row, n_places, n_places)
@@ -192,11 +213,21 @@ def _is_truncated(run: Walk, rule: Rule) -> bool:
 
 
 @kernel(internal=True)
-def _credit(run: Walk, rule: Rule, row: int, value: float, modelled: bool) -> None:
-    """Credit the player at the present place with its marginal contribution, and move on."""
+def _next_place(run: Walk, row: int, n_places: int) -> int:
+    """The first place from the present one on that is to be evaluated; `n_places` if none is."""
     j = run.state[PLACE]
+    if run.chances.shape[0] > 0:
+        while j < n_places and run.chances[j] < run.luck[row]:
+            j += 1
+    return j
+
+
+@kernel(internal=True)
+def _credit(run: Walk, rule: Rule, row: int, j: int, value: float, modelled: bool) -> None:
+    """Credit the player at place `j` with its marginal contribution, and move on."""
     player = run.orders[row, j]
-    run.marginals[row, j] = value - run.values[PREVIOUS]
+    marginal = value - run.values[PREVIOUS]
+    run.marginals[row, j] = marginal / run.chances[j] if run.chances.shape[0] > 0 else marginal
     if run.utilities.shape[0] > 0:
         run.utilities[row, j] = value
     run.values[PREVIOUS] = value
@@ -225,20 +256,19 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
     while state[NEXT] < state[STOP]:
         row = state[NEXT] - state[FIRST]
         if state[PLACE] == BEFORE:
-            _begin(run, n_places)
+            _begin(run, row, n_places)
             clear(game)
             if rule.kind == PAPER:
                 state[PLACE] = MEASURING
         while True:
             measuring = state[PLACE] == MEASURING
-            if not measuring and (state[PLACE] == n_places or (has_model(game) and _is_truncated(run, rule))):
+            last = n_places - 1 if measuring else _next_place(run, row, n_places)
+            if not measuring and (last == n_places or (has_model(game) and _is_truncated(run, rule))):
                 break
             if budget <= 0:
                 return PAUSED
-            first = 0 if measuring else state[PLACE]
-            last = n_places if measuring else first + 1
-            _draw_to(run, row, last, n_places)
-            for j in range(first, last):
+            _draw_to(run, row, last + 1, n_places)
+            for j in range(0 if measuring else state[PLACE], last + 1):
                 place(game, run.orders[row, j])
             value = utility(game)
             budget -= 1
@@ -250,7 +280,7 @@ def walk(game: Any, run: Walk, rule: Rule, budget: int) -> int:
                 state[PLACE] = 0
                 clear(game)
             else:
-                _credit(run, rule, row, value, has_model(game))
+                _credit(run, rule, row, last, value, has_model(game))
         _end(run, rule, row, n_places)
     return DONE
 

@@ -274,12 +274,16 @@ def _sampling_options(
     if method in TRUNCATED_METHODS:
         rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
         choose("--truncation", rule, TRUNCATIONS)
+        if rule == "roulette" and tolerance is not None:
+            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
         tol = 0.05 if tolerance is None else tolerance
         if not (tol >= 0 and math.isfinite(tol)):
             raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
         from ordinal_shapley import Truncation
 
-        options["truncation"] = getattr(Truncation, rule)(tol=tol)
+        options["truncation"] = (
+            Truncation.roulette() if rule == "roulette" else getattr(Truncation, rule)(tol=tol)
+        )
     return options
 
 

@@ -13,7 +13,7 @@ DESIGNS = ("independent", "antithetic", "latin")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
 POSITION_WEIGHTS = ("gaussian", "uniform")
-TRUNCATIONS = ("paper", "patience")
+TRUNCATIONS = ("paper", "patience", "roulette")
 
 # Methods that draw players class by class, and those whose walks may end early.
 CLASS_METHODS = ("cmc", "ctmc")

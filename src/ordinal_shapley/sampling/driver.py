@@ -16,6 +16,7 @@ from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
 from ordinal_shapley.moments import Moments
+from ordinal_shapley.sampling.pilot import with_centres, with_chances
 from ordinal_shapley.sampling.plan import (
     SHARD_SIZE,
     Plan,
@@ -30,7 +31,7 @@ from ordinal_shapley.sampling.plan import (
     rule_code,
     seed_of,
 )
-from ordinal_shapley.sampling.shards import WeightError, pilot, random_orders, shard_ranges, walk_shard
+from ordinal_shapley.sampling.shards import WeightError, random_orders, shard_ranges, walk_shard
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
@@ -229,13 +230,8 @@ def sample_values(
     plan = plan._replace(empty_value=played(()))
     moments = Moments.zeros(n, plan.unit, n if plan.profile else 0)
     with _reporting(played, plan.weight_game):
-        if rule is not None:
-            plan, evaluations = _with_rule(plan, rule, played)
-            moments = moments._replace(n_evaluations=evaluations)
-        if plan.in_out and plan.design == LATIN:
-            centres, evaluations = pilot(plan, played._make_workspace(), Cancellation())
-            plan = plan._replace(centres=centres)
-            moments = moments._replace(n_evaluations=moments.n_evaluations + evaluations)
+        plan, evaluations = _with_rule(plan, rule, played)
+        moments = moments._replace(n_evaluations=evaluations)
         moments, unconverged, fired, converged = _run(
             played, plan, moments, stop_rule, average, first, n_jobs, progress, began
         )
@@ -293,21 +289,28 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
         game._report(error)
 
 
-def _with_rule(plan: Plan, rule: Truncation, game: Game) -> tuple[Plan, int]:
-    """Add a truncation rule to a plan; the utilities that its target took come with it."""
-    target, evaluations = 0.0, 0
-    if rule.rule == "patience":
-        orders = np.arange(game.n_players)[None]
-        if rule.target == "mean":
-            orders = random_orders(game.n_players, plan.seed, _TARGET_ORDERS)
-        target = float(np.mean([game(order) for order in orders]))
-        evaluations = len(orders)
-    plan = plan._replace(
-        rule=rule_code(rule),
-        tolerance=float(rule.tol),
-        patience=min(int(rule.repeats), 2**62),
-        target=target,
-    )
+def _with_rule(plan: Plan, rule: Truncation | None, game: Game) -> tuple[Plan, int]:
+    """Add to a plan what utilities must tell first; return how many it took."""
+    evaluations = 0
+    if rule is not None and rule.rule == "roulette":
+        return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol))
+    if rule is not None:
+        target = 0.0
+        if rule.rule == "patience":
+            orders = np.arange(game.n_players)[None]
+            if rule.target == "mean":
+                orders = random_orders(game.n_players, plan.seed, _TARGET_ORDERS)
+            target = float(np.mean([game(order) for order in orders]))
+            evaluations = len(orders)
+        plan = plan._replace(
+            rule=rule_code(rule),
+            tolerance=float(rule.tol),
+            patience=min(int(rule.repeats), 2**62),
+            target=target,
+        )
+    if plan.in_out and plan.design == LATIN:
+        plan, more = with_centres(plan, game._make_workspace())
+        evaluations += more
     return plan, evaluations
 
 

@@ -52,6 +52,8 @@ class Plan(NamedTuple):
         Whether contributions are kept by position.
     centres : float64 (n_places,) or (0,)
         What prefix utilities are centred with; if empty, the mean over others of the shard.
+    chances : float64 (n_places,) or (0,)
+        Chance of each place of being evaluated; empty for 1.
     weight_game : Game or None
         Weights of sequences among the orders of their players.
     rule, tolerance, patience, target
@@ -69,6 +71,7 @@ class Plan(NamedTuple):
     in_out: float = 0.0
     profile: bool = False
     centres: NDArray[np.float64] = np.zeros(0)
+    chances: NDArray[np.float64] = np.zeros(0)
     weight_game: Game | None = None
     rule: int = NO_RULE
     tolerance: float = 0.0
@@ -206,7 +209,7 @@ def check_truncation(method: str, truncation: Any) -> Truncation | None:
 
 def rule_code(truncation: Truncation) -> int:
     """Code of a rule in the walk kernel."""
-    return {"paper": PAPER, "patience": PATIENCE}[truncation.rule]
+    return {"paper": PAPER, "patience": PATIENCE, "roulette": NO_RULE}[truncation.rule]
 
 
 def seed_of(random_state: Any) -> int:

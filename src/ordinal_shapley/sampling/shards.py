@@ -25,7 +25,7 @@ from ordinal_shapley_kernels.contributions import (
     contributions,
 )
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace
-from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN, draw_many, make_deck
+from ordinal_shapley_kernels.permutations import ANTITHETIC, LATIN, draw_many, make_deck
 from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
@@ -42,9 +42,6 @@ from ordinal_shapley_kernels.walks import (
     make_walk,
     walk,
 )
-
-# Permutations of another stream that prefix utilities are centred with in the Latin design.
-_N_PILOT = 10
 
 
 class WeightError(UtilityError):
@@ -81,11 +78,12 @@ def walk_shard(
     """
     plan = Plan(*arguments[:n_plan])
     game = make_workspace(*arguments[n_plan:])
-    run = _walked(plan, game, first, stop, cancellation)
+    run = walked(plan, game, first, stop, cancellation)
     n_players, n_permutations = len(plan.members), stop - first
     profile = np.zeros((N_CELLS, 0, 0))
     if plan.recorded and not cancellation.requested:
         record = _record(plan, run)
+        run = run._replace(marginals=np.empty_like(run.marginals))
         contributions(record, run.marginals)
         if plan.profile:
             profile = np.zeros((N_CELLS, n_players, n_players))
@@ -123,14 +121,14 @@ def _drop_dependent(plan: Plan, profile: NDArray[np.float64]) -> None:
         profile[SQUARES, :, profile.shape[1] // 2] = math.nan  # the middle of an order and of its reverse
 
 
-def pilot(plan: Plan, game: Any, cancellation: Cancellation) -> tuple[NDArray[np.float64], int]:
-    """Return the mean utility of each length over permutations of another stream, and the evaluations."""
-    other = plan._replace(seed=plan.seed ^ 0x2545F4914F6CDD1D, design=INDEPENDENT)
-    run = _walked(other, game, 0, _N_PILOT, cancellation)
-    return run.utilities.mean(axis=0), int(run.state[EVALUATIONS])
+def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
+    """Walk permutations first..stop-1.
 
-
-def _walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
+    Raises
+    ------
+    UtilityError
+        If a utility is not finite.
+    """
     run = make_walk(
         plan.members,
         plan.starts,
@@ -141,6 +139,7 @@ def _walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancella
         first,
         stop,
         plan.empty_value,
+        plan.chances,
         plan.design,
         plan.recorded,
     )
@@ -161,41 +160,45 @@ def _wrapping() -> AbstractContextManager[Any]:
 
 def _record(plan: Plan, run: Walk) -> Record:
     """What the contributions to the orders of a walk are made of."""
-    weights = np.zeros((0, 0))
-    if plan.weight_game is not None:
-        weights = _weights(plan.weight_game, run.orders, run.lengths)
+    utilities = run.utilities
+    centres = _centres(utilities, plan.unit)
+    if len(plan.centres):
+        centres[:] = plan.centres
+    centred = utilities - centres
+    if len(plan.chances):
+        centred = np.where(plan.chances >= run.luck[:, None], centred / plan.chances, 0.0)
+        centres[:, -1] += centred[:, -1]
+    else:
+        centres[:, -1] = utilities[:, -1]
     return Record(
         run.orders,
-        run.utilities,
-        _centre(run.utilities, plan.unit, plan.centres),
-        run.lengths,
-        weights,
+        centres,
+        centred,
+        weighted_marginals(plan, run),
         np.array([float(plan.in_out)]),
         np.array([float(plan.empty_value)]),
     )
 
 
-def _centre(utilities: NDArray[np.float64], unit: int, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Utilities less `centres`, or less their mean over the other units of the shard, if there are any."""
-    if len(centres):
-        return utilities - centres
+def _centres(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
+    """[t, s - 1]: mean utility of the first s players in the other units; 0 if there are none."""
     starts = np.arange(0, len(utilities), unit)
     sizes = np.diff(np.append(starts, len(utilities)))
     of_units = np.add.reduceat(utilities, starts, axis=0)
-    n_others = len(utilities) - sizes[:, None]
-    centred = (of_units.sum(axis=0) - of_units) / np.maximum(n_others, 1)
-    return np.asarray(utilities - np.repeat(centred, sizes, axis=0))
+    n_others = np.maximum(len(utilities) - sizes, 1)[:, None]
+    return np.repeat((of_units.sum(axis=0) - of_units) / n_others, sizes, axis=0)
 
 
-def _weights(weight_game: Any, orders: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[t, j]: j! times the weight of the first j players of order t; NaN where nobody was evaluated after."""
-    weights = np.full(orders.shape, math.nan)
-    if evaluate_prefixes(weight_game._make_workspace(), orders, lengths, weights) == FAILED:
-        flat = int(np.argmin(np.isfinite(weights) | (np.arange(orders.shape[1]) >= lengths[:, None])))
-        t, j = divmod(flat, orders.shape[1])
-        raise WeightError(tuple(orders[t, :j].tolist()))
-    weights *= [float(math.factorial(j)) for j in range(orders.shape[1])]
-    return weights
+def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:
+    """Marginal contributions by place, times j! and the weight of the j players before."""
+    if plan.weight_game is None:
+        return run.marginals
+    weights = np.ones_like(run.marginals)
+    if evaluate_prefixes(plan.weight_game._make_workspace(), run.orders, run.lengths, weights) == FAILED:
+        t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
+        raise WeightError(tuple(run.orders[t, :j].tolist()))
+    factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
+    return np.asarray(run.marginals * weights * factorials)
 
 
 def unconverged_fits(game: Any) -> int:

@@ -6,30 +6,32 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-_TARGETS = {"paper": ("own",), "patience": ("mean", "given")}
+_TARGETS = {"paper": ("own",), "patience": ("mean", "given"), "roulette": ("none",)}
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """A truncation rule; make one with `Truncation.paper` or `Truncation.patience`.
+    """A truncation rule; make one with `Truncation.paper`, `Truncation.patience` or `Truncation.roulette`.
 
-    The rule is tested along the walk, but never while the sequence has no model. Once it holds, the
-    walk ends and the players not yet evaluated count as 0 in that permutation. (For the ordinal value
-    the full score stands in for the utilities that were not evaluated.)
+    The first two are tested along the walk, but never while the sequence has no model. Once the rule holds,
+    the walk ends and the players not yet evaluated count as 0 in that permutation, which is a bias. (For
+    the ordinal value the full score stands in for the utilities that were not evaluated.) "roulette" draws
+    in advance where a walk ends, and makes up for it: it has no bias.
 
     Parameters
     ----------
-    rule : {"paper", "patience"}
+    rule : {"paper", "patience", "roulette"}
         Which rule.
     tol : float, default 0.05
         Distance below which the utility counts as that of the full order: absolute for "paper",
-        relative to the full score for "patience".
+        relative to the full score for "patience". For "roulette" the argument ``least``.
     repeats : int, default 1
         How many sequences in a row must be that close (the argument ``patience`` of
-        `Truncation.patience`); always 1 for "paper".
-    target : {"own", "mean", "given"}, default "own"
+        `Truncation.patience`); always 1 for "paper". For "roulette" the argument ``pilot``.
+    target : {"own", "mean", "given", "none"}, default "own"
         The full score: that of the permutation at hand ("own", for "paper"), the mean over 20
-        random full orders ("mean") or that of the players in their given order ("given").
+        random full orders ("mean") or that of the players in their given order ("given"). "none" for
+        "roulette".
 
     Raises
     ------
@@ -52,7 +54,7 @@ class Truncation:
 
     def __post_init__(self) -> None:
         if self.rule not in _TARGETS:
-            raise ValueError(f"rule is {self.rule!r}, expected 'paper' or 'patience'")
+            raise ValueError(f"rule is {self.rule!r}, expected 'paper', 'patience' or 'roulette'")
         if not isinstance(self.tol, Real) or isinstance(self.tol, bool):
             raise TypeError(f"tol is {self.tol!r}, expected a number such as 0.05")
         if not (math.isfinite(self.tol) and self.tol >= 0):
@@ -63,6 +65,8 @@ class Truncation:
                 "close: use Truncation.patience() to wait longer"
             )
         _check_patience("repeats", self.repeats)
+        if self.rule == "roulette":
+            _check_roulette(self.tol, self.repeats)
         if self.target not in _TARGETS[self.rule]:
             allowed = " or ".join(map(repr, _TARGETS[self.rule]))
             raise ValueError(f"target is {self.target!r}, rule {self.rule!r} takes {allowed}")
@@ -131,6 +135,65 @@ class Truncation:
         """
         _check_patience("patience", patience)
         return cls("patience", tol, patience, target)
+
+    @classmethod
+    def roulette(cls, least: float = 0.05, pilot: int = 20) -> Truncation:
+        r"""End walks at random places, and count what is evaluated for what is not: no bias.
+
+        Place k is evaluated with a chance p_k, and what is added there counts 1 / p_k times. Chances are the
+        larger the more a place adds to the noise, which full walks over some permutations of their own tell
+        at the start of a run. Most of the noise comes from the first places, so for the same number of
+        utilities errors are smaller than those of full walks.
+
+        Parameters
+        ----------
+        least : float, default 0.05
+            No place has a smaller chance: with small chances a few contributions may count a lot.
+        pilot : int, default 20
+            Full walks that chances are made of; their utilities are among those that the result counts.
+
+        Returns
+        -------
+        Truncation
+            The rule.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``least`` is not a number above 0 and at most 1, or ``pilot`` not an integer of at least 2.
+
+        Notes
+        -----
+        For marginal contributions :math:`m_k`, chances are proportional to the roots of the means of
+        :math:`m_k^2`, made decreasing: that makes the product of variance and utilities least. In/out,
+        each prefix utility is evaluated by itself with a chance proportional to the root of
+        :math:`\operatorname{var}(U_s) (1/s + 1/(n - s))`. The players' sum is no longer exactly that of the
+        full utilities.
+
+        References
+        ----------
+        The device is known as Russian roulette in particle transport, and as the single-term estimator of
+        randomised truncation: C. Rhee and P. Glynn, "Unbiased estimation with square root convergence for
+        SDE models", Operations Research 63 (2015).
+
+        Examples
+        --------
+        >>> from ordinal_shapley import Truncation
+        >>> Truncation.roulette()
+        Truncation(rule='roulette', tol=0.05, repeats=20, target='none')
+        """
+        _check_roulette(least, pilot, "least", "pilot")
+        return cls("roulette", least, pilot, "none")
+
+
+def _check_roulette(least: object, pilot: object, first: str = "tol", second: str = "repeats") -> None:
+    if not isinstance(least, Real) or isinstance(least, bool):
+        raise TypeError(f"{first} is {least!r}, expected a number above 0 and at most 1")
+    if not 0 < float(least) <= 1:
+        raise ValueError(f"{first} is {least!r}, expected a number above 0 and at most 1")
+    _check_patience(second, pilot)
+    if int(pilot) < 2:  # type: ignore[call-overload]
+        raise ValueError(f"{second} is {pilot!r}, expected at least 2")
 
 
 def _check_patience(name: str, value: object) -> None:

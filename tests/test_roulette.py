@@ -1,0 +1,262 @@
+"""Walks that end at random places, and are made up for: as defined, and without bias."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from problems import JIT, size
+from test_designs import errors_over, table
+from test_ordinal_sampling import played
+from test_sampled_values import ascending
+
+PILOT_KEY = 0x2545F4914F6CDD1D
+LUCK_KEY = 0x9FB21C651E98DF25
+
+
+def lucky_number(seed, index):
+    return ((naive.Stream(seed ^ LUCK_KEY, index).bits() >> 11) + 1) / 2**53
+
+
+def falling(needed):
+    """The closest sequence that never rises: means over runs, merged while one is above the last."""
+    runs = []
+    for number in needed:
+        runs.append([number])
+        while len(runs) > 1 and np.mean(runs[-1]) > np.mean(runs[-2]):
+            runs[-2:] = [runs[-2] + runs[-1]]
+    return [float(np.mean(run)) for run in runs for _ in run]
+
+
+def plan_by_hand(utility, seed, strata, quota, share, weight, least, pilot):
+    """Chances and centres, from full walks over the pilot's permutations."""
+    m = sum(quota)
+    orders = [naive.permutation(seed ^ PILOT_KEY, t, strata, quota) for t in range(pilot)]
+    U = np.array([[utility(order[:s]) for s in range(m + 1)] for order in orders])
+    added = np.diff(U, axis=1) * [[weight(order[:j]) for j in range(m)] for order in orders]
+    needed = []
+    for s in range(1, m + 1):
+        spread = np.var(U[:, s])
+        in_out = spread * (1 / s + 1 / (m - s)) if s < m else spread / m
+        needed.append((1 - share) ** 2 * np.mean(added[:, s - 1] ** 2) + share**2 * in_out)
+    if share < 1:
+        needed = falling(needed)
+    chances = [max(math.sqrt(x / max(needed)), least) for x in needed]
+    return chances, U.mean(axis=0)
+
+
+def samples_by_hand(utility, n, orders, luck, chances, centres, share, weight):
+    samples = np.zeros((len(orders), n))
+    empty = utility(())
+    for t, order in enumerate(orders):
+        m = len(order)
+        seen = [c >= luck[t] for c in chances]
+        full = centres[m] + (utility(order) - centres[m]) / chances[-1] * seen[-1]
+        for j, i in enumerate(order):
+            in_out = (full - empty) / m
+            for s in range(1, m):
+                if seen[s - 1]:
+                    part = 1 / s if j < s else -1 / (m - s)
+                    in_out += (utility(order[:s]) - centres[s]) * part / chances[s - 1]
+            marginal = 0.0
+            if seen[j]:
+                marginal = weight(order[:j]) * (utility(order[: j + 1]) - utility(order[:j])) / chances[j]
+            samples[t, i] = share * in_out + (1 - share) * marginal
+    return samples
+
+
+VALUES = [
+    ("partial_ordinal", "tmc", {}),
+    ("partial_ordinal", "ctmc", {}),
+    ("ordinal", "tmc", {}),
+    ("ordinal", "ctmc", {}),
+    ("blend", "tmc", {"alpha": 0.3}),
+    ("weighted_ordinal", "tmc", {"order_weight": ascending}),
+]
+
+
+@pytest.mark.parametrize("design", ["independent", "antithetic", "latin"])
+@pytest.mark.parametrize(("value", "method", "options"), VALUES)
+def test_samples_are_as_defined(value, method, options, design):
+    if design == "latin" and method == "ctmc":
+        design = "independent"
+    n, n_permutations = 9, 27
+    game, utility = played(n=n)
+    result = osv.sample_values(
+        game,
+        value,
+        method,
+        truncation=osv.Truncation.roulette(least=0.2, pilot=5),
+        design=design,
+        n_permutations=n_permutations,
+        random_state=6,
+        **options,
+    )
+    strata, quota = [list(range(n))], [n]
+    if method == "ctmc":
+        strata = [[i for i in range(n) if game._codes[i] == c] for c in range(2)]
+        quota = naive.class_quota([len(s) for s in strata], 0.8)
+    share = {"ordinal": 1.0, "blend": 0.3}.get(value, 0.0)
+
+    def weight(sequence):
+        return math.factorial(len(sequence)) * ascending(sequence) if "order_weight" in options else 1.0
+
+    chances, centres = plan_by_hand(utility, result.seed, strata, quota, share, weight, 0.2, 5)
+    assert min(chances) < 0.7, "all is evaluated: the test shows nothing"
+    orders = [naive.permutation(result.seed, t, strata, quota, design) for t in range(n_permutations)]
+    luck = [lucky_number(result.seed, t) for t in range(n_permutations)]
+    samples = samples_by_hand(utility, n, orders, luck, chances, centres, share, weight)
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    unit = {"independent": 1, "antithetic": 2, "latin": n}[design]
+    np.testing.assert_allclose(result.stderr, errors_over(samples, unit), atol=1e-12)
+    seen = [sum(c >= u for c in chances) for u in luck]
+    assert result.mean_walk_length == pytest.approx(np.mean(seen))
+
+
+@njit
+def early(sequence):
+    """Most is decided by who comes first, so that walks do end early."""
+    total = 0.0
+    for j in range(len(sequence)):
+        total += (sequence[j] + 1.0) / (j + 1.0) ** 3
+        if j > 0 and sequence[j] > sequence[j - 1]:
+            total += 0.3 / (j + 1.0) ** 2
+    return total
+
+
+@pytest.mark.parametrize("design", ["independent", "antithetic", "latin"])
+@pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.5)])
+def test_no_bias(value, alpha, design):
+    game = osv.FunctionGame(early, 5)
+    exact = osv.exact_values(game, value, alpha=alpha).values
+    scores, shares = [], []
+    for seed in range(size(20, 2)):
+        result = osv.sample_values(
+            game,
+            value,
+            "tmc",
+            alpha=alpha,
+            truncation=osv.Truncation.roulette(),
+            design=design,
+            n_permutations=size(5_000, 400),
+            random_state=seed,
+        )
+        scores += ((result.values - exact) / result.stderr).tolist()
+        shares.append(result.mean_walk_length / 5)
+    assert np.abs(scores).max() < 4.5
+    assert max(shares) < 0.9
+
+
+def test_profiles_have_no_bias_either():
+    game, _ = table(4, 2)
+    for value in ("partial_ordinal", "ordinal"):
+        exact = osv.exact_values(game, value, position_profile=True).position_profile
+        result = osv.sample_values(
+            game,
+            value,
+            "tmc",
+            truncation=osv.Truncation.roulette(),
+            position_profile=True,
+            n_permutations=size(20_000, 400),
+            random_state=1,
+        )
+        error = result.position_profile - exact
+        sure = result.position_profile_stderr < 1e-12
+        assert np.abs(error[sure]).max(initial=0) < 1e-12
+        assert np.abs(error[~sure] / result.position_profile_stderr[~sure]).max() < 4.5
+
+
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
+def test_intervals_cover():
+    game = osv.FunctionGame(early, 6)
+    for value in ("partial_ordinal", "ordinal"):
+        exact = osv.exact_values(game, value).values
+        covered = []
+        for seed in range(300):
+            result = osv.sample_values(
+                game,
+                value,
+                "tmc",
+                truncation=osv.Truncation.roulette(),
+                n_permutations=500,
+                random_state=seed,
+            )
+            low, high = result.confidence_interval()
+            covered.append((low <= exact) & (exact <= high))
+        assert 0.925 <= np.mean(covered) <= 0.975
+
+
+def test_fewer_utilities_than_full_walks_for_the_same_error():
+    game = osv.FunctionGame(early, 8)
+    full, roulette = (
+        osv.sample_values(game, n_permutations=size(2_000, 300), random_state=1, **options)
+        for options in ({}, {"method": "tmc", "truncation": osv.Truncation.roulette()})
+    )
+    assert roulette.n_evaluations < full.n_evaluations
+    work = [np.mean(r.stderr**2) * r.n_evaluations for r in (full, roulette)]
+    assert work[1] < 0.8 * work[0]
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_same_bits_for_any_number_of_workers_and_ranges_pool(value):
+    game, _ = played(n=12)
+    options = {"method": "tmc", "truncation": osv.Truncation.roulette(), "random_state": 4}
+    one, two = (osv.sample_values(game, value, n_permutations=50, n_jobs=k, **options) for k in (1, 2))
+    assert one.values.tobytes() == two.values.tobytes()
+    parts = [
+        osv.sample_values(game, value, n_permutations=30, **options),
+        osv.sample_values(game, value, n_permutations=20, first_permutation=30, **options),
+    ]
+    pooled = osv.Valuation.merge(parts)
+    np.testing.assert_allclose(pooled.values, one.values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(pooled.stderr, one.stderr, rtol=0, atol=1e-12)
+
+
+def test_a_constant_game_and_one_player():
+    rule = osv.Truncation.roulette()
+    for value in ("partial_ordinal", "ordinal"):
+        game = osv.TableGame(4, {}, default=2.0)
+        result = osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
+        assert result.values.tolist() == [0.0] * 4
+        game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
+        result = osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
+        assert result.values.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"least": 0}, ValueError, "least is 0, expected a number above 0 and at most 1"),
+        ({"least": 1.5}, ValueError, "least is 1.5"),
+        ({"least": math.nan}, ValueError, "least is nan"),
+        ({"least": "0.1"}, TypeError, "least is '0.1'"),
+        ({"least": True}, TypeError, "least is True"),
+        ({"pilot": 1}, ValueError, "pilot is 1, expected at least 2"),
+        ({"pilot": 2.5}, TypeError, "pilot is 2.5"),
+    ],
+)
+def test_bad_arguments(arguments, error, words):
+    with pytest.raises(error, match=words):
+        osv.Truncation.roulette(**arguments)
+
+
+def test_a_rule_by_hand_is_checked_too():
+    assert osv.Truncation("roulette", 0.1, 4, "none") == osv.Truncation.roulette(0.1, 4)
+    for arguments, words in (
+        ((0.0, 4, "none"), "tol is 0.0, expected a number above 0"),
+        ((0.1, 1, "none"), "repeats is 1, expected at least 2"),
+        ((0.1, 4, "mean"), "target is 'mean', rule 'roulette' takes 'none'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            osv.Truncation("roulette", *arguments)
+
+
+def test_a_failing_utility_in_the_pilot_is_told():
+    game = osv.FunctionGame(lambda sequence: math.nan if len(sequence) == 3 else 0.0, 5)
+    with pytest.raises(ValueError, match="func returned nan for the sequence"):
+        osv.sample_values(game, method="tmc", truncation=osv.Truncation.roulette(), n_permutations=10)

@@ -83,7 +83,8 @@ def sample_values(
     method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
         "mc": full random orders. "tmc": each walk ends when ``truncation`` says that little is left to gain;
         the players after it count 0. "cmc": random orders of a random subset with the share
-        ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased: see Notes.
+        ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased, see Notes; not so "tmc" with
+        `Truncation.roulette`, which also is the best buy where the bias of others is not wanted.
     estimator : {"marginal", "in_out"}, optional
         "marginal": the mean marginal contribution, for "partial_ordinal" and "classic". "in_out": every
         prefix informs every player, for "ordinal" (its only estimator) and "classic". "blend" takes both.

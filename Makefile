@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit lint format bench bench-smoke docs clean
+.PHONY: help demo test test-nojit lint format bench bench-smoke bench-error docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make format       let ruff format and mend what it can"
 	@echo "make bench        benchmarks; rewrites docs/benchmarks.md"
 	@echo "make bench-smoke  runs one benchmark once, without timing it"
+	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -71,6 +72,9 @@ bench: $(VENV)/.stamp-dev
 
 bench-smoke: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest benchmarks -k wine --benchmark-disable
+
+bench-error: $(VENV)/.stamp-dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/ordinal_error.py docs/ordinal.md
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

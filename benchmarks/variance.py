@@ -41,15 +41,15 @@ PAGE = """\
 
 `make variance` writes this page. {machine}; Python {python}, {versions}; {date}.
 
-Each line is the mean over {runs} runs with seeds 0 to {last}, of as many permutations as about {budget} n utilities
-allow (n training rows; a Latin design takes whole blocks; what a pilot takes is counted). **variance x utilities**:
-the squared standard error times the utilities of a run, averaged over rows and runs, against independent full
-permutations. **spread**: the same, from the variance of the values over the runs instead of their standard errors
-({runs} runs tell it to within about {spread:.0%} for a single row, and less for their mean). **rank correlation**:
-Spearman's, with a run by roulette and Latin squares of {long:,} n utilities and another seed. **bias**: root mean
-square over rows of the mean over runs less that long run, in units of the standard deviation of the long run's
-values; what noise alone would give is in brackets. **seconds**: CPU time of a run against independent full
-permutations, compilation not counted.
+Each line is the mean over {runs} runs with seeds 0 to {last}, of as many permutations as about {budget} n
+utilities allow (n training rows; a Latin design takes whole blocks; what a pilot takes is counted).
+**variance x utilities**: the squared standard error times the utilities of a run, averaged over rows and
+runs, against independent full permutations. **spread**: the same, from the variance of the values over the
+runs instead of their standard errors ({runs} runs tell it to within about {spread:.0%} for a single row, and
+less for their mean). **rank correlation**: Spearman's, with a run by roulette and Latin squares of {long:,} n
+utilities and another seed. **bias**: root mean square over rows of the mean over runs less that long run, in
+units of the standard deviation of the long run's values; what noise alone would give is in brackets.
+**seconds**: CPU time for the same utilities against independent full permutations, without compilation.
 
 Games: `LogisticGame` with Gaussian weights; Wine 89, Cancer (Ljubljana) 143, WDBC 284, Adult 200 rows.
 
@@ -121,7 +121,8 @@ def table(name: str, game: osv.LogisticGame, value: str) -> str:
     lines = [
         f"### {name}, {value.replace('_', ' ')}",
         "",
-        "| walks | design | mean length | variance x utilities | spread | rank correlation | bias | seconds |",
+        "| walks | design | mean length | variance x utilities | spread | rank correlation | bias "
+        "| seconds |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     first: Way | None = None
@@ -145,7 +146,9 @@ def main(destination: str) -> None:
     page = PAGE.format(
         machine=f"{platform.system()} on {platform.machine()}",
         python=platform.python_version(),
-        versions=", ".join(f"{n} {importlib.metadata.version(n)}" for n in ("numba", "numpy", "scikit-learn")),
+        versions=", ".join(
+            f"{n} {importlib.metadata.version(n)}" for n in ("numba", "numpy", "scikit-learn")
+        ),
         date=datetime.date.today().isoformat(),
         runs=RUNS,
         last=RUNS - 1,

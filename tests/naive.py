@@ -432,6 +432,33 @@ def literal_exchange(image, i, j):
 
 
 # --------------------------------------------------------------------------------------------
+# The ordinal value by plain insertion
+# --------------------------------------------------------------------------------------------
+
+
+def insertion_draw(n, i, rng):
+    """A random sequence without i, and the same with i at a random place.
+
+    The ordinal value's sum read as a mean: over sizes (1/n), sets of that size (1/C(n-1, size)), their
+    orders (1/size!) and places (1/(size+1)).
+    """
+    size = int(rng.integers(n))
+    S = tuple(rng.permutation([j for j in range(n) if j != i])[:size].tolist())
+    k = int(rng.integers(size + 1))
+    return S, (*S[:k], i, *S[k:])
+
+
+def insertion_samples(U, n, n_rounds, rng):
+    """[t, i]: what i's insertion changes. Two evaluations inform one player."""
+    samples = np.zeros((n_rounds, n))
+    for t in range(n_rounds):
+        for i in range(n):
+            without, inserted = insertion_draw(n, i, rng)
+            samples[t, i] = U(inserted) - U(without)
+    return samples
+
+
+# --------------------------------------------------------------------------------------------
 # Algorithms 1 to 3 for given permutations
 # --------------------------------------------------------------------------------------------
 

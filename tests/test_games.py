@@ -20,7 +20,6 @@ from ordinal_shapley_kernels.bits import count_bits, lowest_bit
 from ordinal_shapley_kernels.logistic_workspace import CLASSES_PRESENT, LENGTH
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
-from test_sampling import RULES, RUNS, check, transcription
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -409,43 +408,6 @@ def test_plain_functions_from_several_threads():
 # --------------------------------------------------------------------------------------------
 # Walks
 # --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["table", "jitted", "plain"])
-@pytest.mark.parametrize(("method", "rule"), RUNS)
-def test_every_method_takes_every_game(method, rule, kind):
-    n = 5
-    classes = np.array([0, 1, 0, 1, 1])
-    if kind == "table":
-        values = all_values(n) / 10 + 1.0
-        game = osv.TableGame.from_array(n, values)
-    else:
-        game = osv.FunctionGame(weighted_places if kind == "jitted" else plain(weighted_places), n)
-    U = naive.TableUtility(n, {S: game(S) for S in naive.sequences_of(range(n))})
-    truncation = RULES.get(rule)
-    result = osv.sample_values(
-        game,
-        method=method,
-        truncation=truncation,
-        labels=classes,
-        class_fraction=0.6,
-        n_permutations=size(40, 12),
-        random_state=2,
-    )
-    walked = transcription(result, U, classes, method, truncation, 0.6)
-    check(result, walked, "all")
-    assert result.mean_walk_length == pytest.approx(walked[0][2].mean())
-
-
-def test_means_of_many_permutations_lie_about_the_exact_values():
-    scores = []
-    for seed in range(20):
-        n = 3 + seed % 3
-        game = osv.TableGame.from_array(n, all_values(n, seed))
-        result = osv.sample_values(game, n_permutations=size(2_000, 200), random_state=seed)
-        scores += ((result.values - osv.exact_values(game, n_jobs=1).values) / result.stderr).tolist()
-    assert np.abs(scores).max() < 4.5
-    assert 0.7 < np.std(scores) < 1.3
 
 
 def play(game, moves, n_players):

@@ -123,7 +123,9 @@ def test_a_torn_cache_costs_a_compilation_and_no_more(tmp_path, suffix, keep):
 # without flags of its own, whose flags it gets.
 ORDERS = """
 import os
+import numba
 import numpy as np
+import ordinal_shapley as osv
 from ordinal_shapley_kernels import dense, elementary, position_weights, scoring
 rng = np.random.default_rng(0)
 a, b = rng.normal(size=(2, 67))
@@ -155,6 +157,22 @@ def added():
     dense.add_multiple(out, 0.3, a, 67)
     return out
 
+@numba.njit
+def func(sequence):
+    total = 0.1
+    for place in range(sequence.size):
+        total += np.sqrt(sequence[place] + 1.0) / (place + 3.0)
+    return total
+
+games = {
+    "table": osv.TableGame.from_array(5, rng.normal(size=326)),
+    "function": osv.FunctionGame(func, 5),
+}
+
+def sampled(game, value):
+    moments = osv.sample_values(game, value, n_permutations=23, random_state=0).moments
+    return np.concatenate([moments.sums, moments.unit_squares])
+
 tasks = {
     "exp": lambda: np.array([elementary.exp(x) for x in a]),
     "dot": lambda: np.array(dense.dot(a, b, 67)),
@@ -165,6 +183,10 @@ tasks = {
     "products": products,
     "inverse": inverse,
 }
+for name in games:
+    for value in ("partial_ordinal", "ordinal"):
+        tasks[f"{name}, {value} sampled"] = lambda game=games[name], value=value: sampled(game, value)
+        tasks[f"{name}, {value}"] = lambda game=games[name], value=value: osv.exact_values(game, value).values
 results = {name: tasks[name]().tobytes().hex() for name in list(tasks)[:: int(os.environ["STEP"])]}
 for name in sorted(results):
     print(name, results[name])
@@ -176,7 +198,7 @@ def test_bits_do_not_depend_on_compile_order(tmp_path):
         run(ORDERS, tmp_path, STEP=step, NUMBA_CACHE_DIR=str(tmp_path / f"cache{step}"))
         for step in ("1", "-1")
     ]
-    assert len(outputs[0].splitlines()) == 8
+    assert len(outputs[0].splitlines()) == 16
     assert outputs[0] == outputs[1]
 
 
@@ -235,6 +257,7 @@ def test_odd_arrays_compile_nothing_anew():
 # Prints integers as they are and floats in full; run with the JIT on and off.
 TWIN = """
 import json
+import numba
 import numpy as np
 import ordinal_shapley as osv
 rng = np.random.default_rng(0)
@@ -253,6 +276,33 @@ for n_classes, scoring in ((2, "roc_auc"), (3, "accuracy"), (3, "neg_log_loss"))
             "sums": moments.sums.tolist(),
             "squares": moments.unit_squares.tolist(),
         }
+
+@numba.njit
+def late(sequence):
+    total = 2.3
+    for place in range(sequence.size):
+        total += np.sqrt(sequence[place] + 1.0) * (place + 3.0) / 100.0
+    return total
+
+games = {
+    "table": osv.TableGame.from_array(5, 3.0 + rng.normal(size=326) / 10),
+    "jitted": osv.FunctionGame(late, 5),
+    "plain": osv.FunctionGame(getattr(late, "py_func", late), 5),
+}
+for kind, game in games.items():
+    for value in ("partial_ordinal", "ordinal"):
+        exact = osv.exact_values(game, value, position_profile=True)
+        out[f"{kind} {value}"] = [exact.values.tolist(), *exact.position_profile.tolist()]
+        for method in ("mc", "tmc", "cmc", "ctmc"):
+            moments = osv.sample_values(
+                game, value, method, labels=[0, 1, 0, 1, 1], n_permutations=12, random_state=1
+            ).moments
+            out[f"{kind} {value} {method}"] = {
+                "chosen": moments.chosen.tolist(),
+                "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
+                "sums": moments.sums.tolist(),
+                "squares": moments.unit_squares.tolist(),
+            }
 print(json.dumps(out))
 """
 

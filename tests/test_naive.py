@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -106,3 +109,31 @@ def test_classic_is_partial_ordinal_of_an_order_free_game():
     problem = random_problem(2, n=5, n_valid=7)
     U = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
     np.testing.assert_allclose(naive.exact_classic(U, 5), naive.exact_partial_ordinal(U, 5), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_insertion_draws_are_uniform(n):
+    # Every (sequence, place) has the chance 1/n 1/C(n-1, size) 1/size! 1/(size+1).
+    rng, i, n_draws = np.random.default_rng(n), n - 1, 20_000
+    counts = Counter(naive.insertion_draw(n, i, rng) for _ in range(n_draws))
+    expected = {}
+    for S in naive.sequences_of(range(n - 1)):
+        chance = 1 / (n * math.comb(n - 1, len(S)) * math.factorial(len(S)) * (len(S) + 1))
+        expected |= {(S, (*S[:k], i, *S[k:])): chance for k in range(len(S) + 1)}
+    assert math.isclose(sum(expected.values()), 1)
+    assert counts.keys() == expected.keys()
+    for draw, p in expected.items():
+        assert abs(counts[draw] - n_draws * p) <= 4.5 * math.sqrt(n_draws * p * (1 - p))
+
+
+def test_insertion_is_unbiased():
+    scores = []
+    for seed in range(10):
+        n = 2 + seed % 4
+        rng = np.random.default_rng([5, seed])
+        U = naive.TableUtility(n, {S: rng.normal() for S in naive.sequences_of(range(n))})
+        samples = naive.insertion_samples(U, n, 2_000, rng)
+        errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
+        scores += ((samples.mean(axis=0) - naive.exact_ordinal(U, n)) / errors).tolist()
+    assert np.abs(scores).max() < 4.5
+    assert 0.7 < np.std(scores) < 1.3

@@ -1,0 +1,175 @@
+"""Every kind of game through every exact and every sampled value."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from problems import random_problem, size
+from test_ordinal_sampling import in_out_samples
+from test_sampling import RULES, RUNS, check, transcription
+
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+N = 5
+CLASSES = np.array([0, 1, 0, 1, 1])
+GROUPS = (0, 1, 1, 0, 0)
+KINDS = ["table", "jitted", "plain", "logistic"]
+
+
+@njit
+def late(sequence):
+    """What comes late counts more; the order of all players matters."""
+    total = 2.3
+    for place in range(sequence.size):
+        total += np.sqrt(sequence[place] + 1.0) * (place + 3.0) / 100.0
+    return total
+
+
+@njit
+def together(sequence):
+    total = 2.0
+    for player in sequence:
+        total += (player + 1.0) / 64.0  # no rounding: the same bits for every order
+    return total * total
+
+
+@njit
+def in_groups(sequence):
+    """Order matters inside the two groups only: each member counts half of the one before."""
+    total, seen = 1.0, np.zeros(2)
+    for player in sequence:
+        group = 1 if player in (1, 2) else 0
+        total += (player + 1.0) / 2.0 ** (3.0 + seen[group])
+        seen[group] += 1.0
+    return total
+
+
+@njit
+def across_groups(sequence):
+    """Order matters across the two groups only."""
+    total, ones = 1.0, 0.0
+    for player in sequence:
+        total += (player + 1.0) / 16.0
+        if player in (1, 2):
+            ones += 1.0
+        else:
+            total += ones / 8.0
+    return total
+
+
+def plain(jitted):
+    return getattr(jitted, "py_func", jitted)
+
+
+@lru_cache
+def played(kind, func=late):
+    """A game of that kind, and the same as a plain function of tuples."""
+    order_free = func is together
+    if kind == "logistic":
+        problem = random_problem(2, n=N, n_valid=20, seed=4)._replace(y=CLASSES)
+        name, weights = (
+            ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
+        )
+        return osv.LogisticGame(*problem, position_weight=name), naive.LogisticUtility(
+            *problem, weights=weights
+        )
+    table = {S: float(plain(func)(np.array(S, dtype=np.int64))) for S in naive.sequences_of(range(N))}
+    if kind == "table":
+        game = osv.TableGame(N, table)
+    else:
+        game = osv.FunctionGame(func if kind == "jitted" else plain(func), N, order_free=order_free)
+    return game, naive.TableUtility(N, table)
+
+
+# --------------------------------------------------------------------------------------------
+# Exact values
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_values(kind):
+    game, U = played(kind)
+    partial, ordinal = naive.exact_partial_ordinal(U, N), naive.exact_ordinal(U, N)
+    assert not game.order_free
+    assert np.abs(partial - ordinal).max() > 1e-3
+
+    def sorted_only(S):
+        return 1.0 if list(S) == sorted(S) else 0.0
+
+    def check_values(expected, *arguments, **options):
+        result = osv.exact_values(game, *arguments, **options)
+        np.testing.assert_allclose(result.values, expected, atol=1e-12)
+
+    check_values(partial)
+    check_values(ordinal, "ordinal")
+    check_values(0.3 * ordinal + 0.7 * partial, "blend", alpha=0.3)
+    check_values(naive.exact_weighted(U, N, sorted_only), "weighted_ordinal", order_weight=sorted_only)
+    check_values(partial, partition=[0] * N, case="within")
+    check_values(partial, partition=range(N), case="between")
+
+
+@pytest.mark.parametrize("by", ["subsets", "orders"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_classic(kind, by):
+    game, U = played(kind, together)
+    assert game.order_free
+    result = osv.exact_values(game, "classic", by=by)
+    np.testing.assert_allclose(result.values, naive.exact_classic(U, N), atol=1e-12)
+
+
+@pytest.mark.parametrize(("func", "case"), [(in_groups, "within"), (across_groups, "between")])
+@pytest.mark.parametrize("kind", ["table", "jitted", "plain"])
+def test_exact_partitions(kind, func, case):
+    game, U = played(kind, func)
+    result = osv.exact_values(game, partition=GROUPS, case=case)
+    np.testing.assert_allclose(result.values, naive.exact_partial_ordinal(U, N), atol=1e-12)
+    assert result.n_evaluations < osv.exact_values(game).n_evaluations
+
+
+# --------------------------------------------------------------------------------------------
+# Sampled values
+# --------------------------------------------------------------------------------------------
+
+SAMPLED = [("partial_ordinal", None), ("ordinal", None), ("classic", "marginal"), ("classic", "in_out")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+@pytest.mark.parametrize(("value", "estimator"), SAMPLED)
+def test_sampled_values(value, estimator, method, rule, kind):
+    game, U = played(kind, together if value == "classic" else late)
+    truncation = RULES.get(rule)
+    result = osv.sample_values(
+        game,
+        value,
+        method,
+        estimator=estimator,
+        truncation=truncation,
+        labels=CLASSES,
+        class_fraction=0.9,
+        n_permutations=size(40, 12),
+        random_state=2,
+    )
+    walked = transcription(result, U, CLASSES, method, truncation, 0.9)
+    (_, _, lengths), sequences = walked
+    assert result.mean_walk_length == pytest.approx(lengths.mean())
+    if truncation is not None and kind != "logistic":
+        assert min(lengths) < len(sequences[0]), "nothing was truncated: the test shows nothing"
+    if value == "partial_ordinal" or estimator == "marginal":
+        check(result, walked, "all")
+        return
+    filled = []
+    for sequence, length in zip(sequences, lengths, strict=True):
+        full = U(range(N)) if rule == "patience" else U(sequence)
+        filled.append([U(sequence[:s]) if s <= length else full for s in range(len(sequence) + 1)])
+    samples = in_out_samples(U, N, sequences, filled, U(()))
+    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
+    np.testing.assert_allclose(result.stderr, errors, atol=1e-12)

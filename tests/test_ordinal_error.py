@@ -1,0 +1,76 @@
+"""The comparison of docs/ordinal.md counts what it says it counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import naive
+import ordinal_error
+import ordinal_shapley as osv
+from problems import random_problem, size
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def tiny(n=8, walks=(30, 60)):
+    rows = random_problem(2, n=n, n_valid=25, seed=4)
+    game = osv.LogisticGame(*rows)
+    truth = osv.sample_values(game, "ordinal", n_permutations=size(500, 50), random_state=1).values
+    costs = ordinal_error.HasEveryClass(rows.y)
+    return ordinal_error.Problem("tiny", f"{n} rows", game, costs, truth, walks, 2, patience=True)
+
+
+def test_budgets():
+    problem = tiny()
+    runs = ordinal_error.all_runs(problem, 3)
+    assert set(runs) == {"in/out", "in/out, patience", "insertion"}
+    budgets, _ = runs["in/out"]
+    n = problem.game.n_players
+    result = osv.sample_values(problem.game, "ordinal", n_permutations=30, random_state=1003)
+    orders = [naive.permutation(result.seed, t, [list(range(n))], [n]) for t in range(30)]
+    prefixes = [tuple(order[:s]) for order in orders for s in range(1, n + 1)]
+    assert budgets[0] == result.n_evaluations == sum(map(problem.costs, prefixes))
+    for name, (used, values) in runs.items():
+        assert all(u <= b for u, b in zip(used, budgets, strict=True)), name
+        assert np.shape(values) == (2, n)
+    assert all(b - u < 2 for u, b in zip(runs["insertion"][0], budgets, strict=True))
+    assert runs["in/out, patience"][0][1] > budgets[0] / 2
+
+
+def test_insertion_in_the_comparison_is_unbiased():
+    problem = tiny(n=5)
+    exact = osv.exact_values(problem.game, "ordinal").values
+    runs = [ordinal_error.insertion_run(problem, run, [200])[1][0] for run in range(size(100, 20))]
+    errors = np.std(runs, axis=0, ddof=1) / np.sqrt(len(runs))
+    assert np.abs((np.mean(runs, axis=0) - exact) / errors).max() < 4.5
+
+
+@pytest.mark.parametrize(
+    ("sequence", "gains"),
+    [((), 0), ((0, 4), 6), ((4, 0), 0), ((1, 0, 7, 5, 4), 3 + 4), ((3, 7), 0), ((3, 2, 6, 4), 2 + 3)],
+)
+def test_gains_from_trade(sequence, gains):
+    assert ordinal_error.gains_from_trade(np.array(sequence, dtype=np.int64)) == gains
+
+
+def test_the_report():
+    problem = tiny(walks=(10, 20))._replace(truth=np.array([0.0, 2.0]))
+    points = {
+        "in/out": [ordinal_error.Point(70, 0.5, 0.1), ordinal_error.Point(140, 0.25, 0.2)],
+        "in/out, patience": [ordinal_error.Point(69, 0.4, 0.3), ordinal_error.Point(139, 0.3, 0.4)],
+        "insertion": [ordinal_error.Point(70, 1.0, 0.0), ordinal_error.Point(140, 0.25, 0.1)],
+    }
+    lines = ordinal_error.report({"tiny": (problem, points)}, "x.png").splitlines()
+    assert lines[2] == "| tiny | 70 | 0.50 | 0.40 | 1.00 | 4.0 | 0.10 | 0.30 | 0.00 |"
+    assert lines[3] == "| tiny | 140 | 0.25 | 0.30 | 0.25 | 1.0 | 0.20 | 0.40 | 0.10 |"
+    assert "- tiny: 8 rows; 2 runs of each estimator." in lines
+
+
+def test_the_page_has_a_place_for_it():
+    page = (DOCS / "ordinal.md").read_text(encoding="utf-8")
+    assert page.count(ordinal_error.BEGIN) == page.count(ordinal_error.END) == 1
+    assert "(ordinal_error.png)" in page.split(ordinal_error.BEGIN)[1].split(ordinal_error.END)[0]
+    assert (DOCS / "ordinal_error.png").read_bytes().startswith(b"\x89PNG")

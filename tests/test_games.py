@@ -80,6 +80,12 @@ def test_whether_order_matters_is_read_from_the_table():
         assert osv.TableGame(n, {**worth, S: 0.125}).order_free is alone
 
 
+def test_json_as_windows_writes_it(tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text('{"players": ["a", "é"], "utilities": {"a > é": 2}}', encoding="utf-8-sig")
+    assert osv.TableGame.from_json(path)([0, 1]) == 2.0
+
+
 def test_json_and_back(tmp_path):
     path = tmp_path / "game.json"
     values = np.round(all_values(3), 1)
@@ -101,6 +107,10 @@ def test_json_and_back(tmp_path):
     ("content", "message"),
     [
         ("{", "game.json is not JSON"),
+        ("[" * 100_000, "game.json is not JSON"),
+        ('{"players": 2, "utilities": {"0": 1, "0": 2}}', "game.json lists '0' twice"),
+        ('{"players": 2, "utilities": {"0": 1' + "0" * 400 + "}}", "is inf, expected a finite number"),
+        ({"players": ["a", None], "utilities": {}}, "players holds None, expected names"),
         ("[1]", "holds no game"),
         ({"players": 2}, "holds no game"),
         ({"players": 2, "utilities": {}, "defualt": 1}, "has 'defualt'"),

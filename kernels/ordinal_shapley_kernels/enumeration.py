@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
-from ordinal_shapley_kernels.games import clear, place, remove_last, utility
+from ordinal_shapley_kernels.games import clear, has_model, place, remove_last, utility
 
 # Tally.kind: which orders of a set of players may differ in utility
 ALL = 0
@@ -227,3 +227,17 @@ def enumerate_branch(game: Any, tree: Tree, tally: Tally, budget: int) -> int:
     state[NODE] = node
     state[EVALUATIONS] += evaluated
     return status
+
+
+@kernel()
+def mark_models(game: Any, n_players: int, out: NDArray[np.bool_]) -> None:
+    """Write to `out` (2^n_players,) which sets of players, as bits, have a model.
+
+    Whether a sequence has one does not depend on its order. Writes the game's workspace, too.
+    """
+    for players in range(out.shape[0]):
+        clear(game)
+        for i in range(n_players):
+            if players >> i & 1:
+                place(game, i)
+        out[players] = has_model(game)

@@ -119,9 +119,20 @@ def tabulate_weights(
         raise type(cause)(f"order_weight: {cause}") from cause
     worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
     check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
+    scaled = times_factorials(totals.utilities, n)
+    uniform = bool(np.all(np.abs(scaled[_lengths(n) < n] - 1.0) <= TOLERANCE))
+    return totals.utilities, uniform
+
+
+def times_factorials(weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return |S|! q(S) for weights q of sequences in preorder: 1 where all orders of a set weigh the same."""
+    factorials = np.array([math.factorial(k) for k in range(n + 1)], np.float64)
+    return np.asarray(weights * factorials[_lengths(n)])
+
+
+def _lengths(n: int) -> NDArray[np.int8]:
+    """Length of each sequence, in preorder."""
     lengths = np.zeros(1, np.int8)
     for k in range(1, n + 1):
         lengths = np.concatenate([np.zeros(1, np.int8), np.tile(lengths + np.int8(1), k)])
-    scaled = totals.utilities * np.array([math.factorial(k) for k in range(n + 1)], float)[lengths]
-    uniform = bool(np.all(np.abs(scaled[lengths < n] - 1.0) <= TOLERANCE))
-    return totals.utilities, uniform
+    return lengths

@@ -60,7 +60,7 @@ def show(
     """
     kind = valuation.value.replace("_", " ").capitalize()
     console.print(
-        f"[bold]{kind} Shapley values of {len(frame):,} training rows[/bold] of {_safe(name)}, "
+        f"[bold]{kind} Shapley values of {len(frame):,} training rows[/bold] of {safe(name)}, "
         f"scored on {n_valid:,} validation rows",
         highlight=False,
     )
@@ -68,7 +68,7 @@ def show(
 
     plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
-    digits = _digits(frame)
+    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
     parts = {"All rows, lowest first": ranked}
     if len(frame) > 2 * _SHOWN:
         parts = {
@@ -125,7 +125,7 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str) -> Table:
     for label, row in rows.iterrows():
         table.add_row(
             str(row["rank"]),
-            _safe(label),
+            safe(label),
             Text(str(row["label"]), no_wrap=True, overflow="ellipsis"),
             f"{row['value']:+.{digits}f} {plus_minus} {row['stderr']:.{digits}f}",
             f"{row['ci_low']:+.{digits}f} to {row['ci_high']:+.{digits}f}",
@@ -134,17 +134,17 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str) -> Table:
     return table
 
 
-def _digits(frame: pd.DataFrame) -> int:
-    """Return the decimals that show two digits of a typical standard error."""
-    for column in ("stderr", "value"):
-        sizes: npt.NDArray[np.float64] = np.abs(frame[column].to_numpy(dtype=np.float64))
+def decimals(errors: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> int:
+    """Return the decimals that show two digits of a typical standard error, or else of a typical value."""
+    for numbers in (errors, values):
+        sizes = np.abs(np.asarray(numbers, dtype=np.float64))
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
         if sizes.size:
             return int(np.clip(1 - math.floor(math.log10(float(np.median(sizes)))), 2, 9))
     return 4
 
 
-def _safe(text: Any) -> str:
+def safe(text: Any) -> str:
     """Return the text with nothing in it that rich would take for markup."""
     from rich.markup import escape
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 import os
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley._options import (
+    check_jobs,
+    data_option,
+    either,
+    error_lines,
+    option,
+    running_option,
+    sampling_options,
+    warning_lines,
+)
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
@@ -20,7 +29,6 @@ from ordinal_shapley.vocabulary import (
     METHODS,
     POSITION_WEIGHTS,
     SCORINGS,
-    TRUNCATED_METHODS,
     TRUNCATIONS,
     VALUES,
     choose,
@@ -86,35 +94,9 @@ def _root(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Shapley values of training rows whose order matters."""
+    """Shapley values of training rows and players whose order matters."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _either(choices: Sequence[str]) -> str:
-    return f"{', '.join(choices[:-1])} or {choices[-1]}"
-
-
-def _option(
-    help: str,
-    *,
-    panel: str = "Method",
-    flag: str | None = None,
-    default: str = "",
-    **more: Any,
-) -> Any:
-    names = () if flag is None else (flag,)
-    if default:
-        help, more["show_default"] = f"{help} (default: {default})", False
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
-
-
-def _data(help: str, **more: Any) -> Any:
-    return _option(help, panel="Data", **more)
-
-
-def _output(help: str, **more: Any) -> Any:
-    return _option(help, panel="Running", **more)
 
 
 @app.command(help=_VALUE_HELP)
@@ -123,17 +105,17 @@ def value(
         Path | None,
         typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
     ] = None,
-    target: Annotated[str | None, _data("The column of classes.", metavar="COLUMN")] = None,
+    target: Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")] = None,
     dataset: Annotated[
         str | None,
-        _data(f"In place of a file: {_either(NAMES)}.", metavar="NAME"),
+        data_option(f"In place of a file: {either(NAMES)}.", metavar="NAME"),
     ] = None,
     valid: Annotated[
-        Path | None, _data("Validation rows, with the same columns.", metavar="VALID.csv")
+        Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")
     ] = None,
     valid_fraction: Annotated[
         float | None,
-        _data(
+        data_option(
             "Without --valid: the part of the rows, class by class, that is kept for validation.",
             default="0.3; adult 0.5",
             metavar="Q",
@@ -141,7 +123,7 @@ def value(
     ] = None,
     rows: Annotated[
         int | None,
-        _data(
+        data_option(
             "Use only N rows, drawn class by class with the seed.",
             default="all; adult 400",
             metavar="N",
@@ -149,47 +131,47 @@ def value(
         ),
     ] = None,
     raw: Annotated[
-        bool, _data("Leave numbers as they are; else they are standardised.", flag="--raw")
+        bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")
     ] = False,
     method: Annotated[
         str | None,
-        _option(f"{_either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
+        option(f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
     ] = None,
     value_kind: Annotated[
-        str, _option(f"{_either(VALUES)}.", flag="--value", metavar="NAME")
+        str, option(f"{either(VALUES)}.", flag="--value", metavar="NAME")
     ] = "partial_ordinal",
     position_weight: Annotated[
         str | None,
-        _option(
-            f"Weight of a row by its position: {_either(POSITION_WEIGHTS)}.",
+        option(
+            f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
             default="gaussian; uniform if classic",
             metavar="NAME",
         ),
     ] = None,
-    scoring: Annotated[str, _option(f"{_either(SCORINGS)}.", metavar="NAME")] = "accuracy",
-    c: Annotated[float, _option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
+    scoring: Annotated[str, option(f"{either(SCORINGS)}.", metavar="NAME")] = "accuracy",
+    c: Annotated[float, option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
     class_fraction: Annotated[
         float | None,
-        _option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
+        option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
     ] = None,
     truncation: Annotated[
         str | None,
-        _option(
-            f"tmc, ctmc: the rule that ends a walk early, {_either(TRUNCATIONS)}.",
+        option(
+            f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
             default="paper; patience if ordinal",
             metavar="RULE",
         ),
     ] = None,
     tolerance: Annotated[
         float | None,
-        _option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL"),
+        option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL"),
     ] = None,
     design: Annotated[
-        str, _option(f"How permutations hang together: {_either(DESIGNS)}.", metavar="NAME")
+        str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")
     ] = "independent",
     permutations: Annotated[
         int | None,
-        _option(
+        option(
             "How many permutations.",
             default="until the values change by less than 5 % over 100, at most 10,000",
             metavar="N",
@@ -197,21 +179,24 @@ def value(
         ),
     ] = None,
     seed: Annotated[
-        int, _option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
+        int, option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
     ] = 0,
     jobs: Annotated[
-        int, _output("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
+        int,
+        running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024),
     ] = -1,
-    out: Annotated[Path | None, _output("Write the values of all rows there.", metavar="VALUES.csv")] = None,
+    out: Annotated[
+        Path | None, running_option("Write the values of all rows there.", metavar="VALUES.csv")
+    ] = None,
     plot: Annotated[
-        Path | None, _output("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
+        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
     ] = None,
     progress: Annotated[
-        bool, _output("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+        bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
 ) -> None:
     """Value the training rows of a file or of a data set."""
-    try:
+    with error_lines():
         choose("--value", value_kind, VALUES)
         # The defaults of PartialOrdinalShapley, OrdinalShapley and ClassicShapley.
         method = method or ("ctmc" if value_kind == "partial_ordinal" else "tmc")
@@ -226,11 +211,10 @@ def value(
             raise ValueError("--position-weight: the classic value needs uniform weights")
         if not (c > 0 and math.isfinite(c)):
             raise ValueError(f"--C must be a number above 0; got {c}")
-        if jobs == 0:
-            raise ValueError("--jobs must be a number of threads or -1; got 0")
-        options = _sampling_options(value_kind, method, class_fraction, truncation, tolerance)
+        check_jobs(jobs)
+        options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         _check_outputs(out, plot, (train, valid))
-        with _warning_lines():
+        with warning_lines():
             problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
         settings = ", ".join(
@@ -244,47 +228,8 @@ def value(
             ]
         )
         options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs, "design": design}
-        with _warning_lines():
+        with warning_lines():
             _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-    except (ValueError, OSError) as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
-
-
-def _sampling_options(
-    value_kind: str,
-    method: str,
-    class_fraction: float | None,
-    truncation: str | None,
-    tolerance: float | None,
-) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if class_fraction is not None:
-        if method not in CLASS_METHODS:
-            raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
-        if not 0.0 < class_fraction <= 1.0:
-            raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
-        options["class_fraction"] = class_fraction
-    given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
-    if given is not None and method not in TRUNCATED_METHODS:
-        raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
-    if method in TRUNCATED_METHODS:
-        rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
-        choose("--truncation", rule, TRUNCATIONS)
-        if rule == "roulette" and tolerance is not None:
-            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
-        tol = 0.05 if tolerance is None else tolerance
-        if not (tol >= 0 and math.isfinite(tol)):
-            raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
-        from ordinal_shapley import Truncation
-
-        options["truncation"] = (
-            Truncation.roulette() if rule == "roulette" else getattr(Truncation, rule)(tol=tol)
-        )
-    return options
 
 
 def _check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | None, ...]) -> None:
@@ -353,17 +298,6 @@ def _problem(
     )
 
 
-@contextmanager
-def _warning_lines() -> Iterator[None]:
-    """Show what the block warns of as lines, each once, when it has ended well."""
-    with warnings.catch_warnings(record=True) as caught:
-        for category in (UserWarning, RuntimeWarning):
-            warnings.simplefilter("always", category)
-        yield
-    for message in dict.fromkeys(str(caution.message) for caution in caught):
-        typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
-
-
 def _run(
     problem: Problem,
     game_options: dict[str, Any],
@@ -398,3 +332,7 @@ def _run(
     for path in (out, plot):
         if path is not None:
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+app.command(help=EXACT_HELP)(exact)
+app.command(help=VERIFY_HELP)(verify)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,33 +213,11 @@ def exact_values(
     array([0. , 1. , 0. , 0.5])
     """
     began = time.perf_counter()
-    if not isinstance(game, Game):
-        raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
-    choose("value", value, EXACT_VALUES)
-    check_n_jobs(n_jobs)
-    check_options(value, partition, case, alpha, order_weight)
-    if by is not None:
-        choose("by", by, ("subsets", "orders"))
-        if value != "classic":
-            raise ValueError(f"by goes with value='classic', not with {value!r}")
-    if value == "classic":
-        game._check_order_free()
+    scope, n_jobs, limit, asked = plan_exact(
+        game, value, partition, case, alpha, order_weight, by, n_jobs, max_seconds
+    )
     n = game.n_players
-    if n > MOST_PLAYERS:
-        raise ValueError(
-            f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
-            "estimate the values with sample_values"
-        )
-    if n_jobs == -1 and not game._runs_in_parallel:
-        n_jobs = None
-    scope = make_scope(game, value, partition, case, by)
     weights, uniform = None, None
-    limit, asked = as_limit(max_seconds), max_seconds is not None
-    try:
-        with game._listening():
-            check_cost(game, value, scope, n_jobs, limit, asked)
-    except UtilityError as error:
-        game._report(error)
     if order_weight is not None:
         weights, uniform = tabulate_weights(order_weight, n, n_jobs, limit, asked)
     if partition is not None:
@@ -247,11 +225,7 @@ def exact_values(
     wanted = Wanted(value in ("ordinal", "blend"))
     if weights is not None:
         wanted = wanted._replace(weights=weights)
-    try:
-        with game._listening():
-            totals = enumerate_game(game, scope, wanted, n_jobs, progress)
-    except UtilityError as error:
-        game._report(error)
+    totals = enumerate_or_report(game, scope, wanted, n_jobs, progress)
     if totals.unconverged:
         warn_unconverged(totals.unconverged)
     if value == "ordinal":
@@ -272,6 +246,67 @@ def exact_values(
         uniform,
         game.player_labels,
     )
+
+
+class ExactPlan(NamedTuple):
+    """How values are enumerated: arguments of `check_cost` and `enumerate_game`."""
+
+    scope: Scope
+    n_jobs: int | None
+    limit: float
+    asked: bool
+
+
+def plan_exact(
+    game: Game,
+    value: str,
+    partition: Any,
+    case: str | None,
+    alpha: float | None,
+    order_weight: Callable[..., Any] | None,
+    by: str | None,
+    n_jobs: int | None,
+    max_seconds: float | None,
+) -> ExactPlan:
+    """Check all arguments of `exact_values`, and what it would cost, before any work."""
+    if not isinstance(game, Game):
+        raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
+    choose("value", value, EXACT_VALUES)
+    check_n_jobs(n_jobs)
+    check_options(value, partition, case, alpha, order_weight)
+    if by is not None:
+        choose("by", by, ("subsets", "orders"))
+        if value != "classic":
+            raise ValueError(f"by goes with value='classic', not with {value!r}")
+    if value == "classic":
+        game._check_order_free()
+    n = game.n_players
+    if n > MOST_PLAYERS:
+        raise ValueError(
+            f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
+            "estimate the values with sample_values"
+        )
+    if n_jobs == -1 and not game._runs_in_parallel:
+        n_jobs = None
+    scope = make_scope(game, value, partition, case, by)
+    limit, asked = as_limit(max_seconds), max_seconds is not None
+    try:
+        with game._listening():
+            check_cost(game, value, scope, n_jobs, limit, asked)
+    except UtilityError as error:
+        game._report(error)
+    return ExactPlan(scope, n_jobs, limit, asked)
+
+
+def enumerate_or_report(
+    game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool
+) -> Totals:
+    """Walk all sequences of `scope`; an error names the sequence at fault."""
+    try:
+        with game._listening():
+            return enumerate_game(game, scope, wanted, n_jobs, progress)
+    except UtilityError as error:
+        game._report(error)
 
 
 def _marginal_profile(totals: Totals, scope: Scope, weighted: bool) -> NDArray[np.float64]:

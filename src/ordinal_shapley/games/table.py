@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -191,13 +192,21 @@ class TableGame(Game):
         1.0
         """
         path = Path(path)
+        repeated: list[str] = []
+
+        def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            counts = Counter(name for name, _ in pairs)
+            repeated.extend(name for name, count in counts.items() if count > 1)
+            return dict(pairs)
+
         try:
-            text = path.read_text(encoding="utf-8")
-            content = json.loads(text)
+            content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=as_object)
         except OSError as error:
             raise ValueError(f"{str(path)!r} can't be read: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path.name} is not JSON: {error}") from error
+        if repeated:
+            raise ValueError(f"{path.name} lists {repeated[0]!r} twice")
         if not isinstance(content, dict) or not {"players", "utilities"} <= set(content):
             raise ValueError(f"{path.name} holds no game, expected an object with 'players' and 'utilities'")
         unknown = sorted(set(content) - {"players", "utilities", "default"})
@@ -208,6 +217,9 @@ class TableGame(Game):
             raise ValueError(f"{path.name}: utilities is no object from sequences to numbers")
         try:
             names = players if isinstance(players, list) else None
+            for name in names or ():
+                if isinstance(name, bool) or not isinstance(name, str | int | float):
+                    raise TypeError(f"players holds {name!r}, expected names")
             n_players = len(players) if names else _inputs.as_count(players, "players", _MOST_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
@@ -374,6 +386,10 @@ class TableGame(Game):
 def _as_utility(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}, expected a number")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value!r}, expected a finite number")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}, expected a finite number")
+    return number

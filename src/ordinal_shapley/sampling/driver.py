@@ -290,19 +290,26 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
         game._report(error)
 
 
+def full_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
+    """Return what the patience rule compares with in a run of this seed, and the utilities that it took.
+
+    The paper's rule compares with each permutation's own full order: 0 and none.
+    """
+    if rule.rule != "patience":
+        return 0.0, 0
+    orders = np.arange(game.n_players)[None]
+    if rule.target == "mean":
+        orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
+    return float(np.mean([game(order) for order in orders])), len(orders)
+
+
 def _with_rule(plan: Plan, rule: Truncation | None, game: Game) -> tuple[Plan, int]:
     """Add to a plan what utilities must tell first; return how many it took."""
     evaluations = 0
     if rule is not None and rule.rule == "roulette":
         return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol))
     if rule is not None:
-        target = 0.0
-        if rule.rule == "patience":
-            orders = np.arange(game.n_players)[None]
-            if rule.target == "mean":
-                orders = random_orders(game.n_players, plan.seed, _TARGET_ORDERS)
-            target = float(np.mean([game(order) for order in orders]))
-            evaluations = len(orders)
+        target, evaluations = full_score(game, rule, plan.seed)
         plan = plan._replace(
             rule=rule_code(rule),
             tolerance=float(rule.tol),

@@ -1,0 +1,181 @@
+"""What sampling estimates, exactly: the mean of its contributions over everything that it can draw.
+
+Every ordered selection with the quotas of the classes is equally likely. So the expectation is the mean, over
+all of them, of what the players of one are credited with. Only numpy works here, not the kernels that sample:
+that the two agree is a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley_kernels.table import subtree_sizes
+
+# Selections looked at together.
+_CHUNK = 20_000
+
+Floats = NDArray[np.float64]
+
+
+class Sampler(NamedTuple):
+    """What a method draws and how it credits players.
+
+    Attributes
+    ----------
+    classes : int64 (n,)
+        Class of each player, from 0.
+    quota : int64 (n_classes,)
+        Players that are drawn of each class.
+    truncation : Truncation or None
+        The rule that ends walks.
+    target : float
+        What the patience rule compares with.
+    in_out : float
+        Share of the in/out contributions, from 0 to 1; the rest are marginal.
+    selected : bool
+        Whether a player's contributions are averaged over the selections that hold it, or over all.
+    """
+
+    classes: NDArray[np.int64]
+    quota: NDArray[np.int64]
+    truncation: Truncation | None = None
+    target: float = 0.0
+    in_out: float = 0.0
+    selected: bool = False
+
+
+class Utilities(NamedTuple):
+    """Utilities of all sequences of n players.
+
+    Attributes
+    ----------
+    values : float64
+        By sequence, in preorder; or by set of players, as bits, if that is all that matters.
+    models : bool (2^n,)
+        Which sets of players, as bits, have a model.
+    weights : float64
+        What multiplies marginal contributions to a sequence, in preorder; empty for 1.
+    """
+
+    values: Floats
+    models: NDArray[np.bool_]
+    weights: Floats
+
+    @property
+    def by_set(self) -> bool:
+        """Whether there is one utility for each set of players."""
+        return len(self.values) == len(self.models)
+
+
+def expectation(utilities: Utilities, sampler: Sampler) -> Floats:
+    """Return the expected estimate of each player."""
+    n = len(sampler.classes)
+    rule = sampler.truncation
+    sums, held = np.zeros((2, n))
+    count = 0
+    for orders in ordered_selections(sampler.classes, sampler.quota):
+        worth, models, factors = _along(orders, utilities, n)
+        full = worth[:, -1]
+        lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
+        if rule is not None:
+            lengths = walk_lengths(worth, models, rule, sampler.target)
+            if rule.rule == "patience":
+                full = np.full(len(orders), sampler.target)
+        credits = _credits(worth, lengths, full, factors, sampler.in_out)
+        players = orders.ravel()
+        sums += np.bincount(players, credits.ravel(), n)
+        held += np.bincount(players, minlength=n)
+        count += len(orders)
+    return sums / (held if sampler.selected else count)
+
+
+def ordered_selections(
+    classes: NDArray[np.int64], quota: NDArray[np.int64], chunk: int = _CHUNK
+) -> Iterator[NDArray[np.int8]]:
+    """Yield all ordered selections with `quota[c]` players of class c, as rows, up to `chunk` at a time."""
+    n, n_places = len(classes), int(quota.sum())
+    parts = [np.zeros((1, 0), np.int8)]
+    while parts:
+        part = parts.pop()
+        length = part.shape[1]
+        if length == n_places:
+            yield part
+            continue
+        open_ = np.ones((len(part), n), bool)
+        np.put_along_axis(open_, part.astype(np.intp), False, axis=1)
+        left = np.stack([(classes[part] == c).sum(axis=1) for c in range(len(quota))], axis=1) < quota
+        rows, players = np.nonzero(open_ & left[:, classes])
+        longer = np.column_stack([part[rows], players.astype(np.int8)])
+        parts += [longer[start : start + chunk] for start in range(0, len(longer), chunk)]
+
+
+def _along(
+    orders: NDArray[np.int8], utilities: Utilities, n: int
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Utilities and models of the prefixes of each row, from the empty one; factors of its marginals."""
+    count, n_places = orders.shape
+    sets = np.zeros((count, n_places + 1), np.int64)
+    sets[:, 1:] = np.cumsum(1 << orders.astype(np.int64), axis=1)
+    factors = np.ones((count, n_places))
+    if utilities.by_set:
+        return utilities.values[sets], utilities.models[sets], factors
+    places = _nodes(orders, n)
+    if len(utilities.weights):
+        factors = utilities.weights[places[:, :-1]]
+    return utilities.values[places], utilities.models[sets], factors
+
+
+def _nodes(orders: NDArray[np.int8], n: int) -> NDArray[np.int64]:
+    """Places of the prefixes of each row in the preorder of the sequences of n players."""
+    sizes = subtree_sizes(n)
+    nodes = np.zeros((len(orders), orders.shape[1] + 1), np.int64)
+    for place in range(orders.shape[1]):
+        player = orders[:, place]
+        rank = player - (orders[:, :place] < player[:, None]).sum(axis=1)
+        nodes[:, place + 1] = nodes[:, place] + 1 + rank * sizes[n - 1 - place]
+    return nodes
+
+
+def walk_lengths(
+    worth: Floats, models: NDArray[np.bool_], truncation: Truncation, target: float
+) -> NDArray[np.intp]:
+    """How many players of each row are evaluated, from the utilities of its prefixes."""
+    if truncation.rule == "paper":
+        ends = np.abs(worth[:, -1:] - worth) < truncation.tol
+    else:
+        close = np.abs(worth - target) <= truncation.tol * abs(target)
+        ends = np.zeros(worth.shape, bool)
+        calm = np.zeros(len(worth), np.int64)
+        for place in range(1, worth.shape[1]):
+            calm = np.where(close[:, place] & models[:, place], calm + 1, 0)
+            ends[:, place] = calm >= truncation.repeats
+    ends &= models
+    ends[:, -1] = True
+    return np.asarray(np.argmax(ends, axis=1))
+
+
+def _credits(
+    worth: Floats, lengths: NDArray[np.intp], full: Floats, factors: Floats, in_out: float
+) -> Floats:
+    """What the player at each place of each row is credited with, when walks end after `lengths` players."""
+    n_places = worth.shape[1] - 1
+    evaluated = np.arange(1, n_places + 1) <= lengths[:, None]
+    credits = np.zeros(evaluated.shape)
+    if in_out < 1:
+        credits += (1 - in_out) * np.where(evaluated, np.diff(worth, axis=1) * factors, 0.0)
+    if in_out > 0:
+        filled = np.where(evaluated, worth[:, 1:], full[:, None])
+        sizes = np.arange(1, n_places)
+        # A player at place p is among the first s for s >= p, and not among them for s < p.
+        inside = np.zeros(evaluated.shape)
+        inside[:, :-1] = np.cumsum((filled[:, :-1] / sizes)[:, ::-1], axis=1)[:, ::-1]
+        outside = np.zeros(evaluated.shape)
+        outside[:, 1:] = np.cumsum(filled[:, :-1] / (n_places - sizes), axis=1)
+        share = (filled[:, -1:] - worth[:, :1]) / n_places
+        credits += in_out * (share + inside - outside)
+    return credits

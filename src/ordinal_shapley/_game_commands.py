@@ -1,0 +1,345 @@
+"""The commands for games in a file: ``exact`` and ``verify``."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinal_shapley._options import (
+    check_jobs,
+    either,
+    error_lines,
+    option,
+    running_option,
+    sampling_options,
+    warning_lines,
+)
+from ordinal_shapley.vocabulary import (
+    AVERAGES,
+    CASES,
+    CLASS_METHODS,
+    DESIGNS,
+    EXACT_VALUES,
+    METHODS,
+    TRUNCATIONS,
+    choose,
+)
+
+if TYPE_CHECKING:
+    from ordinal_shapley.games import TableGame
+
+# Weights of orders are a function, which a command line has no words for.
+_VALUES = tuple(value for value in EXACT_VALUES if value != "weighted_ordinal")
+_WAYS = ("subsets", "orders")
+
+_FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences that aren't worth the default:
+
+{"players": ["ann", "bob"], "utilities": {"ann > bob": 1.0, "bob": 0.5}, "default": 0.0}
+
+A GAME.csv with the columns sequence and value does as well; its players are the names that occur, sorted."""
+
+EXACT_HELP = f"""Compute the value of each player of a game exactly.
+
+{_FILE_HELP} For example:
+
+ordinal-shapley exact game.json
+
+ordinal-shapley exact game.json --value ordinal --out values.csv
+"""
+
+VERIFY_HELP = f"""Check estimates of the players' values against the exact ones.
+
+Each error is taken apart into bias, which is what the method samples less the exact value, and noise.
+
+{_FILE_HELP} For example:
+
+ordinal-shapley verify game.json --method tmc --permutations 5000
+
+ordinal-shapley verify game.json --method ctmc --labels red,red,blue,blue
+"""
+
+_File = Annotated[
+    Path, typer.Argument(metavar="GAME.json", help="The game; a name that ends with .csv is read as CSV.")
+]
+_Value = Annotated[str, option(f"{either(_VALUES)}.", flag="--value", metavar="NAME")]
+_Alpha = Annotated[float | None, option("blend: the share of the ordinal value, from 0 to 1.", metavar="A")]
+_Partition = Annotated[
+    str | None,
+    option(
+        "If only some orders matter: a group for each player, in the order of the file, such as a,a,b.",
+        metavar="GROUPS",
+    ),
+]
+_Case = Annotated[
+    str | None,
+    option(f"With --partition: whether order matters {either(CASES)} groups.", metavar="WHERE"),
+]
+_Jobs = Annotated[
+    int, running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
+]
+_Progress = Annotated[
+    bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+]
+
+
+def exact(
+    game: _File,
+    value_kind: _Value = "partial_ordinal",
+    alpha: _Alpha = None,
+    by: Annotated[
+        str | None,
+        option(f"classic: go through {either(_WAYS)}.", default="subsets", metavar="WHAT"),
+    ] = None,
+    partition: _Partition = None,
+    case: _Case = None,
+    max_seconds: Annotated[
+        float | None,
+        running_option("Refuse what would take longer.", default="an hour", metavar="S"),
+    ] = None,
+    jobs: _Jobs = -1,
+    out: Annotated[Path | None, running_option("Write the values there.", metavar="VALUES.csv")] = None,
+    profile: Annotated[
+        bool, running_option("Show what each player adds at each position.", flag="--profile")
+    ] = False,
+    progress: _Progress = True,
+) -> None:
+    """Compute the value of each player exactly."""
+    with error_lines():
+        choose("--value", value_kind, _VALUES)
+        if by is not None:
+            choose("--by", by, _WAYS)
+        groups = _groups(partition, case)
+        check_jobs(jobs)
+        _check_out(out, game)
+        with warning_lines():
+            table = _read_game(game, value_kind)
+
+            from ordinal_shapley import exact_values
+
+            result = exact_values(
+                table,
+                value_kind,
+                partition=groups,
+                case=case,
+                alpha=alpha,
+                by=by,
+                position_profile=profile,
+                n_jobs=jobs,
+                progress=progress,
+                max_seconds=max_seconds,
+            )
+            from ordinal_shapley import _game_screen, _outputs, _screen
+
+            frame = result.to_frame().rename_axis("player")
+            if result.position_profile is not None:
+                for place, column in enumerate(result.position_profile.T, start=1):
+                    frame[f"position_{place}"] = column
+            if out is not None:
+                _outputs.write_csv(frame, out)
+            console = _screen.screen()
+            _game_screen.show_exact(console, result, frame, game.name)
+            _tell_written(console, out)
+
+
+def verify(
+    game: _File,
+    method: Annotated[str, option(f"{either(METHODS)}.", metavar="NAME")] = "mc",
+    value_kind: _Value = "partial_ordinal",
+    alpha: _Alpha = None,
+    partition: _Partition = None,
+    case: _Case = None,
+    design: Annotated[
+        str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")
+    ] = "independent",
+    permutations: Annotated[int, option("How many permutations.", metavar="N", min=1)] = 5_000,
+    truncation: Annotated[
+        str | None,
+        option(
+            f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
+            default="paper; patience if ordinal",
+            metavar="RULE",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None, option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL")
+    ] = None,
+    class_fraction: Annotated[
+        float | None, option("cmc, ctmc: share of each class that is drawn.", default="0.8", metavar="Q")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        option(
+            "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", metavar="CLASSES"
+        ),
+    ] = None,
+    average: Annotated[
+        str | None,
+        option(
+            "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
+            f"{either(AVERAGES)}.",
+            default="all",
+            metavar="NAME",
+        ),
+    ] = None,
+    seed: Annotated[int, option("Seeds the permutations.", metavar="S", min=0, max=2**64 - 1)] = 0,
+    max_seconds: Annotated[
+        float | None,
+        running_option("Refuse what would take longer to enumerate.", default="an hour", metavar="S"),
+    ] = None,
+    jobs: _Jobs = -1,
+    out: Annotated[Path | None, running_option("Write the table there.", metavar="TABLE.csv")] = None,
+    progress: _Progress = True,
+) -> None:
+    """Check estimates against exact values."""
+    with error_lines():
+        choose("--value", value_kind, _VALUES)
+        choose("--method", method, METHODS)
+        choose("--design", design, DESIGNS)
+        check_jobs(jobs)
+        options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
+        options |= _class_options(method, labels, average)
+        groups = _groups(partition, case)
+        _check_out(out, game)
+        with warning_lines():
+            table = _read_game(game, value_kind)
+
+            from ordinal_shapley import verify as verify_values
+
+            result = verify_values(
+                table,
+                value_kind,
+                method,
+                partition=groups,
+                case=case,
+                alpha=alpha,
+                design=design,
+                n_permutations=permutations,
+                random_state=seed,
+                n_jobs=jobs,
+                progress=progress,
+                max_seconds=max_seconds,
+                **options,
+            )
+            from ordinal_shapley import _game_screen, _outputs, _screen
+
+            frame = result.to_frame().rename_axis("player")
+            if out is not None:
+                _outputs.write_csv(frame, out)
+            console = _screen.screen()
+            _game_screen.show_verification(
+                console, result, frame, game.name, _settings(method, options, design, seed)
+            )
+            _tell_written(console, out)
+
+
+def _groups(partition: str | None, case: str | None) -> list[str] | None:
+    if case is not None:
+        choose("--case", case, CASES)
+    if (partition is None) != (case is None):
+        raise ValueError("--partition and --case belong together: give both or neither")
+    return None if partition is None else _listed(partition, "--partition")
+
+
+def _class_options(method: str, labels: str | None, average: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if method not in CLASS_METHODS:
+        for name, given in (("--labels", labels), ("--average", average)):
+            if given is not None:
+                raise ValueError(f"{name} is for cmc and ctmc; --method is {method}")
+        return options
+    if labels is None:
+        raise ValueError(f"--labels is needed for {method}: a class for each player, such as x,x,y")
+    options["labels"] = _listed(labels, "--labels")
+    if average is not None:
+        choose("--average", average, AVERAGES)
+        options["average"] = average
+    return options
+
+
+def _settings(method: str, options: dict[str, Any], design: str, seed: int) -> str:
+    """Return method and options in words."""
+    words = [method]
+    if method in CLASS_METHODS:
+        words.append(f"class fraction {options.get('class_fraction', 0.8):g}")
+        words.append(f"average {options.get('average', 'all')}")
+    rule = options.get("truncation")
+    if rule is not None:
+        words.append(
+            "roulette" if rule.rule == "roulette" else f"{rule.rule} rule with tolerance {rule.tol:g}"
+        )
+    if design != "independent":
+        words.append(f"{design} permutations")
+    return ", ".join([*words, f"seed {seed}"])
+
+
+def _listed(text: str, flag: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"{flag} is {text!r}, expected names with commas between them, such as x,x,y")
+    return names
+
+
+def _check_out(out: Path | None, game: Path) -> None:
+    if out is not None:
+        from ordinal_shapley._outputs import check_writable
+
+        check_writable(out, "--out", (game,))
+
+
+def _tell_written(console: Any, out: Path | None) -> None:
+    if out is not None:
+        console.print(f"Written: {out}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _read_game(path: Path, value: str) -> TableGame:
+    """Read a game, and check that it has the value."""
+    game = _read_file(path)
+    if value == "classic" and not game.order_free:
+        raise ValueError(
+            f"--value: classic is for games whose order does not matter, and that of {path.name} does; ask "
+            "for partial_ordinal or ordinal"
+        )
+    return game
+
+
+def _read_file(path: Path) -> TableGame:
+    if not path.exists():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not a game's file")
+    from ordinal_shapley.games import TableGame
+
+    if path.suffix.lower() != ".csv":
+        return TableGame.from_json(path)
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
+    except (
+        pd.errors.EmptyDataError,
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        UnicodeDecodeError,
+    ) as error:
+        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
+    if not len(frame):
+        raise ValueError(f"{path.name} has a header but no rows")
+    try:
+        if {"sequence", "value"} <= set(frame.columns):
+            pairs = zip(frame["sequence"], frame["value"], strict=True)
+            frame["value"] = pd.Series([_as_number(*pair) for pair in pairs], frame.index, object)
+        return TableGame.from_frame(frame)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def _as_number(sequence: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"the value of {sequence!r} is {text!r}, expected a number") from None

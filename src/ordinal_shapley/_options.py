@@ -1,0 +1,107 @@
+"""What the commands have in common: options, and how they end in an error or with a warning."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS, TRUNCATIONS, choose
+
+
+def either(choices: Sequence[str]) -> str:
+    """Return "a, b or c"."""
+    return f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def option(
+    help: str,
+    *,
+    panel: str = "Method",
+    flag: str | None = None,
+    default: str = "",
+    **more: Any,
+) -> Any:
+    """Return an option; `default` says in words what happens without it."""
+    names = () if flag is None else (flag,)
+    if default:
+        help, more["show_default"] = f"{help} (default: {default})", False
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+def data_option(help: str, **more: Any) -> Any:
+    """Return an option that says which data."""
+    return option(help, panel="Data", **more)
+
+
+def running_option(help: str, **more: Any) -> Any:
+    """Return an option that changes no number."""
+    return option(help, panel="Running", **more)
+
+
+def check_jobs(jobs: int) -> None:
+    """ValueError unless `jobs` is one that joblib takes."""
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of threads or -1; got 0")
+
+
+def sampling_options(
+    value_kind: str,
+    method: str,
+    class_fraction: float | None,
+    truncation: str | None,
+    tolerance: float | None,
+) -> dict[str, Any]:
+    """Return the arguments of `sample_values` that options of the method stand for."""
+    options: dict[str, Any] = {}
+    if class_fraction is not None:
+        if method not in CLASS_METHODS:
+            raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
+        if not 0.0 < class_fraction <= 1.0:
+            raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
+        options["class_fraction"] = class_fraction
+    given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
+    if given is not None and method not in TRUNCATED_METHODS:
+        raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
+    if method in TRUNCATED_METHODS:
+        rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
+        choose("--truncation", rule, TRUNCATIONS)
+        if rule == "roulette" and tolerance is not None:
+            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
+        tol = 0.05 if tolerance is None else tolerance
+        if not (tol >= 0 and math.isfinite(tol)):
+            raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
+        from ordinal_shapley import Truncation
+
+        options["truncation"] = (
+            Truncation.roulette() if rule == "roulette" else getattr(Truncation, rule)(tol=tol)
+        )
+    return options
+
+
+@contextmanager
+def error_lines() -> Iterator[None]:
+    """End the command with one line where the block fails over what the user gave."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None
+    except (ValueError, OSError) as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def warning_lines() -> Iterator[None]:
+    """Show what the block warns of as lines, each once, when it has ended well."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield
+    for message in dict.fromkeys(str(caution.message) for caution in caught):
+        typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)

@@ -1,0 +1,596 @@
+"""Exact against estimate: the expectation of what is sampled by brute force, and what is made of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley._expectation import ordered_selections
+from ordinal_shapley_kernels.table import subtree_sizes
+from problems import JIT, random_problem, size
+from test_exact import random_table, random_weights
+from test_ordinal_sampling import in_out_samples
+
+# Small games truncate early, and that is what is looked at here.
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+RULES = {
+    "none": None,
+    "paper": osv.Truncation.paper(0.5),
+    "patience given": osv.Truncation.patience(0.8, patience=1, target="given"),
+    "patience mean": osv.Truncation.patience(5.0, patience=2),
+}
+RUNS = [("mc", "none"), ("cmc", "none")] + [
+    (method, rule) for method in ("tmc", "ctmc") for rule in RULES if rule != "none"
+]
+
+
+def selections(classes, quota):
+    """Every order of every set with `quota[c]` players of class c."""
+    strata = [[i for i, c in enumerate(classes) if c == k] for k in sorted(set(classes))]
+    for parts in itertools.product(
+        *(itertools.combinations(stratum, k) for stratum, k in zip(strata, quota, strict=True))
+    ):
+        yield from itertools.permutations([i for part in parts for i in part])
+
+
+def target_of(U, n, seed, truncation):
+    if truncation is None or truncation.rule == "paper":
+        return None
+    if truncation.target == "given":
+        return U(range(n))
+    orders = [naive.permutation(seed ^ 0x5DEECE66D, t, [list(range(n))], [n]) for t in range(20)]
+    return float(np.mean([U(order) for order in orders]))
+
+
+def brute(U, n, in_out, classes, quota, truncation, target, average, factor=None):
+    """Expected estimate of each player, order by order from the algorithms."""
+    sequences = list(selections(classes, quota))
+    rule = () if truncation is None else (truncation.rule, truncation.tol, truncation.repeats, target)
+    marginals, chosen, lengths = naive.marginal_contributions(U, n, sequences, *rule)
+    credits = np.zeros((len(sequences), n))
+    if in_out > 0:
+        for t, sequence in enumerate(sequences):
+            full = U(sequence) if target is None else target
+            filled = [U(sequence[:s]) if s <= lengths[t] else full for s in range(len(sequence) + 1)]
+            credits[t] = in_out * in_out_samples(U, n, [sequence], [filled], U(()))[0]
+    if factor is not None:
+        for t, sequence in enumerate(sequences):
+            for k, i in enumerate(sequence):
+                marginals[t, i] *= factor(sequence[:k])
+    credits += (1 - in_out) * marginals
+    return credits.sum(axis=0) / (chosen.sum(axis=0) if average == "selected" else len(sequences))
+
+
+def sampled(method, classes, fraction):
+    """Classes and quota that a method draws with."""
+    if method in ("mc", "tmc"):
+        return [0] * len(classes), [len(classes)]
+    return classes, naive.class_quota(np.bincount(classes).tolist(), fraction)
+
+
+@lru_cache
+def three_classes(n):
+    """A logistic game, most of whose sequences have no model; its utilities are worth keeping."""
+    problem = random_problem(2, n=n, n_valid=25, n_classes=3, seed=4)
+    return problem, osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
+
+
+# --------------------------------------------------------------------------------------------
+# The expectation
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("average", ["all", "selected"])
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_expected_is_the_mean_over_all_that_can_be_drawn(method, rule, value, average):
+    n = 5
+    game, U = random_table(n, seed=1)
+    classes, truncation = [0, 1, 0, 1, 0], RULES[rule]
+    result = osv.verify(
+        game,
+        value,
+        method,
+        truncation=truncation,
+        labels=classes,
+        class_fraction=0.7,
+        average=average,
+        n_permutations=size(50, 5),
+        random_state=3,
+    )
+    target = target_of(U, n, result.valuation.seed, truncation)
+    drawn = sampled(method, classes, 0.7)
+    expected = brute(U, n, float(value == "ordinal"), *drawn, truncation, target, average)
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
+    exact = naive.exact_ordinal(U, n) if value == "ordinal" else naive.exact_partial_ordinal(U, n)
+    np.testing.assert_allclose(result.exact, exact, atol=1e-12)
+    np.testing.assert_allclose(result.bias, expected - exact, atol=1e-12)
+    whole = brute(U, n, float(value == "ordinal"), *drawn, None, None, average)
+    np.testing.assert_allclose(result.class_bias, whole - exact, atol=1e-12)
+    np.testing.assert_allclose(result.truncation_bias, expected - whole, atol=1e-12)
+    if truncation is not None:
+        assert np.abs(result.truncation_bias).max() > 0.01, "nothing was truncated: the test shows nothing"
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_expected_of_sequences_without_a_model(method, rule, value):
+    # The rule is not asked before all classes are there.
+    n = size(5, 4)
+    problem, game, U = three_classes(n)
+    truncation = {
+        "none": None,
+        "paper": osv.Truncation.paper(0.1),
+        "patience given": osv.Truncation.patience(0.2, patience=1, target="given"),
+        "patience mean": osv.Truncation.patience(0.3, patience=2),
+    }[rule]
+    result = osv.verify(
+        game,
+        value,
+        method,
+        truncation=truncation,
+        class_fraction=0.6,
+        n_permutations=size(50, 5),
+        random_state=3,
+    )
+    target = target_of(U, n, result.valuation.seed, truncation)
+    drawn = sampled(method, problem.y.tolist(), 0.6)
+    expected = brute(U, n, float(value == "ordinal"), *drawn, truncation, target, "all")
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["marginal", "in_out"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_expected_of_the_classic_value(method, rule, estimator):
+    n = size(5, 4)
+    worth = np.random.default_rng(2).normal(size=2**n)
+    table = {S: worth[sum(1 << i for i in S)] for S in naive.sequences_of(range(n))}
+    game, U = osv.TableGame(n, table), naive.TableUtility(n, table)
+    classes, truncation = [0, 0, 0, 1, 1][:n], RULES[rule]
+    result = osv.verify(
+        game,
+        "classic",
+        method,
+        estimator=estimator,
+        truncation=truncation,
+        labels=classes,
+        class_fraction=0.7,
+        n_permutations=size(50, 5),
+        random_state=3,
+    )
+    target = target_of(U, n, result.valuation.seed, truncation)
+    drawn = sampled(method, classes, 0.7)
+    expected = brute(U, n, float(estimator == "in_out"), *drawn, truncation, target, "all")
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
+    np.testing.assert_allclose(result.exact, naive.exact_classic(U, n), atol=1e-12)
+    assert result.exact_values.n_evaluations == 2**n
+
+
+def test_groups_of_rows():
+    problem = random_problem(2, n=12, n_valid=20, seed=6)
+    order = np.argsort(problem.y, kind="stable")
+    problem = problem._replace(X=problem.X[order], y=problem.y[order])
+    client = np.arange(12) // 3
+    client[0] = 3  # one client of both classes
+    members = [np.flatnonzero(client == c).tolist() for c in range(4)]
+    game = osv.LogisticGame(*problem, groups=client)
+    U = naive.LogisticUtility(*problem, members=members)
+    assert any(U.has_model((i,)) for i in range(4)) and not all(U.has_model((i,)) for i in range(4))
+    rule = osv.Truncation.paper(0.2)
+    result = osv.verify(game, method="tmc", truncation=rule, n_permutations=10, random_state=0)
+    expected = brute(U, 4, 0.0, [0] * 4, [4], rule, None, "all")
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["blend", "weighted", "within", "between"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+@pytest.mark.filterwarnings("ignore:the game is not as partition")
+def test_expected_of_other_values(method, rule, kind):
+    n = size(5, 4)
+    classes, truncation = [0, 1, 0, 1, 0][:n], RULES[rule]
+    game, U = random_table(n, seed=5)
+    groups = [1, 0, 1, 0, 1][:n]
+    q = random_weights(n, seed=1)
+    in_out, factor, played = 0.0, None, U
+    if kind == "blend":
+        in_out = 0.3
+        options = {"value": "blend", "alpha": in_out}
+    elif kind == "weighted":
+        options = {"value": "weighted_ordinal", "order_weight": osv.TableGame(n, q)}
+
+        def factor(S):
+            return math.factorial(len(S)) * q[S]
+    else:
+        options = {"partition": groups, "case": kind}
+
+        def alike(S):
+            if kind == "within":
+                return tuple(sorted(S, key=lambda i: groups[i]))
+            rest = {g: iter(sorted(i for i in S if groups[i] == g)) for g in (0, 1)}
+            return tuple(next(rest[groups[i]]) for i in S)
+
+        played = naive.TableUtility(n, {S: U(alike(S)) for S in naive.sequences_of(range(n))})
+    result = osv.verify(
+        game,
+        method=method,
+        truncation=truncation,
+        labels=classes,
+        class_fraction=0.7,
+        n_permutations=size(1_000, 400),  # weights make heavy tails
+        random_state=3,
+        **options,
+    )
+    target = target_of(played, n, result.valuation.seed, truncation)
+    expected = brute(played, n, in_out, *sampled(method, classes, 0.7), truncation, target, "all", factor)
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
+    np.testing.assert_array_equal(result.exact, osv.exact_values(game, **options).values)
+    assert np.abs(result.z).max() < 4.5
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+@pytest.mark.parametrize("design", ["antithetic", "latin"])
+def test_designs_change_the_noise_only(design, value):
+    game, _ = random_table(5, seed=6)
+    options = {"truncation": RULES["paper"], "n_permutations": size(1_000, 50), "random_state": 1}
+    result = osv.verify(game, value, "tmc", design=design, **options)
+    plain = osv.verify(game, value, "tmc", **options)
+    np.testing.assert_array_equal(result.expected, plain.expected)
+    assert np.abs(result.z).max() < 4.5
+    assert (result.stderr != plain.stderr).all()
+
+
+@pytest.mark.parametrize(
+    "truncation", [osv.Truncation.paper(1.0), osv.Truncation.patience(0.5, patience=1, target="given")]
+)
+def test_distances_equal_to_the_tolerance(truncation):
+    # The paper's rule wants less, the patience rule no more.
+    values = np.random.default_rng(0).integers(0, 4, subtree_sizes(4)[4]).astype(float)
+    values[4] = 2.0  # of the given order
+    game = osv.TableGame.from_array(4, values)
+    U = naive.TableUtility(4, {S: game(S) for S in naive.sequences_of(range(4))})
+    assert U(range(4)) == 2.0
+    result = osv.verify(
+        game, method="tmc", truncation=truncation, n_permutations=size(400, 20), random_state=0
+    )
+    target = target_of(U, 4, 0, truncation)
+    np.testing.assert_allclose(
+        result.expected, brute(U, 4, 0.0, [0] * 4, [4], truncation, target, "all"), atol=1e-12
+    )
+    assert np.abs(result.z).max() < 4.5
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 20_000])
+def test_ordered_selections_are_all_of_them_once(chunk):
+    classes, quota = np.array([1, 0, 1, 1, 0]), np.array([1, 2])
+    found = [tuple(row) for part in ordered_selections(classes, quota, chunk) for row in part.tolist()]
+    assert sorted(found) == sorted(selections(classes.tolist(), quota.tolist()))
+    assert len(found) == len(set(found)) == 2 * 3 * 6
+
+
+# --------------------------------------------------------------------------------------------
+# Noise
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_noise_is_what_standard_errors_say(method, rule, value):
+    zs = []
+    for seed in range(size(20, 2)):
+        n = 3 + seed % size(4, 2)
+        result = osv.verify(
+            random_table(n, seed)[0],
+            value,
+            method,
+            truncation=RULES[rule],
+            labels=np.arange(n) % 2,
+            class_fraction=0.7,
+            n_permutations=size(1_000, 200),
+            random_state=seed,
+            n_jobs=1,
+        )
+        zs += result.z.tolist()
+        np.testing.assert_allclose(result.z * result.stderr, result.estimate - result.expected, atol=1e-12)
+    assert np.abs(zs).max() < 4.5
+    assert 0.5 < np.std(zs) < 1.5
+
+
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
+@pytest.mark.parametrize(("method", "rule"), RUNS)
+def test_intervals_cover_what_is_sampled(method, rule):
+    game, _ = random_table(5, seed=8)
+    options = {"truncation": RULES[rule], "labels": [0, 1, 0, 1, 0], "level": 0.9, "n_jobs": 1}
+    runs = [
+        osv.verify(game, method=method, n_permutations=300, random_state=seed, **options)
+        for seed in range(60)
+    ]
+    covered = [run.coverage for run in runs]
+    assert 0.84 <= np.mean(covered) <= 0.96  # of 60 x 5 intervals, not independent
+    if method == "mc":
+        assert [run.coverage_of_exact for run in runs] == covered
+
+
+def test_mc_has_no_bias_at_all():
+    for value in ("partial_ordinal", "ordinal"):
+        result = osv.verify(random_table(4)[0], value, n_permutations=20, random_state=0)
+        assert not result.bias.any() and not result.class_bias.any() and not result.truncation_bias.any()
+        np.testing.assert_array_equal(result.noise, result.error)
+    # Nor has cmc that draws everybody.
+    result = osv.verify(
+        random_table(4)[0],
+        method="cmc",
+        labels=[0, 0, 1, 1],
+        class_fraction=1.0,
+        n_permutations=20,
+        random_state=0,
+    )
+    assert not result.bias.any()
+
+
+def test_a_rule_that_never_fires_has_no_bias():
+    options = {"truncation": osv.Truncation.paper(0.0), "n_permutations": 10, "random_state": 0}
+    for value in ("partial_ordinal", "ordinal"):
+        result = osv.verify(random_table(5)[0], value, "tmc", **options)
+        assert not result.bias.any()  # not even by rounding
+
+
+# --------------------------------------------------------------------------------------------
+# Bias
+# --------------------------------------------------------------------------------------------
+
+
+def test_truncation_can_take_most_of_a_value_away():
+    # All together are worth 1, and so is each of the first four alone: what comes after such a one is cut.
+    worth = np.array([1.0, 1.0, 1.0, 1.0, 5.0, -8.0])
+    game = osv.FunctionGame(lambda sequence: worth[sequence].sum(), 6)
+    result = osv.verify(game, method="tmc", n_permutations=size(2_000, 200), random_state=0)
+    np.testing.assert_allclose(result.exact, worth, atol=1e-12)
+    # The last two count when one of them comes first, in a third of the orders.
+    np.testing.assert_allclose(result.bias[4:], [-10 / 3, 16 / 3], atol=1e-12)
+    # All that the rule promises is that the biases add up to less than its tolerance.
+    assert result.bias.sum() == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(result.z).max() < 4.5
+    assert result.coverage_of_exact < result.coverage
+
+
+def test_a_walk_may_end_before_its_first_player():
+    worth = np.array([2.0, 1.0, -1.0, -2.0])
+    game = osv.FunctionGame(lambda sequence: worth[sequence].sum(), 4)
+    result = osv.verify(game, method="tmc", n_permutations=20, random_state=0)
+    np.testing.assert_array_equal(result.expected, np.zeros(4))
+    assert (result.coverage, result.coverage_of_exact) == (1.0, 0.0)
+    assert result.z.tolist() == [0.0] * 4
+
+
+def test_all_is_selected_times_the_share_that_is_drawn():
+    game, classes = random_table(5, seed=2)[0], np.array([0, 0, 0, 1, 1])
+    options = {"method": "cmc", "labels": classes, "class_fraction": 0.7, "n_permutations": 20}
+    everyone, selected = (
+        osv.verify(game, average=average, random_state=0, **options) for average in ("all", "selected")
+    )
+    share = np.array([2 / 3, 1 / 2])[classes]
+    np.testing.assert_allclose(everyone.expected, share * selected.expected, atol=1e-12)
+
+
+# --------------------------------------------------------------------------------------------
+# What is made of it
+# --------------------------------------------------------------------------------------------
+
+
+def test_rank_correlation_is_spearmans():
+    for seed in range(5):
+        result = osv.verify(random_table(5, seed)[0], n_permutations=5, random_state=seed)
+        assert result.rank_correlation == pytest.approx(
+            stats.spearmanr(result.exact, result.estimate).statistic, abs=1e-12
+        )
+
+
+def test_ranks_of_players_worth_the_same_are_tied():
+    # Of four players two and two are worth the same, up to rounding.
+    worth = [0.1, 0.7, 0.1, 0.7]
+    game = osv.FunctionGame(lambda sequence: sum(worth[i] for i in sequence), 4)
+    result = osv.verify(game, n_permutations=7, random_state=0)
+    assert result.rank_correlation == pytest.approx(1.0, abs=1e-12)
+    assert result.z.tolist() == [0.0] * 4
+    assert (result.coverage, result.coverage_of_exact) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+def test_a_single_player(method):
+    game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
+    result = osv.verify(game, method=method, labels=["x"], n_permutations=3, random_state=0)
+    assert result.exact.tolist() == result.estimate.tolist() == result.expected.tolist() == [2.0]
+    assert (result.z.tolist(), result.coverage) == ([0.0], 1.0)
+    assert math.isnan(result.rank_correlation)
+    assert "rank correlation nan" in repr(result)
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+def test_a_constant_game(method):
+    game = osv.TableGame(4, {}, default=0.3)
+    result = osv.verify(game, method=method, labels=[0, 0, 1, 1], n_permutations=10, random_state=0)
+    for array in (result.exact, result.expected, result.estimate, result.z, result.bias):
+        assert array.tolist() == [0.0] * 4
+    assert math.isnan(result.rank_correlation)
+    assert (result.coverage, result.coverage_of_exact) == (1.0, 1.0)
+
+
+def test_what_was_never_drawn_is_told():
+    # One order in 720 is worth something; two permutations do not meet it, and see no spread either.
+    game = osv.TableGame(6, {(5, 4, 3, 2, 1, 0): 1.0})
+    result = osv.verify(game, n_permutations=2, random_state=0)
+    assert result.z.tolist() == [-math.inf] + [0.0] * 5
+    assert result.coverage == 5 / 6
+
+
+def test_a_single_permutation_has_no_standard_error():
+    result = osv.verify(random_table(3)[0], n_permutations=1, random_state=0)
+    assert np.isnan(result.stderr).all() and np.isnan(result.z).all()
+    assert math.isnan(result.coverage) and math.isnan(result.coverage_of_exact)
+    assert "largest z nan" in repr(result)
+
+
+def test_too_many_players_to_take_the_error_apart():
+    worth = np.arange(12.0)
+    game = osv.FunctionGame(lambda sequence: worth[sequence].sum() ** 2, 12, order_free=True)
+    options = {"value": "classic", "n_permutations": size(200, 20), "random_state": 0}
+    result = osv.verify(game, method="tmc", **options)
+    assert result.note == "the orders of 12 players are too many to go through all of them (up to 10 are)"
+    for array in (result.expected, result.bias, result.class_bias, result.truncation_bias, result.z):
+        assert np.isnan(array).all()
+    assert math.isnan(result.coverage)
+    assert 0 <= result.coverage_of_exact <= 1
+    assert np.isfinite(result.error).all()
+    assert "largest bias nan" in repr(result)
+    # What is unbiased needs no going through orders.
+    assert osv.verify(game, method="mc", **options).note == ""
+
+
+def test_every_sequence_is_evaluated_once_for_exact_and_expected():
+    calls = []
+    values = {S: float(k) for k, S in enumerate(naive.sequences_of(range(4)))}
+
+    def func(sequence):
+        calls.append(tuple(sequence.tolist()))
+        return values[calls[-1]]
+
+    options = {"method": "tmc", "n_permutations": 3, "random_state": 0}
+    game = osv.FunctionGame(func, 4)
+    osv.sample_values(game, **options)
+    sampling = len(calls)
+    calls.clear()
+    result = osv.verify(game, **options)
+    # The empty sequence is asked for by itself.
+    assert len(calls) <= sampling + len(values) + 1
+    assert result.exact_values.n_evaluations == len(values)
+    assert result.valuation.n_evaluations <= sampling
+
+
+def test_frame_and_names():
+    game = osv.TableGame.from_array(3, random_table(3)[0].values, names=["ann", "bob", "cy"])
+    result = osv.verify(game, method="ctmc", labels=[0, 0, 1], n_permutations=50, random_state=0, level=0.5)
+    frame = result.to_frame()
+    assert frame.index.tolist() == result.exact_values.labels.tolist() == ["ann", "bob", "cy"]
+    low, high = result.valuation.confidence_interval(0.5)
+    np.testing.assert_array_equal(frame[["ci_low", "ci_high"]], np.column_stack([low, high]))
+    np.testing.assert_array_equal(frame["holds_exact"], (low <= result.exact) & (result.exact <= high))
+    assert frame["holds_expected"].mean() == result.coverage
+    np.testing.assert_allclose(frame["bias"] + frame["noise"], frame["error"], atol=1e-15)
+    np.testing.assert_allclose(frame["class_bias"] + frame["truncation_bias"], frame["bias"], atol=1e-15)
+    for column in ("exact", "expected", "estimate", "stderr", "z", "holds_expected", "holds_exact"):
+        np.testing.assert_array_equal(frame[column], getattr(result, column))
+    assert len(result) == 3
+    assert repr(result).startswith(
+        "Verification(3 players, value='partial_ordinal', method='ctmc', n_permutations=50, largest bias "
+    )
+
+
+def test_the_parts_are_those_of_the_two_functions():
+    game, _ = random_table(4, seed=3)
+    result = osv.verify(game, "ordinal", "tmc", n_permutations=30, random_state=np.random.default_rng(5))
+    alone = osv.sample_values(game, "ordinal", "tmc", n_permutations=30, random_state=result.valuation.seed)
+    np.testing.assert_array_equal(result.estimate, alone.values)
+    np.testing.assert_array_equal(result.exact, osv.exact_values(game, "ordinal").values)
+    assert result.valuation.stopped_by == "MaxPermutations"
+    stopped = osv.verify(game, stopping=osv.RelativeChange(0.5), random_state=0)
+    assert stopped.valuation.stopped_by == "RelativeChange"
+
+
+def test_default_number_of_permutations():
+    assert osv.verify(random_table(2)[0], random_state=0).valuation.n_permutations == 5_000
+
+
+# --------------------------------------------------------------------------------------------
+# Bad input
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"level": 1.0}, ValueError, "level is 1.0, expected a finite number and above 0 and below 1"),
+        ({"level": "high"}, TypeError, "level is 'high', expected a number"),
+        ({"tolerance": 0.1}, TypeError, "unexpected keyword argument 'tolerance'"),
+        ({"value": "banzhaf"}, ValueError, "value is 'banzhaf', expected one of"),
+        ({"method": "lhs"}, ValueError, "method is 'lhs', expected one of"),
+        ({"method": "cmc"}, ValueError, "labels is missing"),
+        ({"n_permutations": 0}, ValueError, "n_permutations is 0, expected at least 1"),
+        ({"n_permutations": 10.5}, TypeError, "n_permutations is 10.5, expected an integer"),
+        ({"random_state": -1}, ValueError, "random_state is -1"),
+        ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+        ({"max_seconds": -1}, ValueError, "max_seconds is -1"),
+        ({"truncation": osv.Truncation.paper()}, ValueError, "truncation goes with methods 'tmc' and 'ctmc'"),
+        ({"value": "classic"}, ValueError, "value='classic' is for games whose order does not matter"),
+    ],
+)
+def test_bad_options(options, error, words):
+    calls = []
+
+    def func(sequence):
+        calls.append(len(sequence))
+        return float(sequence.size and sequence[0])
+
+    with pytest.raises(error, match=words):
+        osv.verify(osv.FunctionGame(func, 3), **options)
+    assert not calls
+
+
+def test_no_game():
+    with pytest.raises(TypeError, match="game is a dict, expected a game"):
+        osv.verify({(0,): 1.0})
+
+
+@pytest.mark.filterwarnings("ignore:the game is not as partition")
+def test_a_partition_that_makes_exact_values_cheap_only():
+    # 8 players all apart: 256 sequences tell the exact values, but what is sampled takes all 109,601.
+    game = osv.FunctionGame(lambda sequence: time.sleep(1e-4) or float(sequence.sum()), 8)
+    options = {"partition": list(range(8)), "case": "within", "n_permutations": 3, "random_state": 0}
+    result = osv.verify(game, method="tmc", max_seconds=1.0, **options)
+    assert "109,601 utilities" in result.note and "more than max_seconds (1)" in result.note
+    assert np.isnan(result.bias).all()
+    np.testing.assert_allclose(result.exact, np.arange(8.0), atol=1e-12)
+
+
+def test_games_too_large_for_exact_values():
+    problem = random_problem(2, n=70)
+    with pytest.raises(ValueError, match="game has 70 players, whose subsets alone"):
+        osv.verify(osv.LogisticGame(*problem))
+    slow = osv.FunctionGame(lambda sequence: float(sum(sequence)), 12)
+    with pytest.raises(ValueError, match="more than max_seconds"):
+        osv.verify(slow, max_seconds=0.1, n_permutations=10**6)
+
+
+def test_a_game_that_fails():
+    def func(sequence):
+        if len(sequence) == 3:
+            raise KeyError("nobody")
+        return 0.0
+
+    with pytest.raises(RuntimeError, match="func raised KeyError for the sequence"):
+        osv.verify(osv.FunctionGame(func, 3), method="tmc", n_permutations=5)
+
+
+def test_roulette_has_no_bias():
+    rng = np.random.default_rng(3)
+    game = osv.TableGame(5, {s: float(rng.normal() / (1 + len(s))) for s in naive.sequences_of(range(5))})
+    for value in ("partial_ordinal", "ordinal"):
+        result = osv.verify(
+            game,
+            value=value,
+            method="tmc",
+            truncation=osv.Truncation.roulette(),
+            n_permutations=size(5_000, 300),
+            random_state=0,
+        )
+        assert result.bias.tolist() == [0.0] * 5
+        assert result.valuation.mean_walk_length < 5
+        assert np.abs(result.z).max() < 4.5

@@ -10,6 +10,9 @@ import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import SHARD_SIZE
 from problems import JIT, random_problem, size
 
+# Permutations of this stream are apart from those that are walked.
+OTHER_STREAM = 0x2545F4914F6CDD1D
+
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
 
@@ -18,18 +21,22 @@ def played(n=6, seed=4, **options):
     return osv.LogisticGame(*problem, **options), naive.LogisticUtility(*problem)
 
 
-def in_out_samples(utility, n_players, sequences, filled, empty, unit=1):
-    """x[t, i] from the formula, one term at a time; `filled[t][s]` is the utility of the first s."""
+def in_out_samples(utility, n_players, sequences, filled, empty, unit=1, other=None):
+    """x[t, i] from the formula, one term at a time; `filled[t][s]` is the utility of the first s.
+
+    A unit that is alone in its shard is centred with `other`, the utilities of another permutation.
+    """
     samples = np.zeros((len(sequences), n_players))
     for t, sequence in enumerate(sequences):
         first = t - t % SHARD_SIZE
         block = range(first, min(first + SHARD_SIZE, len(sequences)))
-        others = [u for u in block if u // unit != t // unit]
+        others = [filled[u] for u in block if u // unit != t // unit]
+        others = others or [other]
         n = len(sequence)
         for i in sequence:
             value = (filled[t][n] - empty) / n
             for s in range(1, n):
-                centre = np.mean([filled[u][s] for u in others]) if others else 0.0
+                centre = np.mean([utilities[s] for utilities in others])
                 share = 1 / s if i in sequence[:s] else -1 / (n - s)
                 value += (filled[t][s] - centre) * share
             samples[t, i] = value
@@ -45,7 +52,7 @@ def strata(utility, method, codes, fraction=0.8):
 
 
 @pytest.mark.parametrize("method", ["mc", "cmc"])
-@pytest.mark.parametrize("n_permutations", [1, 10, 23])
+@pytest.mark.parametrize("n_permutations", [1, 10, 11, 23])
 def test_samples_equal_the_formula(method, n_permutations):
     game, utility = played(n=9)
     result = osv.sample_values(
@@ -54,7 +61,10 @@ def test_samples_equal_the_formula(method, n_permutations):
     groups, quota = strata(utility, method, game._codes)
     sequences = [naive.permutation(result.seed, t, groups, quota) for t in range(n_permutations)]
     filled = [[utility(seq[:s]) for s in range(len(seq) + 1)] for seq in sequences]
-    samples = in_out_samples(utility, 9, sequences, filled, utility(()))
+    alone = n_permutations - n_permutations % SHARD_SIZE
+    other = naive.permutation(result.seed ^ OTHER_STREAM, alone, groups, quota)
+    other = [utility(other[:s]) for s in range(len(other) + 1)]
+    samples = in_out_samples(utility, 9, sequences, filled, utility(()), other=other)
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
     if n_permutations > 1:
         expected = samples.std(axis=0, ddof=1) / np.sqrt(n_permutations)

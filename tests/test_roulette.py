@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,10 +13,9 @@ import naive
 import ordinal_shapley as osv
 from problems import JIT, size
 from test_designs import errors_over, table
-from test_ordinal_sampling import played
+from test_ordinal_sampling import OTHER_STREAM, played
 from test_sampled_values import ascending
 
-PILOT_KEY = 0x2545F4914F6CDD1D
 LUCK_KEY = 0x9FB21C651E98DF25
 
 
@@ -36,7 +36,7 @@ def falling(needed):
 def plan_by_hand(utility, seed, strata, quota, share, weight, least, pilot):
     """Chances and centres, from full walks over the pilot's permutations."""
     m = sum(quota)
-    orders = [naive.permutation(seed ^ PILOT_KEY, t, strata, quota) for t in range(pilot)]
+    orders = [naive.permutation(seed ^ OTHER_STREAM, t, strata, quota) for t in range(pilot)]
     U = np.array([[utility(order[:s]) for s in range(m + 1)] for order in orders])
     added = np.diff(U, axis=1) * [[weight(order[:j]) for j in range(m)] for order in orders]
     needed = []
@@ -47,7 +47,25 @@ def plan_by_hand(utility, seed, strata, quota, share, weight, least, pilot):
     if share < 1:
         needed = falling(needed)
     chances = [max(math.sqrt(x / max(needed)), least) for x in needed]
+    if share == 1:
+        # Scaled to a sum, none above 1: the factor by bisection.
+        low, high = 0.0, 1e6
+        for _ in range(200):
+            middle = (low + high) / 2
+            if sum(min(1.0, middle * c) for c in chances) < min(8, max(2, m // 4)):
+                low = middle
+            else:
+                high = middle
+        chances = [min(1.0, low * c) for c in chances]
     return chances, U.mean(axis=0)
+
+
+def chosen(chances, luck, share):
+    """Which places are evaluated."""
+    if share < 1:
+        return [c >= luck for c in chances]
+    reach = np.cumsum([0.0, *chances])
+    return [math.floor(b + luck) > math.floor(a + luck) for a, b in itertools.pairwise(reach)]
 
 
 def samples_by_hand(utility, n, orders, luck, chances, centres, share, weight):
@@ -55,7 +73,7 @@ def samples_by_hand(utility, n, orders, luck, chances, centres, share, weight):
     empty = utility(())
     for t, order in enumerate(orders):
         m = len(order)
-        seen = [c >= luck[t] for c in chances]
+        seen = chosen(chances, luck[t], share)
         full = centres[m] + (utility(order) - centres[m]) / chances[-1] * seen[-1]
         for j, i in enumerate(order):
             in_out = (full - empty) / m
@@ -114,7 +132,7 @@ def test_samples_are_as_defined(value, method, options, design):
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
     unit = {"independent": 1, "antithetic": 2, "latin": n}[design]
     np.testing.assert_allclose(result.stderr, errors_over(samples, unit), atol=1e-12)
-    seen = [sum(c >= u for c in chances) for u in luck]
+    seen = [sum(chosen(chances, u, share)) for u in luck]
     assert result.mean_walk_length == pytest.approx(np.mean(seen))
 
 
@@ -191,10 +209,11 @@ def test_intervals_cover():
         assert 0.925 <= np.mean(covered) <= 0.975
 
 
-def test_fewer_utilities_than_full_walks_for_the_same_error():
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_fewer_utilities_than_full_walks_for_the_same_error(value):
     game = osv.FunctionGame(early, 8)
     full, roulette = (
-        osv.sample_values(game, n_permutations=size(2_000, 300), random_state=1, **options)
+        osv.sample_values(game, value, n_permutations=size(2_000, 300), random_state=1, **options)
         for options in ({}, {"method": "tmc", "truncation": osv.Truncation.roulette()})
     )
     assert roulette.n_evaluations < full.n_evaluations

@@ -1,10 +1,13 @@
 """One walk for mc, tmc, cmc and ctmc: random permutations, evaluated place by place until truncated.
 
 The four differ in data only: `cmc` and `ctmc` have a deck of several strata with quotas, `tmc` and `ctmc` a
-truncation rule or chances. With chances (roulette) a place is evaluated if its chance is not below the
-permutation's lucky number, and what is evaluated counts 1 / chance times, so that nothing is missing in the
-mean. The walk can be left after a number of evaluations and taken up again where it stood, so
-that a caller can look for an interrupt, a time limit or show progress inside one long permutation.
+truncation rule or chances (roulette). With chances a place is evaluated if its chance is not below the
+permutation's lucky number; or, where marginal contributions are not wanted, if the sum of the chances up to
+it plus that number passes an integer there (systematic sampling: places lie apart). What is evaluated counts
+1 / chance times, so that nothing is missing in the mean.
+
+The walk can be left after a number of evaluations and taken up again where it stood, so that a caller can
+look for an interrupt, a time limit or show progress inside one long permutation.
 """
 
 from __future__ import annotations
@@ -97,9 +100,12 @@ class Walk(NamedTuple):
     marginals : float64 (n_permutations, n_places)
         Marginal contribution of the player at each place, over its chance; 0 where it is not evaluated.
     utilities : float64 (n_permutations, n_places) or (0, 0)
-        When it has rows: utility of each prefix; what truncation leaves out counts as the full utility.
+        When it has rows: utility of each prefix; what truncation leaves out counts as the full utility, and
+        is NaN where there are chances.
     chances : float64 (n_places,) or (0,)
         Chance of each place of being evaluated; empty for 1. For marginal contributions they must not rise.
+    reach : float64 (n_places,) or (0,)
+        For systematic sampling: sums of the chances up to each place.
     luck : float64 (n_permutations,)
         Lucky numbers, where there are chances.
     draw_all : int64 (1,)
@@ -117,6 +123,7 @@ class Walk(NamedTuple):
     marginals: NDArray[np.float64]
     utilities: NDArray[np.float64]
     chances: NDArray[np.float64]
+    reach: NDArray[np.float64]
     luck: NDArray[np.float64]
     draw_all: NDArray[np.int64]
     state: NDArray[np.int64]
@@ -136,10 +143,11 @@ def make_walk(
     chances: NDArray[np.float64],
     design: int = INDEPENDENT,
     record: bool = False,
+    systematic: bool = False,
 ) -> Walk:
     """Allocate a walk over permutations first..stop-1; `members`, `starts`, `quota`, `design` as for a deck.
 
-    With `record` the utilities of all prefixes are kept.
+    With `record` the utilities of all prefixes are kept. `systematic` is how places with chances are chosen.
     """
     shape = (stop - first, int(np.sum(quota)))
     state = np.zeros(N_STATE, np.int64)
@@ -157,8 +165,9 @@ def make_walk(
         np.zeros(stop - first, np.int64),
         np.zeros(stop - first, np.int64),
         np.zeros(shape),
-        np.zeros(shape if record else (0, 0)),
+        np.full(shape if record else (0, 0), math.nan if len(chances) else 0.0),
         np.array(chances, np.float64),
+        np.cumsum(chances if systematic else np.zeros(0)),
         np.zeros(stop - first),
         np.array([draw_all or record], np.int64),
         state,
@@ -194,7 +203,7 @@ def _end(run: Walk, rule: Rule, row: int, n_places: int) -> None:
         run.state[COMPLETED_STOPS] += 1
     if run.draw_all[0]:
         _draw_to(run, row, n_places, n_places)
-    if run.utilities.shape[0] > 0:
+    if run.utilities.shape[0] > 0 and run.chances.shape[0] == 0:
         # The permutation's own full utility where it is known, else the rule's target.
         full = run.values[FULL] if rule.kind == PAPER else rule.target
         for j in range(place_, n_places):
@@ -213,11 +222,19 @@ def _is_truncated(run: Walk, rule: Rule) -> bool:
 
 
 @kernel(internal=True)
+def _is_chosen(run: Walk, row: int, j: int) -> bool:
+    if run.reach.shape[0] == 0:
+        return run.chances[j] >= run.luck[row]
+    before = run.reach[j - 1] if j > 0 else 0.0
+    return math.floor(run.reach[j] + run.luck[row]) > math.floor(before + run.luck[row])
+
+
+@kernel(internal=True)
 def _next_place(run: Walk, row: int, n_places: int) -> int:
     """The first place from the present one on that is to be evaluated; `n_places` if none is."""
     j = run.state[PLACE]
     if run.chances.shape[0] > 0:
-        while j < n_places and run.chances[j] < run.luck[row]:
+        while j < n_places and not _is_chosen(run, row, j):
             j += 1
     return j
 

@@ -16,7 +16,6 @@ from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
 from ordinal_shapley.moments import Moments
-from ordinal_shapley.sampling.pilot import with_centres, with_chances
 from ordinal_shapley.sampling.plan import (
     SHARD_SIZE,
     Plan,
@@ -31,7 +30,8 @@ from ordinal_shapley.sampling.plan import (
     rule_code,
     seed_of,
 )
-from ordinal_shapley.sampling.shards import WeightError, random_orders, shard_ranges, walk_shard
+from ordinal_shapley.sampling.roulette import with_chances
+from ordinal_shapley.sampling.shards import WeightError, random_orders, shard_ranges, walk_shard, with_centres
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
@@ -41,6 +41,7 @@ from ordinal_shapley_kernels.permutations import LATIN
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100
 _TARGET_ORDERS = 20
+_CENTRING_ORDERS = 10
 
 
 def sample_values(
@@ -169,10 +170,10 @@ def sample_values(
         A_{s,i} = \tfrac1s \text{ if } i \text{ is among the first } s \text{, else } -\tfrac1{n-s},
 
     with :math:`c_s` the mean of :math:`U_s` over the other permutations of a fixed set of ten (but for the
-    reverse of this one; for a Latin design, over ten permutations of their own, for its rows depend on one
-    another). It is unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly. In a truncated walk
-    the full utility (the permutation's own, or the target of `Truncation.patience`) stands in for what was
-    not evaluated, so the bias is that of calling those utilities equal.
+    reverse of this one; where there are no others, or they depend on this one as in a Latin design, over
+    permutations of their own). It is unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly.
+    In a truncated walk the full utility (the permutation's own, or the target of `Truncation.patience`)
+    stands in for what was not evaluated, so the bias is that of calling those utilities equal.
 
     "weighted_ordinal" averages :math:`|S|!\,q(S)` times the marginal contribution after the sequence
     :math:`S`, for an order of :math:`S` is drawn with probability :math:`1/|S|!`.
@@ -317,7 +318,8 @@ def _with_rule(plan: Plan, rule: Truncation | None, game: Game) -> tuple[Plan, i
             target=target,
         )
     if plan.in_out and plan.design == LATIN:
-        plan, more = with_centres(plan, game._make_workspace())
+        # Rows of one Latin square depend on one another, so none is centred with others.
+        plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, Cancellation())
         evaluations += more
     return plan, evaluations
 

@@ -25,7 +25,7 @@ from ordinal_shapley_kernels.contributions import (
     contributions,
 )
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace
-from ordinal_shapley_kernels.permutations import ANTITHETIC, LATIN, draw_many, make_deck
+from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN, draw_many, make_deck
 from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
@@ -42,6 +42,8 @@ from ordinal_shapley_kernels.walks import (
     make_walk,
     walk,
 )
+
+_OTHER = 0x2545F4914F6CDD1D  # makes another stream of permutations of a seed
 
 
 class WeightError(UtilityError):
@@ -78,6 +80,10 @@ def walk_shard(
     """
     plan = Plan(*arguments[:n_plan])
     game = make_workspace(*arguments[n_plan:])
+    evaluations = 0
+    if plan.in_out and not len(plan.centres) and stop - first <= plan.unit:
+        # Nothing else in this shard to centre with.
+        plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
     run = walked(plan, game, first, stop, cancellation)
     n_players, n_permutations = len(plan.members), stop - first
     profile = np.zeros((N_CELLS, 0, 0))
@@ -106,7 +112,7 @@ def walk_shard(
         unit_size=plan.unit,
         n_units=n_units,
         n_permutations=n_permutations,
-        n_evaluations=int(run.state[EVALUATIONS]),
+        n_evaluations=evaluations + int(run.state[EVALUATIONS]),
         walk_length=int(run.state[WALK_LENGTH]),
         completed_stops=int(run.state[COMPLETED_STOPS]),
     )
@@ -119,6 +125,19 @@ def _drop_dependent(plan: Plan, profile: NDArray[np.float64]) -> None:
         profile[SQUARES] = math.nan
     elif plan.design == ANTITHETIC and profile.shape[1] % 2:
         profile[SQUARES, :, profile.shape[1] // 2] = math.nan  # the middle of an order and of its reverse
+
+
+def other_stream(plan: Plan) -> Plan:
+    """The same plan for permutations that are independent of it, with a record of all utilities."""
+    return plan._replace(seed=plan.seed ^ _OTHER, design=INDEPENDENT, profile=True)
+
+
+def with_centres(
+    plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation
+) -> tuple[Plan, int]:
+    """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
+    run = walked(other_stream(plan), game, first, stop, cancellation)
+    return plan._replace(centres=run.utilities.mean(axis=0)), int(run.state[EVALUATIONS])
 
 
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
@@ -142,6 +161,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         plan.chances,
         plan.design,
         plan.recorded,
+        plan.in_out == 1.0,
     )
     rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
     with _wrapping():
@@ -166,7 +186,7 @@ def _record(plan: Plan, run: Walk) -> Record:
         centres[:] = plan.centres
     centred = utilities - centres
     if len(plan.chances):
-        centred = np.where(plan.chances >= run.luck[:, None], centred / plan.chances, 0.0)
+        centred = np.where(np.isnan(utilities), 0.0, centred / plan.chances)
         centres[:, -1] += centred[:, -1]
     else:
         centres[:, -1] = utilities[:, -1]

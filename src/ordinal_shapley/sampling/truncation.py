@@ -138,12 +138,14 @@ class Truncation:
 
     @classmethod
     def roulette(cls, least: float = 0.05, pilot: int = 20) -> Truncation:
-        r"""End walks at random places, and count what is evaluated for what is not: no bias.
+        r"""Evaluate few places, drawn at random, and count them for those that are not: no bias.
 
-        Place k is evaluated with a chance p_k, and what is added there counts 1 / p_k times. Chances are the
+        Place k is evaluated with a chance p_k, and what is found there counts 1 / p_k times. Chances are the
         larger the more a place adds to the noise, which full walks over some permutations of their own tell
-        at the start of a run. Most of the noise comes from the first places, so for the same number of
-        utilities errors are smaller than those of full walks.
+        at the start of a run. For the same number of utilities errors are much smaller than those of full
+        walks: for marginal contributions because most of the noise comes from the first places, where most
+        walks then end; for the ordinal value because the prefixes of one permutation tell much the same, so
+        that eight of each are better evaluated in more permutations.
 
         Parameters
         ----------
@@ -165,10 +167,10 @@ class Truncation:
         Notes
         -----
         For marginal contributions :math:`m_k`, chances are proportional to the roots of the means of
-        :math:`m_k^2`, made decreasing: that makes the product of variance and utilities least. In/out,
-        each prefix utility is evaluated by itself with a chance proportional to the root of
-        :math:`\operatorname{var}(U_s) (1/s + 1/(n - s))`. The players' sum is no longer exactly that of the
-        full utilities.
+        :math:`m_k^2`, made decreasing: that makes the product of variance and utilities least. In/out, the
+        utilities :math:`U_s` of prefixes are evaluated by systematic sampling with chances proportional to
+        the roots of :math:`\operatorname{var}(U_s) (1/s + 1/(n - s))`. The players' sum is no longer exactly
+        that of the full utilities.
 
         References
         ----------

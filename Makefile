@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit lint format bench bench-smoke docs clean
+.PHONY: help demo test test-nojit lint format bench bench-rivals bench-check bench-reference bench-smoke docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,8 +14,11 @@ help:
 	@echo "make test-nojit   the suite with the compiler off, and coverage"
 	@echo "make lint         ruff, the project's own rules, mypy"
 	@echo "make format       let ruff format and mend what it can"
-	@echo "make bench        benchmarks; rewrites docs/benchmarks.md"
-	@echo "make bench-smoke  runs one benchmark once, without timing it"
+	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
+	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
+	@echo "make bench-check  compare the ratios of the last make bench with those committed"
+	@echo "make bench-reference  commit those of the last make bench instead"
+	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -37,6 +40,11 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/.stamp-dev
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
+
+# Its row is left out where it cannot be installed.
+$(VENV)/.stamp-bench: pyproject.toml | $(VENV)/.stamp-dev
+	@$(BIN)/python -m pip install --quiet --editable '.[bench]' && touch $@ \
+	    || echo "shapiq could not be installed: the benchmarks go without it" >&2
 
 # Compiled apart, so that the demo's fits a second are those of a machine that has its kernels.
 $(VENV)/.stamp-kernels: $(wildcard kernels/ordinal_shapley_kernels/*.py) | $(VENV)/.stamp-demo
@@ -64,13 +72,26 @@ format: $(VENV)/.stamp-dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(VENV)/.stamp-dev
+# A benchmark that fails does not cost the page the others.
+bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench bench-rivals
 	@mkdir -p build
-	BENCH_FULL=1 $(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-json=build/benchmarks.json
-	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md
+	@BENCH_FULL=1 $(BIN)/python -m pytest benchmarks -v -rs --benchmark-only \
+	    --benchmark-json=build/benchmarks.json; status=$$?; \
+	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md && exit $$status
+
+bench-rivals: $(VENV)/.stamp-dev
+	@$(BIN)/python benchmarks/make_rivals.py
+
+bench-check:
+	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json
+
+bench-reference:
+	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json --update
 
 bench-smoke: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest benchmarks -k wine --benchmark-disable
+	@mkdir -p build
+	$(BIN)/python -m pytest benchmarks --benchmark-json=build/smoke.json
+	$(BIN)/python benchmarks/write_tables.py build/smoke.json build/smoke.md
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

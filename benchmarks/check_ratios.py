@@ -45,6 +45,9 @@ def main(source: str, reference: str, *flags: str) -> int:
     if flags == ("--update",):
         path.write_text(json.dumps({k: float(f"{v:.3g}") for k, v in new.items()}, indent=2) + "\n")
         return 0
+    if not path.exists():
+        print(f"{path} does not exist: make bench-reference writes it", file=sys.stderr)
+        return 2
     lines, fine = compare(new, json.loads(path.read_text(encoding="utf-8")))
     print("\n".join(lines))
     return 0 if fine else 1

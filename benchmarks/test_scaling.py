@@ -106,7 +106,7 @@ def test_walk_under_patience(benchmark, n):
         problem = problem._replace(X=problem.X[rows], y=problem.y[rows])
     else:
         problem = problems.adult(n)
-    game, few, many = make_game(problem), 20, (220 if FULL else 40)
+    game, few, many = make_game(problem), 20, (120 if FULL else 40)
     rule = osv.Truncation.patience(target="given")
     seconds = []
 

@@ -60,8 +60,9 @@ def with_liblinear(problem, order, *, lengths=None):
     but for a product that scores the validation rows. Three classes go in one call.
     """
     # scikit-learn's own, private: its signature has been this one since sample weights came (0.16).
-    from sklearn.svm._liblinear import train_wrap
+    from sklearn.svm._liblinear import set_verbosity_wrap, train_wrap
 
+    set_verbosity_wrap(0)  # until told so it prints every step, and is slower for it
     n_classes = int(problem.y.max()) + 1
     sparse = scipy.sparse.issparse(problem.X)
     X, y = problem.X[order], problem.y[order].astype(np.float64)

@@ -74,7 +74,7 @@ format: $(VENV)/.stamp-dev
 
 # A benchmark that fails does not cost the page the others.
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench bench-rivals
-	@mkdir -p build
+	@mkdir -p build && rm -f build/benchmarks.json
 	@BENCH_FULL=1 $(BIN)/python -m pytest benchmarks -v -rs --benchmark-only \
 	    --benchmark-json=build/benchmarks.json; status=$$?; \
 	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md && exit $$status

@@ -38,7 +38,7 @@ def compare(new: dict[str, float], reference: dict[str, float]) -> tuple[list[st
 def main(source: str, reference: str, *flags: str) -> int:
     """Compare, or update the reference; returns the exit status."""
     run = results.load(source)
-    if not all(entry["extra_info"].get("full") for entry in run["benchmarks"]):
+    if not results.is_full(run):
         print(f"{source} is not a full run: make bench makes one", file=sys.stderr)
         return 2
     new, path = results.ratios(run), Path(reference)

@@ -38,9 +38,8 @@ def head(run: dict[str, Any]) -> str:
         versions=", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),
         date=run["datetime"][:10],
     )
-    full = all(entry["extra_info"].get("full") for entry in run["benchmarks"])
     title, body = text.split("\n\n", 1)
-    return f"{title}\n\n{wrap(body)}\n{'' if full else PARTIAL}"
+    return f"{title}\n\n{wrap(body)}\n{'' if results.is_full(run) else PARTIAL}"
 
 
 def main(source: str, destination: str) -> None:

@@ -19,6 +19,13 @@ def entries(run: dict[str, Any], table: str) -> list[Entry]:
     return [entry for entry in run["benchmarks"] if entry["extra_info"].get("table") == table]
 
 
+def is_full(run: dict[str, Any]) -> bool:
+    """Return whether all that was measured was measured in full."""
+    # A benchmark that failed after its rounds has said nothing and belongs to no table.
+    said = [entry["extra_info"] for entry in run["benchmarks"] if "table" in entry["extra_info"]]
+    return bool(said) and all(info["full"] for info in said)
+
+
 def seconds_each(entry: Entry) -> float:
     """Return our seconds a unit of work, the median over rounds."""
     return float(entry["stats"]["median"]) / float(entry["extra_info"]["units"])

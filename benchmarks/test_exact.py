@@ -141,8 +141,8 @@ def test_python_function(benchmark):
 def test_logistic_game(benchmark):
     """The baseline is scikit-learn's model, fitted to the prefixes of a few permutations: fits a second."""
     problem = problems.wine()
-    rows = np.concatenate([np.flatnonzero(problem.y == c)[:3] for c in np.unique(problem.y)])
-    rows = rows[: 8 if FULL else 6]
+    n_each = 3 if FULL else 2
+    rows = np.concatenate([np.flatnonzero(problem.y == c)[:n_each] for c in np.unique(problem.y)])[:8]
     game = osv.LogisticGame(problem.X[rows], problem.y[rows], problem.X_valid, problem.y_valid)
     rng = np.random.default_rng(0)
     small = problem._replace(X=problem.X[rows], y=problem.y[rows])

@@ -14,8 +14,8 @@ process (reading the data included in the memory, not in the time) until every r
 of rows a permutation evaluates, measured beforehand."""
 PATIENCE = """\
 Under the patience rule a walk ends at about the same length whatever the number of rows, and so should
-cost the same. CPU time of one more permutation (of 120, those of a run of 20 taken off), and of what a
-run computes once or first: that run of 20, the score of all rows in it."""
+cost the same. CPU time of one more permutation (of 120, less those of a run of 20), and of the first 20,
+which include the score of all rows."""
 WORKERS = """\
 The same permutations of WDBC ({permutations}, every prefix) with one worker and with two; wall time,
 medians of {rounds} rounds in turns. The values are equal to the last bit."""

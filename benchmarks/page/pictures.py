@@ -26,7 +26,7 @@ def _points(run: dict[str, Any], axis: str) -> list[tuple[int, float, float | No
 
 
 def _tidy(axes: Any, sizes: list[int], xlabel: str, ylabel: str) -> None:
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes], fontsize=9)
     axes.minorticks_off()
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
@@ -64,7 +64,7 @@ def _draw_scale(run: dict[str, Any], path: Path) -> None:
     left.set_xscale("log")
     left.plot([n for n, _ in walks], [cost for _, cost in walks], "o-", color=_OURS)
     _tidy(left, [n for n, _ in walks], "training rows of Adult", "ms a permutation, patience rule")
-    left.set_ylim(bottom=0)
+    left.set_ylim(0, 1.1 * max(cost for _, cost in walks))
     points = _points(run, "workers")
     workers = [size for size, _, _ in points]
     rates = [1.0 / seconds for _, seconds, _ in points]
@@ -73,7 +73,7 @@ def _draw_scale(run: dict[str, Any], path: Path) -> None:
     )
     right.plot(workers, rates, "o-", color=_OURS, label="measured")
     _tidy(right, workers, "workers", "permutations a second, WDBC")
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.1 * max(rates[0] * workers[-1] / workers[0], *rates))
     right.legend(frameon=False)
     figure.savefig(path, dpi=120)
 

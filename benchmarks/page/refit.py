@@ -78,7 +78,7 @@ def write(run: dict[str, Any]) -> str:
         [row for entry in found for row in _rows(entry)],
         words=3,
     )
-    setups = ", ".join(
+    setups = "; ".join(
         f"{entry['extra_info']['work']} {entry['extra_info']['setup_seconds']:.3f} s" for entry in found
     )
     body += "\n\n" + wrap(

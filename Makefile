@@ -17,7 +17,7 @@ help:
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
 	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
 	@echo "make bench-check  compare the ratios of the last make bench with those committed"
-	@echo "make bench-reference  commit those of the last make bench instead"
+	@echo "make bench-reference  write those of the last make bench to be committed"
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"

@@ -5,7 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit lint format bench bench-smoke bench-error docs clean
+.PHONY: help demo test test-nojit lint format docs clean
+.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance
 .DEFAULT_GOAL := help
 
 help:
@@ -14,9 +15,13 @@ help:
 	@echo "make test-nojit   the suite with the compiler off, and coverage"
 	@echo "make lint         ruff, the project's own rules, mypy"
 	@echo "make format       let ruff format and mend what it can"
-	@echo "make bench        benchmarks; rewrites docs/benchmarks.md"
-	@echo "make bench-smoke  runs one benchmark once, without timing it"
+	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
+	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
+	@echo "make bench-check  compare the ratios of the last make bench with those committed"
+	@echo "make bench-reference  write those of the last make bench to be committed"
+	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
+	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -38,6 +43,11 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/.stamp-dev
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
+
+# Its row is left out where it cannot be installed.
+$(VENV)/.stamp-bench: pyproject.toml | $(VENV)/.stamp-dev
+	@$(BIN)/python -m pip install --quiet --editable '.[bench]' && touch $@ \
+	    || echo "shapiq could not be installed: the benchmarks go without it" >&2
 
 # Compiled apart, so that the demo's fits a second are those of a machine that has its kernels.
 $(VENV)/.stamp-kernels: $(wildcard kernels/ordinal_shapley_kernels/*.py) | $(VENV)/.stamp-demo
@@ -65,16 +75,32 @@ format: $(VENV)/.stamp-dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(VENV)/.stamp-dev
-	@mkdir -p build
-	BENCH_FULL=1 $(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-json=build/benchmarks.json
-	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md
+# A benchmark that fails does not cost the page the others.
+bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench bench-rivals
+	@mkdir -p build && rm -f build/benchmarks.json
+	@BENCH_FULL=1 $(BIN)/python -m pytest benchmarks -v -rs --benchmark-only \
+	    --benchmark-json=build/benchmarks.json; status=$$?; \
+	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md && exit $$status
+
+bench-rivals: $(VENV)/.stamp-dev
+	@$(BIN)/python benchmarks/make_rivals.py
+
+bench-check:
+	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json
+
+bench-reference:
+	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json --update
 
 bench-smoke: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest benchmarks -k wine --benchmark-disable
+	@mkdir -p build
+	$(BIN)/python -m pytest benchmarks --benchmark-json=build/smoke.json
+	$(BIN)/python benchmarks/write_tables.py build/smoke.json build/smoke.md
 
 bench-error: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/ordinal_error.py docs/ordinal.md
+
+bench-variance: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/variance.py docs/variance.md
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

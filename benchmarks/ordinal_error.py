@@ -24,7 +24,7 @@ from scipy.stats import spearmanr
 
 import naive
 import ordinal_shapley as osv
-import refit_loop
+from bench import problems as data
 
 Floats = npt.NDArray[np.float64]
 
@@ -146,7 +146,7 @@ def small_problems(n_runs: int = 100, walks: tuple[int, ...] = (10, 20, 50, 100,
     ]
 
 
-def real_problem(rows: refit_loop.Problem, n_truth: int, walks: tuple[int, ...], n_runs: int) -> Problem:
+def real_problem(rows: data.Problem, n_truth: int, walks: tuple[int, ...], n_runs: int) -> Problem:
     """A data set; the truth is a long in/out run with a seed of its own."""
     game = osv.LogisticGame(rows.X, rows.y, rows.X_valid, rows.y_valid)
     truth = osv.sample_values(game, "ordinal", n_permutations=n_truth, random_state=TRUTH_SEED, n_jobs=-1)
@@ -162,8 +162,8 @@ def real_problem(rows: refit_loop.Problem, n_truth: int, walks: tuple[int, ...],
 
 def problems() -> Iterator[Problem]:
     yield from small_problems()
-    yield real_problem(refit_loop.wine(), 40_000, (20, 40, 80, 160, 320), 12)
-    yield real_problem(refit_loop.wdbc(), 30_000, (20, 40, 80, 160), 8)
+    yield real_problem(data.wine(), 40_000, (20, 40, 80, 160, 320), 12)
+    yield real_problem(data.wdbc(), 30_000, (20, 40, 80, 160), 8)
 
 
 # --------------------------------------------------------------------------------------------

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import time
-from statistics import median
 
 import numba
 import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-import refit_loop
+from bench import problems, refit
+from bench.timing import FULL, Baselines, report, rounds
 
 ROUNDS = 5
-# `make bench` has minutes; elsewhere a smaller game tells as much.
-FULL = os.environ.get("BENCH_FULL", "") == "1"
 
 
 @numba.njit
@@ -50,9 +47,9 @@ def loop_over_permutations(utility, n):
     return values / math.factorial(n)
 
 
-def measure(benchmark, game, baseline, work, unit, n_ours, n_baseline, target, **options):
+def measure(benchmark, game, baseline, name, work, n_ours, n_baseline, target, *, n_rounds=ROUNDS, **options):
     """Time both in turns; `baseline()` returns how many sequences it did the work of."""
-    seconds: list[float] = []
+    baselines = Baselines()
     small = osv.TableGame.from_array(1, np.zeros(2))
     osv.exact_values(small)
     osv.exact_values(game, **options)  # compiles
@@ -60,19 +57,21 @@ def measure(benchmark, game, baseline, work, unit, n_ours, n_baseline, target, *
     def setup():
         start = time.perf_counter()
         n_done = baseline()
-        seconds.append((time.perf_counter() - start) / n_done)
+        baselines.add(name, (time.perf_counter() - start) / n_done)
 
-    result = benchmark.pedantic(lambda: osv.exact_values(game, **options), setup=setup, rounds=ROUNDS)
-    benchmark.extra_info.update(
-        table="exact",
-        work=work,
-        unit=unit,
+    result = benchmark.pedantic(
+        lambda: osv.exact_values(game, **options), setup=setup, rounds=rounds(n_rounds)
+    )
+    report(
+        benchmark,
+        "exact",
+        work,
+        units=result.n_evaluations,
+        baselines=baselines,
         players=n_ours,
         baseline_players=n_baseline,
-        n_evaluations=result.n_evaluations,
-        baseline_seconds_each=median(seconds),
         workers=options.get("n_jobs", -1),
-        target=target,
+        aim=target,
     )
     return result
 
@@ -95,8 +94,8 @@ def test_table(benchmark, value):
         benchmark,
         game,
         permutations_of(small.__getitem__, n_small),
+        "loop",
         f"table, {value}",
-        "sequences",
         n,
         n_small,
         "40 M/s on one core",
@@ -112,8 +111,8 @@ def test_jitted_function(benchmark, workers):
         benchmark,
         osv.FunctionGame(discounted, n),
         permutations_of(lambda S: sum((i + 1.0) / (k + 1.0) for k, i in enumerate(S)), n_small),
+        "loop",
         f"jitted function, {workers} worker{'s' if workers > 1 else ''}",
-        "sequences",
         n,
         n_small,
         "30 M/s on two cores" if workers == 2 else "",
@@ -131,8 +130,8 @@ def test_python_function(benchmark):
         benchmark,
         osv.FunctionGame(lambda S: utility(S.tolist()), n),
         permutations_of(utility, n),
+        "loop",
         "plain Python function",
-        "sequences",
         n,
         n,
         "",
@@ -141,22 +140,24 @@ def test_python_function(benchmark):
 
 def test_logistic_game(benchmark):
     """The baseline is scikit-learn's model, fitted to the prefixes of a few permutations: fits a second."""
-    problem = refit_loop.wine()
-    rows = np.concatenate([np.flatnonzero(problem.y == c)[:3] for c in np.unique(problem.y)])[:8]
+    problem = problems.wine()
+    n_each = 3 if FULL else 2
+    rows = np.concatenate([np.flatnonzero(problem.y == c)[:n_each] for c in np.unique(problem.y)])[:8]
     game = osv.LogisticGame(problem.X[rows], problem.y[rows], problem.X_valid, problem.y_valid)
     rng = np.random.default_rng(0)
     small = problem._replace(X=problem.X[rows], y=problem.y[rows])
 
     def baseline():
-        fits = sum(refit_loop.refit_loop(small, rng.permutation(len(rows)))[1] for _ in range(5))
-        return fits
+        orders = [rng.permutation(len(rows)) for _ in range(5)]
+        answers = [refit.with_sklearn(small, order, native=False)[1] for order in orders]
+        return sum(np.count_nonzero(~np.isnan(accuracies)) for accuracies in answers)
 
     result = measure(
         benchmark,
         game,
         baseline,
+        "scikit-learn",
         "logistic game",
-        "sequences",
         len(rows),
         len(rows),
         "n = 8 in 10 s",
@@ -168,7 +169,7 @@ def test_logistic_game(benchmark):
 def test_classic_by_subsets(benchmark):
     """Shapiq takes all coalitions as one boolean matrix, so its game is one numpy expression."""
     shapiq = pytest.importorskip("shapiq")
-    n, n_small = 20, 16
+    n, n_small = 20, (16 if FULL else 10)
     worth = np.random.default_rng(0).normal(size=n)
 
     @numba.njit
@@ -189,11 +190,12 @@ def test_classic_by_subsets(benchmark):
         benchmark,
         osv.FunctionGame(squared, n, order_free=True),
         baseline,
-        "classic by subsets, against shapiq",
-        "subsets",
+        "shapiq",
+        "classic, by subsets",
         n,
         n_small,
         "n = 20",
+        n_rounds=3,
         value="classic",
         n_jobs=1,
     )

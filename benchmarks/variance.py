@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 import ordinal_shapley as osv
-import refit_loop
+from bench import problems as data
 
 RUNS = 30
 # Utilities a run may take, in walks of full length.
@@ -39,7 +39,7 @@ WAYS: tuple[tuple[str, str], ...] = (
 PAGE = """\
 # Noise for the same number of utilities
 
-`make variance` writes this page. {machine}; Python {python}, {versions}; {date}.
+`make bench-variance` writes this page. {machine}; Python {python}, {versions}; {date}.
 
 Each line is the mean over {runs} runs with seeds 0 to {last}, of as many permutations as about {budget} n
 utilities allow (n training rows; a Latin design takes whole blocks; what a pilot takes is counted).
@@ -70,8 +70,8 @@ class Way(NamedTuple):
 
 
 def games() -> dict[str, osv.LogisticGame]:
-    problems = (refit_loop.wine(), refit_loop.cancer(), refit_loop.wdbc(), refit_loop.adult())
-    return {p.name: osv.LogisticGame(p.X, p.y, p.X_valid, p.y_valid) for p in problems}
+    problems = (data.wine(), data.cancer(), data.wdbc(), data.adult())
+    return {rows.name: osv.LogisticGame(rows.X, rows.y, rows.X_valid, rows.y_valid) for rows in problems}
 
 
 def sample(game: osv.LogisticGame, value: str, rule: str, design: str, count: int, seed: int) -> Any:

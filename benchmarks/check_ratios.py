@@ -1,0 +1,57 @@
+"""Compare the ratios of a run with those committed, and fail if one dropped by more than 30 %.
+
+Usage: python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json [--update]
+
+Ratios to a baseline timed in the same run, never seconds: those differ from machine to machine. With
+--update the run becomes the reference.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from bench import results
+
+LEAST_SHARE = 0.7
+
+
+def compare(new: dict[str, float], reference: dict[str, float]) -> tuple[list[str], bool]:
+    """Return a line for every ratio of the reference, and whether none dropped too far.
+
+    A ratio that the run lacks (a library that could not be installed) is reported and forgiven.
+    """
+    lines, fine = [], True
+    for name, before in reference.items():
+        now = new.get(name)
+        if now is None:
+            lines.append(f"missing  {name}: was {before:,.1f}")
+            continue
+        dropped = now < LEAST_SHARE * before
+        fine = fine and not dropped
+        lines.append(f"{'DROPPED' if dropped else 'ok':8s} {name}: {before:,.1f} -> {now:,.1f}")
+    lines += [f"new      {name}: {now:,.1f}" for name, now in new.items() if name not in reference]
+    return lines, fine
+
+
+def main(source: str, reference: str, *flags: str) -> int:
+    """Compare, or update the reference; returns the exit status."""
+    run = results.load(source)
+    if not results.is_full(run):
+        print(f"{source} is not a full run: make bench makes one", file=sys.stderr)
+        return 2
+    new, path = results.ratios(run), Path(reference)
+    if flags == ("--update",):
+        path.write_text(json.dumps({k: float(f"{v:.3g}") for k, v in new.items()}, indent=2) + "\n")
+        return 0
+    if not path.exists():
+        print(f"{path} does not exist: make bench-reference writes it", file=sys.stderr)
+        return 2
+    lines, fine = compare(new, json.loads(path.read_text(encoding="utf-8")))
+    print("\n".join(lines))
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

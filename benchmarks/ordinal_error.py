@@ -35,10 +35,12 @@ TARGET_ORDERS = 20
 # Keys of the random streams; run r of an estimator is seeded by r and its key.
 TRUTH_SEED, IN_OUT_SEED, INSERTION_SEED = 1, 1_000, 2
 IN_OUT, PATIENCE, INSERTION = "in/out", "in/out, patience", "insertion"
+ROULETTE = "in/out, roulette"
 STYLES: dict[str, dict[str, Any]] = {
     INSERTION: {"marker": "s", "color": "0.5", "linestyle": "--"},
     IN_OUT: {"marker": "o", "color": "black", "linestyle": "-"},
     PATIENCE: {"marker": "^", "color": "black", "linestyle": ":", "markerfacecolor": "white"},
+    ROULETTE: {"marker": "D", "color": "black", "linestyle": "-.", "markerfacecolor": "white"},
 }
 
 
@@ -56,7 +58,7 @@ class Problem(NamedTuple):
         Random orders of the in/out runs; they set the budgets.
     n_runs : int
         Independent runs of each estimator.
-    patience : bool
+    truncated : bool
         Whether in/out with truncated walks is tried, too.
     """
 
@@ -67,7 +69,7 @@ class Problem(NamedTuple):
     truth: Floats
     walks: tuple[int, ...]
     n_runs: int
-    patience: bool = False
+    truncated: bool = False
 
 
 class Point(NamedTuple):
@@ -157,7 +159,7 @@ def real_problem(rows: data.Problem, n_truth: int, walks: tuple[int, ...], n_run
         f"{TRUTH_SEED}, with standard errors of {error:.2g} on the scale of the table (the values' standard "
         f"deviation is {truth.values.std():.2g})"
     )
-    return Problem(rows.name, text, game, HasEveryClass(rows.y), truth.values, walks, n_runs, patience=True)
+    return Problem(rows.name, text, game, HasEveryClass(rows.y), truth.values, walks, n_runs, truncated=True)
 
 
 def problems() -> Iterator[Problem]:
@@ -206,6 +208,29 @@ def patience_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[i
         blocks.append(block)
 
 
+def roulette_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[float], list[Floats]]:
+    """As many orders as each budget pays for besides the pilot; NaN where it does not pay for that."""
+    options: Any = {
+        "value": "ordinal",
+        "method": "tmc",
+        "truncation": osv.Truncation.roulette(),
+        "random_state": IN_OUT_SEED + run,
+    }
+    ten, twenty = (osv.sample_values(problem.game, n_permutations=n, **options) for n in (10, 20))
+    each = (twenty.n_evaluations - ten.n_evaluations) / 10
+    used, values = [], []
+    for budget in budgets:
+        count = int((budget - ten.n_evaluations) / each) // 10 * 10 + 20
+        cost, estimate = budget + 1, np.full(problem.game.n_players, np.nan)
+        while cost > budget and count > 10:
+            count -= 10
+            result = osv.sample_values(problem.game, n_permutations=count, **options)
+            cost, estimate = result.n_evaluations, result.values
+        used.append(cost if cost <= budget else np.nan)
+        values.append(np.where(cost <= budget, estimate, np.nan))
+    return used, values
+
+
 def insertion_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[int], list[Floats]]:
     """Insert player after player in rounds until the next evaluation would exceed the budget."""
     n = problem.game.n_players
@@ -228,12 +253,16 @@ def insertion_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[
     raise AssertionError("a cycle does not end")
 
 
-def all_runs(problem: Problem, run: int) -> dict[str, tuple[list[int], list[Floats]]]:
+def all_runs(problem: Problem, run: int) -> dict[str, tuple[Any, list[Floats]]]:
     """Every estimator once; the budgets are what in/out used."""
     budgets, values = in_out_run(problem, run)
-    out = {IN_OUT: (budgets, values), INSERTION: insertion_run(problem, run, budgets)}
-    if problem.patience:
+    out: dict[str, tuple[Any, list[Floats]]] = {
+        IN_OUT: (budgets, values),
+        INSERTION: insertion_run(problem, run, budgets),
+    }
+    if problem.truncated:
         out[PATIENCE] = patience_run(problem, run, budgets)
+        out[ROULETTE] = roulette_run(problem, run, budgets)
     return out
 
 
@@ -294,8 +323,8 @@ def draw(results: dict[str, tuple[Problem, dict[str, list[Point]]]], path: Path)
 def rows(problem: Problem, points: dict[str, list[Point]]) -> Iterator[str]:
     for k, (ours, theirs) in enumerate(zip(points[IN_OUT], points[INSERTION], strict=True)):
         errors, correlations = [], []
-        for estimator in (IN_OUT, PATIENCE, INSERTION):
-            if estimator in points:
+        for estimator in (IN_OUT, PATIENCE, ROULETTE, INSERTION):
+            if estimator in points and not np.isnan(points[estimator][k].error):
                 point = points[estimator][k]
                 errors.append(f"{point.error / problem.truth.std():.2f}")
                 correlations.append(f"{point.correlation:.2f}")
@@ -311,9 +340,9 @@ def report(results: dict[str, tuple[Problem, dict[str, list[Point]]]], picture: 
     """The generated part of the page."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     lines = [
-        "| game | evaluations | in/out | in/out, patience | insertion | insertion needs "
-        "| rank: in/out | rank: patience | rank: insertion |",
-        f"|---|{'---:|' * 8}",
+        "| game | evaluations | in/out | in/out, patience | in/out, roulette | insertion | insertion needs "
+        "| rank: in/out | rank: patience | rank: roulette | rank: insertion |",
+        f"|---|{'---:|' * 10}",
         *(row for problem, points in results.values() for row in rows(problem, points)),
         "",
         f"![Error of the estimators against evaluations, in four games]({picture})",

@@ -20,13 +20,13 @@ def tiny(n=8, walks=(30, 60)):
     game = osv.LogisticGame(*rows)
     truth = osv.sample_values(game, "ordinal", n_permutations=size(500, 50), random_state=1).values
     costs = ordinal_error.HasEveryClass(rows.y)
-    return ordinal_error.Problem("tiny", f"{n} rows", game, costs, truth, walks, 2, patience=True)
+    return ordinal_error.Problem("tiny", f"{n} rows", game, costs, truth, walks, 2, truncated=True)
 
 
 def test_budgets():
     problem = tiny()
     runs = ordinal_error.all_runs(problem, 3)
-    assert set(runs) == {"in/out", "in/out, patience", "insertion"}
+    assert set(runs) == {"in/out", "in/out, patience", "in/out, roulette", "insertion"}
     budgets, _ = runs["in/out"]
     n = problem.game.n_players
     result = osv.sample_values(problem.game, "ordinal", n_permutations=30, random_state=1003)
@@ -34,10 +34,11 @@ def test_budgets():
     prefixes = [tuple(order[:s]) for order in orders for s in range(1, n + 1)]
     assert budgets[0] == result.n_evaluations == sum(map(problem.costs, prefixes))
     for name, (used, values) in runs.items():
-        assert all(u <= b for u, b in zip(used, budgets, strict=True)), name
+        assert not any(u > b for u, b in zip(used, budgets, strict=True)), name
         assert np.shape(values) == (2, n)
     assert all(b - u < 2 for u, b in zip(runs["insertion"][0], budgets, strict=True))
     assert runs["in/out, patience"][0][1] > budgets[0] / 2
+    assert runs["in/out, roulette"][0][1] > budgets[1] / 2
 
 
 def test_insertion_in_the_comparison_is_unbiased():
@@ -61,11 +62,12 @@ def test_the_report():
     points = {
         "in/out": [ordinal_error.Point(70, 0.5, 0.1), ordinal_error.Point(140, 0.25, 0.2)],
         "in/out, patience": [ordinal_error.Point(69, 0.4, 0.3), ordinal_error.Point(139, 0.3, 0.4)],
+        "in/out, roulette": [ordinal_error.Point(*[np.nan] * 3), ordinal_error.Point(139, 0.2, 0.6)],
         "insertion": [ordinal_error.Point(70, 1.0, 0.0), ordinal_error.Point(140, 0.25, 0.1)],
     }
     lines = ordinal_error.report({"tiny": (problem, points)}, "x.png").splitlines()
-    assert lines[2] == "| tiny | 70 | 0.50 | 0.40 | 1.00 | 4.0 | 0.10 | 0.30 | 0.00 |"
-    assert lines[3] == "| tiny | 140 | 0.25 | 0.30 | 0.25 | 1.0 | 0.20 | 0.40 | 0.10 |"
+    assert lines[2] == "| tiny | 70 | 0.50 | 0.40 |  | 1.00 | 4.0 | 0.10 | 0.30 |  | 0.00 |"
+    assert lines[3] == "| tiny | 140 | 0.25 | 0.30 | 0.20 | 0.25 | 1.0 | 0.20 | 0.40 | 0.60 | 0.10 |"
     assert "- tiny: 8 rows; 2 runs of each estimator." in lines
 
 

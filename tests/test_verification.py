@@ -61,7 +61,9 @@ def brute(U, n, in_out, classes, quota, truncation, target, average, factor=None
         for t, sequence in enumerate(sequences):
             full = U(sequence) if target is None else target
             filled = [U(sequence[:s]) if s <= lengths[t] else full for s in range(len(sequence) + 1)]
-            credits[t] = in_out * in_out_samples(U, n, [sequence], [filled], U(()))[0]
+            # Over all that can be drawn a centre cancels, so none is as good as any.
+            none = [0.0] * len(filled)
+            credits[t] = in_out * in_out_samples(U, n, [sequence], [filled], U(()), other=none)[0]
     if factor is not None:
         for t, sequence in enumerate(sequences):
             for k, i in enumerate(sequence):

@@ -79,9 +79,10 @@ def show(
         console.print(f"\n[bold]{title}[/bold]")
         console.print(_table(rows, digits, plus_minus))
 
-    below = int(frame["below_zero"].sum())
+    known = int(frame["stderr"].notna().sum())
+    below = f"{int(frame['below_zero'].sum()):,} of {known:,} rows" if known else "It is not known which rows"
     console.print(
-        f"\n{below:,} of {len(frame):,} rows have a 95 % interval that lies below 0. Standard "
+        f"\n{below} have a 95 % interval that lies below 0. Standard "
         "errors are Monte Carlo noise about the sampled expectation only: they don't cover what "
         "truncation and sampled subsets change, nor the choice of validation rows.",
         highlight=False,
@@ -127,8 +128,8 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str) -> Table:
             str(row["rank"]),
             safe(label),
             Text(str(row["label"]), no_wrap=True, overflow="ellipsis"),
-            f"{row['value']:+.{digits}f} {plus_minus} {row['stderr']:.{digits}f}",
-            f"{row['ci_low']:+.{digits}f} to {row['ci_high']:+.{digits}f}",
+            f"{row['value']:+.{digits}f} {plus_minus} {_number(row['stderr'], digits)}",
+            f"{_number(row['ci_low'], digits, '+')} to {_number(row['ci_high'], digits, '+')}",
             "< 0" if row["below_zero"] else "",
         )
     return table
@@ -149,3 +150,8 @@ def safe(text: Any) -> str:
     from rich.markup import escape
 
     return escape(str(text))
+
+
+def _number(value: float, digits: int, sign: str = "") -> str:
+    """Return the number, and a question mark for one that is not known."""
+    return "?" if math.isnan(value) else f"{value:{sign}.{digits}f}"

@@ -683,3 +683,13 @@ def test_defaults_are_those_of_the_estimators(run, tmp_path):
         assert code == 0
         model = kind(n_permutations=30, random_state=0).fit(scaled[0], train["y"], scaled[1], valid["y"])
         np.testing.assert_allclose(pd.read_csv(out)["value"], model.values_, atol=1e-12)
+
+
+def test_unknown_errors_are_question_marks(run, train):
+    more = ["--method", "tmc", "--truncation", "roulette", "--design", "latin"]
+    code, shown, err = value(run, train, *more, permutations=5)
+    assert code == 0
+    assert "no standard errors: design='latin'" in err
+    assert "? to ?" in shown
+    assert "It is not known which rows" in shown
+    assert "nan" not in shown

@@ -12,10 +12,16 @@ from __future__ import annotations
 import math
 
 from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.dense import combine_columns, copy_multiple, distance, dot, row_products
-from ordinal_shapley_kernels.logistic_floor import absolute_dot
-from ordinal_shapley_kernels.logistic_solver import EPSILON
+from ordinal_shapley_kernels.dense import (
+    absolute_dot,
+    combine_columns,
+    copy_multiple,
+    distance,
+    dot,
+    row_products,
+)
 from ordinal_shapley_kernels.logistic_workspace import (
+    EPSILON,
     HALF,
     HARDEST,
     HESSIAN_FLOOR,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.lanes import WIDTH, load, splat, store, total
+from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, total
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -29,6 +29,15 @@ def dot(a: Vector, b: Vector, n: int) -> float:
     sums = splat(0.0)
     for i in range(0, n, WIDTH):
         sums = sums + load(a, i) * load(b, i)
+    return total(sums)
+
+
+@kernel()
+def absolute_dot(a: Vector, b: Vector, n: int) -> float:
+    """Sum of |a[i] b[i]| over i < n."""
+    sums = splat(0.0)
+    for i in range(0, n, WIDTH):
+        sums = sums + magnitude(load(a, i) * load(b, i))
     return total(sums)
 
 

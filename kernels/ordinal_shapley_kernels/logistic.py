@@ -12,11 +12,9 @@ from ordinal_shapley_kernels.certificate import certify, uncertainty
 from ordinal_shapley_kernels.dense import combine_columns, dot
 from ordinal_shapley_kernels.elementary import exp
 from ordinal_shapley_kernels.lanes import WIDTH
-from ordinal_shapley_kernels.logistic_floor import settle_in_hessian_norm
 from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
     CLASSES_PRESENT,
-    EUCLIDEAN_FLOOR,
     HARDEST,
     HESSIAN_FLOOR,
     LENGTH,
@@ -130,21 +128,6 @@ def _must_improve(solver: Solver, radius: float) -> bool:
     return any_involved
 
 
-@kernel(internal=True, inline=True)
-def _improve(game: LogisticWorkspace, model: int) -> None:
-    """Take a step with a model, or settle it for good once the Euclidean bound is at its floor."""
-    m = game.counters[LENGTH]
-    if game.solver.at_floor[model] == EUCLIDEAN_FLOOR:
-        settle_in_hessian_norm(game.prefix, game.solver, model, m, game.rounding_dimension)
-        if game.solver.hessian_radii[model] == math.inf and not game.solver.restarted[model]:
-            # On features of wild scales a start may be a dead end; 0 seldom is.
-            game.solver.restarted[model] = 1
-            forget(game.prefix, game.solver, model, m)
-            game.solver.at_floor[model] = NO_GRADIENT
-    else:
-        improve(game.prefix, game.solver, model, m, game.rounding_dimension)
-
-
 @kernel(internal=True)
 def _settle(game: LogisticWorkspace, radius: float) -> None:
     """Improve the models until each is within `radius` of its optimum, or as near as rounding allows.
@@ -164,7 +147,13 @@ def _settle(game: LogisticWorkspace, radius: float) -> None:
     for step in range(_MOST_STEPS + 1):
         for k in range(n_models):
             if solver.involved[k]:
-                _improve(game, k)
+                improve(game.prefix, solver, k, m, game.rounding_dimension)
+                lost = solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf
+                if lost and not solver.restarted[k]:
+                    # On features of wild scales a start may be a dead end; 0 seldom is.
+                    solver.restarted[k] = 1
+                    forget(game.prefix, solver, k, m)
+                    solver.at_floor[k] = NO_GRADIENT
             if solver.at_floor[k] == NO_GRADIENT:
                 refresh(game.prefix, solver, k, m, game.rounding_dimension)
             if step == _MOST_STEPS:

@@ -45,9 +45,12 @@ from ordinal_shapley_kernels.dense import (
 )
 from ordinal_shapley_kernels.elementary import exp_lanes
 from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, total
+from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
 from ordinal_shapley_kernels.logistic_workspace import (
+    EPSILON,
     EUCLIDEAN_FLOOR,
     HALF,
+    HESSIAN_FLOOR,
     MEMORY,
     N_FACTS,
     NORM,
@@ -66,10 +69,13 @@ STALE = 1  # gains too little: factorise before the next step
 USABLE = 2
 EXACT = 3  # of the Hessian at the present model
 
-EPSILON = 2.220446049250313e-16
-# A step that leaves more than this share of the gradient calls for a new factor.
-SLOW = 0.6
+# A step that leaves more than this share of the white gradient calls for a new factor, which costs more
+# steps the more features there are.
+_SLOW_WITH_FEW = 0.35
+_SLOW_WITH_MANY = 0.6
+_MANY_FEATURES = 48
 _SHORTEST_STEP = 1e-10
+_SHORTEST_EXACT_STEP = 1e-6
 # Shares c of the factorised Hessian that the present one is compared with.
 _HIGH_SHARE = 0.7
 _LOW_SHARE = 0.3
@@ -170,7 +176,7 @@ def bound_distance(facts: Vector, share: float, longest: float, n_features: int)
         facts[HALF] = (size + rounding) / (2.0 * share)
 
 
-@kernel()
+@kernel(internal=True, inline=True)
 def differentiate(
     columns: Matrix,
     norms: Vector,
@@ -373,14 +379,21 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
     """Take one step that shrinks the white gradient of a model, or find that none does.
 
     Reads the solver's gradient at the present weights; writes all of the solver's state of the model. A
-    model that no step improves is at its floor.
+    model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
+    steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
     """
     n = solver.trial.shape[0]
     facts = solver.facts[model]
     trial_facts = solver.facts[solver.models.shape[0]]
+    largest_left = _SLOW_WITH_FEW if n <= _MANY_FEATURES else _SLOW_WITH_MANY
+    exact = solver.at_floor[model] == EUCLIDEAN_FLOOR
+    if exact:
+        solver.factor_state[model] = STALE
+    size, rounding, least_gain = facts[NORM], facts[ROUNDING], 0.1
+    radius = math.inf
     scale = 1.0
     needs_direction = True
-    while scale > _SHORTEST_STEP:
+    while scale > (_SHORTEST_EXACT_STEP if exact else _SHORTEST_STEP):
         if needs_direction:
             if solver.factor_state[model] <= STALE:
                 factorise(prefix, solver, model, m)
@@ -396,10 +409,18 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
             )
             combine_triangle(solver.white_direction, solver.inverse_factors[model], solver.direction)
             needs_direction = False
+            if exact:
+                size = facts[WHITE_NORM]
+                rounding = rounding_in_hessian_norm(prefix, solver, model, m, dimension)
+                radius = 2.0 * (size + rounding)
+                if not radius * prefix.largest[m - 1] <= LOG_2:
+                    radius = math.inf
+                # The rounding bound is a worst case: a step that halves the gradient pays below it.
+                least_gain = 0.5 if size <= rounding else 0.1
         copy_multiple(solver.trial, 1.0, solver.models[model], n)
         add_multiple(solver.trial, scale, solver.direction, n)
         try_model(prefix, solver, model, m, dimension)
-        if trial_facts[WHITE_NORM] <= (1.0 - 0.1 * scale) * facts[WHITE_NORM]:
+        if trial_facts[WHITE_NORM] < (1.0 - least_gain * scale) * facts[WHITE_NORM]:
             slot = solver.pairs[model, 1]
             curvature_scale = _remember_step(
                 scale,
@@ -413,17 +434,20 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
                 solver.curvature_scales[model, slot] = curvature_scale
                 solver.pairs[model, 0] = min(solver.pairs[model, 0] + 1, MEMORY)
                 solver.pairs[model, 1] = (slot + 1) % MEMORY
-            slow = trial_facts[WHITE_NORM] > SLOW * facts[WHITE_NORM]
+            slow = trial_facts[WHITE_NORM] > largest_left * facts[WHITE_NORM]
             solver.factor_state[model] = STALE if slow else USABLE
             move_to_trial(prefix, solver, model, m)
-            solver.at_floor[model] = EUCLIDEAN_FLOOR if facts[NORM] <= facts[ROUNDING] else NOT_AT_FLOOR
+            if not exact and facts[NORM] <= facts[ROUNDING]:
+                solver.at_floor[model] = EUCLIDEAN_FLOOR
             return
         if solver.factor_state[model] == EXACT:
             # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
-            if facts[NORM] <= 10.0 * facts[ROUNDING]:
+            if size <= 10.0 * rounding:
                 break
             scale *= 0.5
         else:
             solver.factor_state[model] = STALE
             needs_direction = True
-    solver.at_floor[model] = EUCLIDEAN_FLOOR
+    if exact:
+        solver.hessian_radii[model] = radius
+    solver.at_floor[model] = HESSIAN_FLOOR if exact else EUCLIDEAN_FLOOR

@@ -22,8 +22,9 @@ from ordinal_shapley_kernels.lanes import WIDTH, padded
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EPSILON = 2.220446049250313e-16
 # Recent steps kept to correct a stale factor (see logistic_solver).
-MEMORY = 12
+MEMORY = 4
 
 # counters
 LENGTH = 0  # rows in the prefix

@@ -25,13 +25,16 @@ from ordinal_shapley_kernels.logistic_workspace import (
     HALF,
     HARDEST,
     HESSIAN_FLOOR,
+    LENGTH,
     NORM,
+    NOT_AT_FLOOR,
     RADIUS,
     ROUNDING,
     SCORE_ROUNDING,
     SCORED_ALONE,
     SHARE,
     SNAPSHOT,
+    WHITENINGS_LEFT,
     Floats,
     Ints,
     Solver,
@@ -69,21 +72,28 @@ def _take_snapshot(validation: Validation, solver: Solver) -> None:
 
 
 @kernel(internal=True, inline=True)
-def _whiten(validation: Validation, solver: Solver, model: int, v: int) -> None:
-    """Bring validation row v into the model's white coordinates, unless it is there already."""
+def _whiten(validation: Validation, solver: Solver, counters: Ints, model: int, v: int) -> bool:
+    """Bring validation row v into the model's white coordinates, unless it is there already.
+
+    Returns False where a step with the model is the better bargain.
+    """
     if validation.stamps[model, v] == solver.factor_stamps[model]:
-        return
+        return True
+    if counters[WHITENINGS_LEFT] <= 0 and solver.at_floor[model] == NOT_AT_FLOOR:
+        return False
+    counters[WHITENINGS_LEFT] -= 1
     row = validation.features[v]
     n_features = row.shape[0]
     white = validation.white_features[model, v]
     row_products(solver.inverse_factors[model], row, n_features, True, white)
     validation.levers[model, v] = math.sqrt(dot(white, white, n_features))
     validation.stamps[model, v] = solver.factor_stamps[model]
+    return True
 
 
 @kernel(internal=True, inline=True)
 def _bound_change(
-    validation: Validation, solver: Solver, model: int, v: int, dimension: float
+    validation: Validation, solver: Solver, counters: Ints, model: int, v: int, dimension: float
 ) -> tuple[float, float]:
     """Bounds on how much the decision value of row v changes from the model to the converged one."""
     facts = solver.facts[model]
@@ -92,8 +102,8 @@ def _bound_change(
     low, high = -euclidean, euclidean
     n_features = solver.models.shape[1]
     at_floor = solver.at_floor[model] == HESSIAN_FLOOR
-    if solver.hessian_radii[model] < math.inf if at_floor else facts[SHARE] > 0.0:
-        _whiten(validation, solver, model, v)
+    bounded = solver.hessian_radii[model] < math.inf if at_floor else facts[SHARE] > 0.0
+    if bounded and _whiten(validation, solver, counters, model, v):
         if at_floor:
             weights = solver.models[model]
             own_rounding = dimension * EPSILON * absolute_dot(weights, validation.features[v], n_features)
@@ -108,14 +118,14 @@ def _bound_change(
 
 
 @kernel(internal=True)
-def uncertainty(validation: Validation, solver: Solver, model: int, v: int, dimension: float) -> float:
-    """How far a model's decision value of row v may be from the converged model's."""
-    low, high = _bound_change(validation, solver, model, v, dimension)
+def uncertainty(validation: Validation, solver: Solver, counters: Ints, v: int, dimension: float) -> float:
+    """How far the decision value of row v may be from the converged model's, for two classes."""
+    low, high = _bound_change(validation, solver, counters, 0, v, dimension)
     return max(-low, high)
 
 
 @kernel(internal=True, inline=True)
-def _decide(validation: Validation, solver: Solver, v: int, dimension: float) -> int:
+def _decide(validation: Validation, solver: Solver, counters: Ints, v: int, dimension: float) -> int:
     """Class of validation row v, or UNDECIDED with `solver.involved` set for the models to improve.
 
     Among models that cannot get any better a tie goes to class 0 (two classes) or the lowest class.
@@ -136,7 +146,7 @@ def _decide(validation: Validation, solver: Solver, v: int, dimension: float) ->
         euclidean = validation.norms[v] * (solver.facts[k, NORM] + solver.facts[k, ROUNDING])
         if turn > 0 and scores[k] + euclidean < least:
             continue
-        low, high = _bound_change(validation, solver, k, v, dimension)
+        low, high = _bound_change(validation, solver, counters, k, v, dimension)
         if turn == 0:
             least, most = scores[k] + low, scores[k] + high
         elif not scores[k] + high < least:
@@ -208,12 +218,14 @@ def certify(validation: Validation, solver: Solver, counters: Ints, dimension: f
     Writes `validation.decisions` and returns True, or writes `solver.involved` and returns False.
     """
     solver.involved[:] = 0
+    # A step costs a pass over the data, twice m times the features; a row half their square.
+    counters[WHITENINGS_LEFT] = 1 + 4 * counters[LENGTH] // solver.models.shape[1]
     # First the row that was decided last, the likeliest to be undecided still; then those of the screen.
     entry, n_near = -1, 0
     certain = True
     while certain and entry < n_near:
         v = counters[HARDEST] if entry < 0 else validation.order[entry]
-        decision = _decide(validation, solver, v, dimension)
+        decision = _decide(validation, solver, counters, v, dimension)
         if decision == UNDECIDED:
             counters[HARDEST] = v
             certain = False

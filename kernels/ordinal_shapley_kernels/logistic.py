@@ -189,7 +189,7 @@ def utility(game: LogisticWorkspace) -> float:
     # Values that the converged model may not tell apart are ties, whatever the start of the fit.
     tie = 0.0
     for v in range(validation.truth.shape[0]):
-        tie = max(tie, 2.0 * uncertainty(validation, solver, 0, v, game.rounding_dimension))
+        tie = max(tie, 2.0 * uncertainty(validation, solver, game.counters, v, game.rounding_dimension))
     return roc_auc(scores[0, : validation.truth.shape[0]], validation.truth, validation.order, tie)
 
 

@@ -33,7 +33,8 @@ UNCONVERGED = 2  # fits whose ties rest on no bound: too many steps, or features
 SNAPSHOT = 3  # 1 while Validation.snapshot_* are of use
 HARDEST = 4  # validation row that was the last to be decided
 SCORED_ALONE = 5  # validation rows scored one by one since the snapshot
-N_COUNTERS = 6
+WHITENINGS_LEFT = 6  # validation rows that may still be whitened before the next step
+N_COUNTERS = 7
 
 # Solver.at_floor
 NO_GRADIENT = -1

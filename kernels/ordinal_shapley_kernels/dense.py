@@ -223,6 +223,28 @@ def invert_factor(matrix: Matrix) -> None:
 
 
 @kernel()
+def add_to_factor(inverse_factor: Matrix, white: Vector, curvature: float, sums: Vector) -> None:
+    """Make M = L^-1 that of L L^T + curvature x x^T, in place, where `white` is M x; `sums` is scratch.
+
+    The Cholesky factor of I + curvature (M x)(M x)^T is applied row by row, for two multiplications an entry.
+    """
+    n = inverse_factor.shape[0]
+    copy_multiple(sums, 0.0, white, n)
+    grown = 1.0
+    for i in range(n):
+        row = inverse_factor[i]
+        before = grown
+        grown += curvature * white[i] * white[i]
+        scale = splat(math.sqrt(before / grown))
+        share = splat(curvature * white[i] / before)
+        entry = splat(white[i])
+        for j in range(0, i + 1, WIDTH):
+            old, earlier = load(row, j), load(sums, j)
+            store(row, j, scale * (old - share * earlier))
+            store(sums, j, earlier + entry * old)
+
+
+@kernel()
 def combine_triangle(a: Vector, rows: Matrix, out: Vector) -> None:
     """out = a @ rows for lower triangular `rows`."""
     n = rows.shape[0]

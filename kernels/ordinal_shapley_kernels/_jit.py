@@ -69,7 +69,9 @@ def jit_options(*, reassociate: bool = False) -> dict[str, Any]:
     }
 
 
-def kernel(*, reassociate: bool = False, internal: bool = False) -> Callable[[Function], Function]:
+def kernel(
+    *, reassociate: bool = False, internal: bool = False, inline: bool = False
+) -> Callable[[Function], Function]:
     """Compile a function in nopython mode, nogil, with explicit flags and a stamped cache.
 
     Parameters
@@ -80,12 +82,18 @@ def kernel(*, reassociate: bool = False, internal: bool = False) -> Callable[[Fu
     internal
         Compiled code only calls it. Leaving out the wrapper that Python would call saves a quarter of
         the compile time where a workspace of fifty arrays is an argument.
+    inline
+        Make it part of its callers, whose flags it takes. For parts of a larger function with one call:
+        handing over a workspace of fifty arrays costs more than many of them do, and so does compiling a
+        function again at every level of calls.
     """
 
     def decorate(func: Function) -> Function:
         options = jit_options(reassociate=reassociate)
         if internal:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        if inline:
+            options["inline"] = "always"
         dispatcher = numba.njit(**options)(func)
         if not config.DISABLE_JIT:
             try:

@@ -1,12 +1,12 @@
-"""Dense linear algebra for small systems, written so that the compiler vectorises every inner loop.
+"""Dense linear algebra for small systems, eight numbers at a time.
 
 A call into BLAS costs more than the work itself at these sizes, and its threads would get in the way.
 Matrices of features are kept feature by feature ("columns", shape (n_features, capacity)), so that loops
 run along rows of data, which are many, and not along features, which may be few.
 
 Shapes throughout: `columns` (n_features, capacity) with the first n rows of data in use; vectors over
-features (n_features,), over rows (capacity,); factors and Hessians (n_features, n_features). Vectors `a`, `b`
-and `out` without columns beside them are as long as `n` or longer.
+features (n_features,), over rows (capacity,); factors (n_features, n_features). n and n_features are
+multiples of `WIDTH`; what pads them is 0. Sums are taken in the order written here, whatever the compiler.
 """
 
 from __future__ import annotations
@@ -17,173 +17,242 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, total
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@kernel(reassociate=True)
+@kernel()
 def dot(a: Vector, b: Vector, n: int) -> float:
     """Sum of a[i] * b[i] over i < n."""
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
+    sums = splat(0.0)
+    for i in range(0, n, WIDTH):
+        sums = sums + load(a, i) * load(b, i)
+    return total(sums)
 
 
-@kernel(reassociate=True)
+@kernel()
+def absolute_dot(a: Vector, b: Vector, n: int) -> float:
+    """Sum of |a[i] b[i]| over i < n."""
+    sums = splat(0.0)
+    for i in range(0, n, WIDTH):
+        sums = sums + magnitude(load(a, i) * load(b, i))
+    return total(sums)
+
+
+@kernel()
 def distance(a: Vector, b: Vector, n: int) -> float:
     """Euclidean distance of a[:n] and b[:n]."""
-    total = 0.0
-    for i in range(n):
-        total += (a[i] - b[i]) * (a[i] - b[i])
-    return math.sqrt(total)
+    sums = splat(0.0)
+    for i in range(0, n, WIDTH):
+        gap = load(a, i) - load(b, i)
+        sums = sums + gap * gap
+    return math.sqrt(total(sums))
 
 
-@kernel(reassociate=True)
+@kernel()
 def add_multiple(out: Vector, factor: float, a: Vector, n: int) -> None:
     """out[:n] += factor * a[:n], in place."""
-    for i in range(n):
-        out[i] += factor * a[i]
+    factors = splat(factor)
+    for i in range(0, n, WIDTH):
+        store(out, i, load(out, i) + factors * load(a, i))
 
 
-@kernel(reassociate=True)
+@kernel()
+def copy_multiple(out: Vector, factor: float, a: Vector, n: int) -> None:
+    """out[:n] = factor * a[:n]."""
+    factors = splat(factor)
+    for i in range(0, n, WIDTH):
+        store(out, i, factors * load(a, i))
+
+
+@kernel()
 def combine_columns(weights: Vector, columns: Matrix, n: int, out: Vector) -> None:
-    """out[:n] = weights @ columns[:, :n]; four features a pass over `out`."""
+    """out[:n] = weights @ columns[:, :n]; four registers of rows at a time."""
     n_features = weights.shape[0]
-    for i in range(n):
-        out[i] = 0.0
-    j = 0
-    while j + 4 <= n_features:
-        w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-        c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
-        for i in range(n):
-            out[i] += (w0 * c0[i] + w1 * c1[i]) + (w2 * c2[i] + w3 * c3[i])
-        j += 4
-    while j < n_features:
-        add_multiple(out, weights[j], columns[j], n)
-        j += 1
+    i = 0
+    while i + 4 * WIDTH <= n:
+        s0 = s1 = s2 = s3 = splat(0.0)
+        for j in range(n_features):
+            column = columns[j]
+            weight = splat(weights[j])
+            s0 = s0 + weight * load(column, i)
+            s1 = s1 + weight * load(column, i + WIDTH)
+            s2 = s2 + weight * load(column, i + 2 * WIDTH)
+            s3 = s3 + weight * load(column, i + 3 * WIDTH)
+        store(out, i, s0)
+        store(out, i + WIDTH, s1)
+        store(out, i + 2 * WIDTH, s2)
+        store(out, i + 3 * WIDTH, s3)
+        i += 4 * WIDTH
+    while i < n:
+        s0 = s1 = s2 = s3 = splat(0.0)
+        for j in range(0, n_features, 4):
+            s0 = s0 + splat(weights[j]) * load(columns[j], i)
+            s1 = s1 + splat(weights[j + 1]) * load(columns[j + 1], i)
+            s2 = s2 + splat(weights[j + 2]) * load(columns[j + 2], i)
+            s3 = s3 + splat(weights[j + 3]) * load(columns[j + 3], i)
+        store(out, i, (s0 + s1) + (s2 + s3))
+        i += WIDTH
 
 
-@kernel(reassociate=True)
-def column_products(columns: Matrix, a: Vector, n: int, out: Vector) -> None:
-    """out[j] = columns[j, :n] @ a[:n]; four features a pass over `a`."""
+@kernel()
+def row_products(rows: Matrix, a: Vector, n: int, triangular: bool, out: Vector) -> None:
+    """out[j] = rows[j, :n] @ a[:n]; eight rows a pass over `a`.
+
+    With `triangular`, entries right of the diagonal are taken for 0 (those of its block of eight are read).
+    """
+    for j in range(0, rows.shape[0], WIDTH):
+        r0, r1, r2, r3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        r4, r5, r6, r7 = rows[j + 4], rows[j + 5], rows[j + 6], rows[j + 7]
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = splat(0.0)
+        for i in range(0, j + WIDTH if triangular else n, WIDTH):
+            x = load(a, i)
+            s0 = s0 + x * load(r0, i)
+            s1 = s1 + x * load(r1, i)
+            s2 = s2 + x * load(r2, i)
+            s3 = s3 + x * load(r3, i)
+            s4 = s4 + x * load(r4, i)
+            s5 = s5 + x * load(r5, i)
+            s6 = s6 + x * load(r6, i)
+            s7 = s7 + x * load(r7, i)
+        out[j], out[j + 1], out[j + 2], out[j + 3] = total(s0), total(s1), total(s2), total(s3)
+        out[j + 4], out[j + 5], out[j + 6], out[j + 7] = total(s4), total(s5), total(s6), total(s7)
+
+
+@kernel()
+def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Matrix, out: Matrix) -> None:
+    """Upper triangle of out = I + sum_i curvature[i] x_i x_i^T, in tiles of four by four.
+
+    Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity).
+    """
     n_features = columns.shape[0]
-    j = 0
-    while j + 4 <= n_features:
+    s0, s1, s2, s3 = scratch[0], scratch[1], scratch[2], scratch[3]
+    for j in range(0, n_features, 4):
         c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
-        s0 = s1 = s2 = s3 = 0.0
-        for i in range(n):
-            s0 += c0[i] * a[i]
-            s1 += c1[i] * a[i]
-            s2 += c2[i] * a[i]
-            s3 += c3[i] * a[i]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = s0, s1, s2, s3
-        j += 4
-    while j < n_features:
-        out[j] = dot(columns[j], a, n)
-        j += 1
-
-
-@kernel(reassociate=True)
-def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Vector, out: Matrix) -> None:
-    """Lower triangle of out = I + sum_i curvature[i] x_i x_i^T; `scratch` holds n numbers."""
-    n_features = columns.shape[0]
+        for i in range(0, n, WIDTH):
+            x = load(curvature, i)
+            store(s0, i, x * load(c0, i))
+            store(s1, i, x * load(c1, i))
+            store(s2, i, x * load(c2, i))
+            store(s3, i, x * load(c3, i))
+        for k in range(j, n_features, 4):
+            c0, c1, c2, c3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+            t00 = t01 = t02 = t03 = t10 = t11 = t12 = t13 = splat(0.0)
+            t20 = t21 = t22 = t23 = t30 = t31 = t32 = t33 = splat(0.0)
+            for i in range(0, n, WIDTH):
+                x0, x1, x2, x3 = load(s0, i), load(s1, i), load(s2, i), load(s3, i)
+                y = load(c0, i)
+                t00, t10, t20, t30 = t00 + x0 * y, t10 + x1 * y, t20 + x2 * y, t30 + x3 * y
+                y = load(c1, i)
+                t01, t11, t21, t31 = t01 + x0 * y, t11 + x1 * y, t21 + x2 * y, t31 + x3 * y
+                y = load(c2, i)
+                t02, t12, t22, t32 = t02 + x0 * y, t12 + x1 * y, t22 + x2 * y, t32 + x3 * y
+                y = load(c3, i)
+                t03, t13, t23, t33 = t03 + x0 * y, t13 + x1 * y, t23 + x2 * y, t33 + x3 * y
+            row = out[j]
+            row[k], row[k + 1], row[k + 2], row[k + 3] = total(t00), total(t01), total(t02), total(t03)
+            row = out[j + 1]
+            row[k], row[k + 1], row[k + 2], row[k + 3] = total(t10), total(t11), total(t12), total(t13)
+            row = out[j + 2]
+            row[k], row[k + 1], row[k + 2], row[k + 3] = total(t20), total(t21), total(t22), total(t23)
+            row = out[j + 3]
+            row[k], row[k + 1], row[k + 2], row[k + 3] = total(t30), total(t31), total(t32), total(t33)
     for j in range(n_features):
-        column = columns[j]
-        for i in range(n):
-            scratch[i] = column[i] * curvature[i]
-        column_products(columns[: j + 1], scratch, n, out[j])
         out[j, j] += 1.0
 
 
-@kernel(reassociate=True)
-def _factorise_cholesky(matrix: Matrix) -> None:
-    """Overwrite the lower triangle of a matrix >= I by its Cholesky factor L.
+@kernel()
+def _eliminate_within(matrix: Matrix, k: int) -> None:
+    """Elimination among the pivot rows k..k+3; see `invert_factor`."""
+    n = matrix.shape[0]
+    for t in range(k, k + 4):
+        row = matrix[t]
+        # Every pivot of a matrix >= I is at least 1; one that rounding pushed below is put back there, so
+        # the factor exists whatever the scale of the data.
+        scale = 1.0 / math.sqrt(max(row[t], 1.0))
+        copy_multiple(row, scale, row, n)
+        row[t] = scale
+        for i in range(t + 1, k + 4):
+            other = matrix[i]
+            other[t] = 0.0
+            add_multiple(other, -row[i], row, n)
+    for t in range(k, k + 4):
+        matrix[t, t + 1 : k + 4] = 0.0
 
-    Every pivot of a matrix >= I is at least 1; one that rounding pushed below is put back there, so the
-    factor exists whatever the scale of the data.
+
+@kernel()
+def invert_factor(matrix: Matrix) -> None:
+    """Overwrite a matrix H = L L^T >= I by M = L^-1, so that H^-1 = M^T M.
+
+    The upper triangle of `matrix` is read; afterwards it is 0. Gaussian elimination of [H | I] turns I into
+    M. Of row i, columns i.. hold what is left of H and the columns of past pivots hold the row of M, so both
+    fit in one matrix; what lies between is never used. Four pivots and four rows at a time.
     """
     n = matrix.shape[0]
+    for k in range(0, n, 4):
+        _eliminate_within(matrix, k)
+        p0, p1, p2, p3 = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
+        past = (k + 4 + WIDTH - 1) // WIDTH * WIDTH
+        for i in range(k + 4, n, 4):
+            f00, f01, f02, f03 = splat(p0[i]), splat(p1[i]), splat(p2[i]), splat(p3[i])
+            f10, f11, f12, f13 = splat(p0[i + 1]), splat(p1[i + 1]), splat(p2[i + 1]), splat(p3[i + 1])
+            f20, f21, f22, f23 = splat(p0[i + 2]), splat(p1[i + 2]), splat(p2[i + 2]), splat(p3[i + 2])
+            f30, f31, f32, f33 = splat(p0[i + 3]), splat(p1[i + 3]), splat(p2[i + 3]), splat(p3[i + 3])
+            for row in range(i, i + 4):
+                matrix[row, k], matrix[row, k + 1], matrix[row, k + 2], matrix[row, k + 3] = (
+                    0.0,
+                    0.0,
+                    0.0,
+                    0.0,
+                )
+            r0, r1, r2, r3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+            j = 0
+            while j < n:
+                if j == past:
+                    j = max(i // WIDTH * WIDTH, past)
+                x0, x1, x2, x3 = load(p0, j), load(p1, j), load(p2, j), load(p3, j)
+                store(r0, j, (((load(r0, j) - f00 * x0) - f01 * x1) - f02 * x2) - f03 * x3)
+                store(r1, j, (((load(r1, j) - f10 * x0) - f11 * x1) - f12 * x2) - f13 * x3)
+                store(r2, j, (((load(r2, j) - f20 * x0) - f21 * x1) - f22 * x2) - f23 * x3)
+                store(r3, j, (((load(r3, j) - f30 * x0) - f31 * x1) - f32 * x2) - f33 * x3)
+                j += WIDTH
     for i in range(n):
-        row = matrix[i]
-        j = 0
-        while j + 4 <= i:
-            r0, r1, r2, r3 = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
-            s0 = s1 = s2 = s3 = 0.0
-            for k in range(j):
-                s0 += row[k] * r0[k]
-                s1 += row[k] * r1[k]
-                s2 += row[k] * r2[k]
-                s3 += row[k] * r3[k]
-            x0 = (row[j] - s0) / r0[j]
-            x1 = (row[j + 1] - s1 - x0 * r1[j]) / r1[j + 1]
-            x2 = (row[j + 2] - s2 - x0 * r2[j] - x1 * r2[j + 1]) / r2[j + 2]
-            x3 = (row[j + 3] - s3 - x0 * r3[j] - x1 * r3[j + 1] - x2 * r3[j + 2]) / r3[j + 3]
-            row[j], row[j + 1], row[j + 2], row[j + 3] = x0, x1, x2, x3
-            j += 4
-        while j < i:
-            row[j] = (row[j] - dot(row, matrix[j], j)) / matrix[j, j]
-            j += 1
-        row[i] = math.sqrt(max(row[i] - dot(row, row, i), 1.0))
+        matrix[i, i + 1 :] = 0.0
 
 
-@kernel(reassociate=True)
-def _combine_rows(weights: Vector, rows: Matrix, n_rows: int, out: Vector) -> None:
-    """out += weights[:n_rows] @ rows[:n_rows] for lower triangular `rows`, in place."""
-    i = 0
-    while i + 4 <= n_rows:
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for k in range(i + 4):
-            out[k] += (w0 * r0[k] + w1 * r1[k]) + (w2 * r2[k] + w3 * r3[k])
-        i += 4
-    while i < n_rows:
-        add_multiple(out, weights[i], rows[i], i + 1)
-        i += 1
+@kernel()
+def add_to_factor(inverse_factor: Matrix, white: Vector, curvature: float, sums: Vector) -> None:
+    """Make M = L^-1 that of L L^T + curvature x x^T, in place, where `white` is M x; `sums` is scratch.
 
-
-@kernel(reassociate=True)
-def invert_cholesky(matrix: Matrix, out: Matrix) -> None:
-    """Write M = L^-1 for matrix = L L^T >= I into `out` (its upper triangle is 0), so matrix^-1 = M^T M.
-
-    `matrix` (lower triangle read) is overwritten by L.
+    The Cholesky factor of I + curvature (M x)(M x)^T is applied row by row, for two multiplications an entry.
     """
-    n = matrix.shape[0]
-    _factorise_cholesky(matrix)
-    for i in range(n):
-        row = out[i]
-        row[:] = 0.0
-        _combine_rows(matrix[i], out, i, row)
-        pivot = 1.0 / matrix[i, i]
-        for j in range(i):
-            row[j] *= -pivot
-        row[i] = pivot
-
-
-@kernel(reassociate=True)
-def apply_inverse(inverse_factor: Matrix, a: Vector, scratch: Vector, out: Vector) -> None:
-    """out = M^T (M a) for the lower triangular M of `invert_cholesky`."""
     n = inverse_factor.shape[0]
-    i = 0
-    while i + 4 <= n:
-        r0, r1, r2, r3 = (
-            inverse_factor[i],
-            inverse_factor[i + 1],
-            inverse_factor[i + 2],
-            inverse_factor[i + 3],
-        )
-        s0 = s1 = s2 = s3 = 0.0
-        for k in range(i + 4):
-            s0 += r0[k] * a[k]
-            s1 += r1[k] * a[k]
-            s2 += r2[k] * a[k]
-            s3 += r3[k] * a[k]
-        scratch[i], scratch[i + 1], scratch[i + 2], scratch[i + 3] = s0, s1, s2, s3
-        i += 4
-    while i < n:
-        scratch[i] = dot(inverse_factor[i], a, i + 1)
-        i += 1
-    for j in range(n):
-        out[j] = 0.0
-    _combine_rows(scratch, inverse_factor, n, out)
+    copy_multiple(sums, 0.0, white, n)
+    grown = 1.0
+    for i in range(n):
+        row = inverse_factor[i]
+        before = grown
+        grown += curvature * white[i] * white[i]
+        scale = splat(math.sqrt(before / grown))
+        share = splat(curvature * white[i] / before)
+        entry = splat(white[i])
+        for j in range(0, i + 1, WIDTH):
+            old, earlier = load(row, j), load(sums, j)
+            store(row, j, scale * (old - share * earlier))
+            store(sums, j, earlier + entry * old)
+
+
+@kernel()
+def combine_triangle(a: Vector, rows: Matrix, out: Vector) -> None:
+    """out = a @ rows for lower triangular `rows`."""
+    n = rows.shape[0]
+    for k in range(0, n, WIDTH):
+        s0 = s1 = s2 = s3 = splat(0.0)
+        for i in range(k, n, 4):
+            s0 = s0 + splat(a[i]) * load(rows[i], k)
+            s1 = s1 + splat(a[i + 1]) * load(rows[i + 1], k)
+            s2 = s2 + splat(a[i + 2]) * load(rows[i + 2], k)
+            s3 = s3 + splat(a[i + 3]) * load(rows[i + 3], k)
+        store(out, k, (s0 + s1) + (s2 + s3))

@@ -12,6 +12,7 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.lanes import clip, splat, times_power_of_two
 
 # Cody-Waite split of log(2): the high part has trailing zero bits, so that k * _LN2_HIGH is exact.
 _LOG2E = 1.4426950408889634
@@ -77,3 +78,27 @@ def exp(x: float) -> float:
     p = p * r + 1.0
     # The low bits of `shifted` hold k (the constant's own low bits are zero); 1023 is the exponent's bias.
     return p * _float_of((_bits_of(shifted) + 1023) << 52)
+
+
+@kernel(internal=True)
+def exp_lanes(x: Any) -> Any:
+    """`exp` of eight numbers at a time."""
+    x = clip(x, -_LARGEST, _LARGEST)
+    shifted = x * splat(_LOG2E) + splat(_ROUND)
+    k = shifted - splat(_ROUND)
+    r = (x - k * splat(_LN2_HIGH)) - k * splat(_LN2_LOW)
+    p = splat(1.0 / 6227020800.0)
+    p = p * r + splat(1.0 / 479001600.0)
+    p = p * r + splat(1.0 / 39916800.0)
+    p = p * r + splat(1.0 / 3628800.0)
+    p = p * r + splat(1.0 / 362880.0)
+    p = p * r + splat(1.0 / 40320.0)
+    p = p * r + splat(1.0 / 5040.0)
+    p = p * r + splat(1.0 / 720.0)
+    p = p * r + splat(1.0 / 120.0)
+    p = p * r + splat(1.0 / 24.0)
+    p = p * r + splat(1.0 / 6.0)
+    p = p * r + splat(0.5)
+    p = p * r + splat(1.0)
+    p = p * r + splat(1.0)
+    return times_power_of_two(p, shifted)

@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.certificate import certify, uncertainty
-from ordinal_shapley_kernels.dense import combine_columns
-from ordinal_shapley_kernels.logistic_floor import settle_in_hessian_norm
+from ordinal_shapley_kernels.dense import combine_columns, dot
+from ordinal_shapley_kernels.elementary import exp
+from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
     CLASSES_PRESENT,
-    EUCLIDEAN_FLOOR,
     HARDEST,
     HESSIAN_FLOOR,
     LENGTH,
-    PADDING,
+    NO_GRADIENT,
+    NORM,
+    ROUNDING,
     SNAPSHOT,
     UNCONVERGED,
     LogisticWorkspace,
@@ -42,7 +44,7 @@ def clear(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
     game.prefix.class_counts[:] = 0
     for model in range(game.solver.models.shape[0]):
-        forget(game.solver, model)
+        forget(game.prefix, game.solver, model, 0)
     game.counters[LENGTH] = 0
     game.counters[CLASSES_PRESENT] = 0
     game.counters[SNAPSHOT] = 0
@@ -54,20 +56,23 @@ def place(game: LogisticWorkspace, player: int) -> None:
     """Append a player's rows to the sequence without evaluating it."""
     training = game.training
     prefix = game.prefix
-    n_models, n_features = game.solver.models.shape
+    solver = game.solver
+    n_models, n_features = solver.models.shape
     for entry in range(training.player_starts[player], training.player_starts[player + 1]):
         row = training.player_rows[entry]
         m = game.counters[LENGTH]
         for j in range(n_features):
             prefix.columns[j, m] = training.features[row, j]
         prefix.norms[m] = training.norms[row]
+        prefix.largest[m] = max(training.norms[row], prefix.largest[m - 1] if m > 0 else 0.0)
         prefix.base_costs[m] = training.costs[row]
         code = training.classes[row]
-        if n_models == 1:
-            prefix.signs[0, m] = 1.0 if code == 1 else -1.0
-        else:
-            for k in range(n_models):
-                prefix.signs[k, m] = 1.0 if code == k else -1.0
+        for k in range(n_models):
+            sign = 1.0 if code == (k if n_models > 1 else 1) else -1.0
+            prefix.signs[k, m] = sign
+            margin = dot(solver.models[k], training.features[row], n_features)
+            prefix.slopes[k, m] = -sign / (1.0 + exp(sign * margin))
+            solver.factor_curvatures[k, m] = 0.0
         if prefix.class_counts[code] == 0:
             game.counters[CLASSES_PRESENT] += 1
         prefix.class_counts[code] += 1
@@ -81,12 +86,17 @@ def remove_last(game: LogisticWorkspace, player: int) -> None:
     The models stay where they are: a start for the next fit, as good as any near one.
     """
     training = game.training
+    solver = game.solver
     for entry in range(training.player_starts[player], training.player_starts[player + 1]):
         code = training.classes[training.player_rows[entry]]
         game.prefix.class_counts[code] -= 1
         if game.prefix.class_counts[code] == 0:
             game.counters[CLASSES_PRESENT] -= 1
         game.counters[LENGTH] -= 1
+        last = game.counters[LENGTH]
+        for k in range(solver.models.shape[0]):
+            share = solver.factor_curvatures[k, last] * solver.factor_levers[k, last]
+            solver.factor_losses[k, 0] += share
 
 
 @kernel(internal=True)
@@ -95,7 +105,7 @@ def has_model(game: LogisticWorkspace) -> bool:
     return game.counters[CLASSES_PRESENT] == game.prefix.class_counts.shape[0]
 
 
-@kernel(internal=True)
+@kernel(internal=True, inline=True)
 def _weigh_prefix(game: LogisticWorkspace) -> None:
     """Costs of the rows for the sequence's present length; those of the padding are 0."""
     prefix = game.prefix
@@ -103,34 +113,19 @@ def _weigh_prefix(game: LogisticWorkspace) -> None:
     fill_position_weights(game.weight_kind, game.training.weight_table, m, prefix.costs)
     for i in range(m):
         prefix.costs[i] *= prefix.base_costs[i]
-    for i in range(m, (m + PADDING - 1) // PADDING * PADDING):
+    for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
         prefix.costs[i] = 0.0
 
 
-@kernel(internal=True)
+@kernel(internal=True, inline=True)
 def _must_improve(solver: Solver, radius: float) -> bool:
     """Set `solver.involved` for models that may be further than `radius` from their optimum."""
     any_involved = False
     for k in range(solver.models.shape[0]):
-        far = not solver.gradient_norms[k] + solver.rounding[k] <= radius  # NaN is far
+        far = not solver.facts[k, NORM] + solver.facts[k, ROUNDING] <= radius  # NaN is far
         solver.involved[k] = far and solver.at_floor[k] < HESSIAN_FLOOR
         any_involved |= solver.involved[k] == 1
     return any_involved
-
-
-@kernel(internal=True)
-def _improve(game: LogisticWorkspace, model: int) -> None:
-    """Take a step with a model, or settle it for good once the Euclidean bound is at its floor."""
-    m = game.counters[LENGTH]
-    if game.solver.at_floor[model] == EUCLIDEAN_FLOOR:
-        settle_in_hessian_norm(game.prefix, game.solver, model, m, game.rounding_dimension)
-        if game.solver.hessian_radii[model] == math.inf and not game.solver.restarted[model]:
-            # On features of wild scales a start may be a dead end; 0 seldom is.
-            game.solver.restarted[model] = 1
-            forget(game.solver, model)
-            refresh(game.prefix, game.solver, model, m, game.rounding_dimension)
-        return
-    improve(game.prefix, game.solver, model, m, game.rounding_dimension)
 
 
 @kernel(internal=True)
@@ -145,22 +140,31 @@ def _settle(game: LogisticWorkspace, radius: float) -> None:
     m = counters[LENGTH]
     n_models = solver.models.shape[0]
     for k in range(n_models):
-        refresh(game.prefix, solver, k, m, game.rounding_dimension)
+        solver.at_floor[k] = NO_GRADIENT
         solver.restarted[k] = 0
-    for _ in range(_MOST_STEPS):
+        solver.involved[k] = 0
+    settled = False
+    for step in range(_MOST_STEPS + 1):
+        for k in range(n_models):
+            if solver.involved[k]:
+                improve(game.prefix, solver, k, m, game.rounding_dimension)
+                lost = solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf
+                if lost and not solver.restarted[k]:
+                    # On features of wild scales a start may be a dead end; 0 seldom is.
+                    solver.restarted[k] = 1
+                    forget(game.prefix, solver, k, m)
+                    solver.at_floor[k] = NO_GRADIENT
+            if solver.at_floor[k] == NO_GRADIENT:
+                refresh(game.prefix, solver, k, m, game.rounding_dimension)
+            if step == _MOST_STEPS:
+                solver.at_floor[k] = HESSIAN_FLOOR
+                solver.hessian_radii[k] = math.inf
         if radius < 0.0:
             settled = certify(game.validation, solver, counters, game.rounding_dimension)
         else:
             settled = not _must_improve(solver, radius)
         if settled:
             break
-        for k in range(n_models):
-            if solver.involved[k]:
-                _improve(game, k)
-    else:
-        solver.at_floor[:] = HESSIAN_FLOOR
-        solver.hessian_radii[:] = math.inf
-        certify(game.validation, solver, counters, game.rounding_dimension)
     for k in range(n_models):
         if solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf:
             counters[UNCONVERGED] += 1
@@ -185,7 +189,7 @@ def utility(game: LogisticWorkspace) -> float:
     # Values that the converged model may not tell apart are ties, whatever the start of the fit.
     tie = 0.0
     for v in range(validation.truth.shape[0]):
-        tie = max(tie, 2.0 * uncertainty(validation, solver, 0, v, game.rounding_dimension))
+        tie = max(tie, 2.0 * uncertainty(validation, solver, game.counters, v, game.rounding_dimension))
     return roc_auc(scores[0, : validation.truth.shape[0]], validation.truth, validation.order, tie)
 
 

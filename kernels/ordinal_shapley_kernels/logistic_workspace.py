@@ -2,24 +2,29 @@
 
 Sizes: n_rows training rows, n_features columns (the constant 1 of the intercept is the last), n_classes
 classes, n_models = 1 for two classes (class 1 against class 0) else n_classes (each against the rest),
-n_valid validation rows; capacity and width are n_rows and n_valid padded to the vector length.
+n_valid validation rows. n_features, capacity and width are the numbers of columns, training rows and
+validation rows, padded to the length of a vector register; padding features are 0 in every row.
+
+White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M takes
+gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley_kernels.lanes import WIDTH, padded
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Loops over rows run to the next multiple of this (the padding has cost 0), so that no vector loop ends
-# in a scalar tail.
-PADDING = 16
+EPSILON = 2.220446049250313e-16
 # Recent steps kept to correct a stale factor (see logistic_solver).
-MEMORY = 12
+MEMORY = 4
 
 # counters
 LENGTH = 0  # rows in the prefix
@@ -28,12 +33,24 @@ UNCONVERGED = 2  # fits whose ties rest on no bound: too many steps, or features
 SNAPSHOT = 3  # 1 while Validation.snapshot_* are of use
 HARDEST = 4  # validation row that was the last to be decided
 SCORED_ALONE = 5  # validation rows scored one by one since the snapshot
-N_COUNTERS = 6
+WHITENINGS_LEFT = 6  # validation rows that may still be whitened before the next step
+N_COUNTERS = 7
 
 # Solver.at_floor
+NO_GRADIENT = -1
 NOT_AT_FLOOR = 0
 EUCLIDEAN_FLOOR = 1
 HESSIAN_FLOOR = 2
+
+# Columns of Solver.facts
+NORM = 0  # of the gradient
+ROUNDING = 1  # bound on what rounding may have done to the gradient
+WHITE_NORM = 2  # of the white gradient
+SCORE_ROUNDING = 3  # bound on what rounding does to the decision value of a row of norm 1
+SHARE = 4  # the Hessian between model and optimum is at least this times the factorised one, 0 if unknown
+RADIUS = 5  # distance to the optimum in white coordinates, inf if unknown
+HALF = 6  # radius of a ball around model - gradient / (2 SHARE), in white coordinates, that holds it
+N_FACTS = 7
 
 
 class Training(NamedTuple):
@@ -86,10 +103,16 @@ class Validation(NamedTuple):
     snapshot_gaps : float64 (n_valid,)
         By how much, as a distance in model space: decision value, or lead over the runner-up, divided
         by the norm of the row.
+    white_features : float64 (n_models, n_valid, n_features)
+        Rows in white coordinates, made when first asked for.
+    levers : float64 (n_models, n_valid)
+        Their norms.
+    stamps : int64 (n_models, n_valid)
+        The factor (`Solver.factor_stamps`) that they were made with.
     row_scores : float64 (n_models,)
         Scratch.
     order, counts : int64
-        Scratch of the metrics.
+        Scratch of the metrics; `order` lists rows to decide one by one as well.
     """
 
     features: Floats
@@ -101,6 +124,9 @@ class Validation(NamedTuple):
     snapshot_models: Floats
     snapshot_decisions: Ints
     snapshot_gaps: Floats
+    white_features: Floats
+    levers: Floats
+    stamps: Ints
     row_scores: Floats
     order: Ints
     counts: Ints
@@ -113,25 +139,34 @@ class Prefix(NamedTuple):
     ----------
     columns : float64 (n_features, capacity)
     norms : float64 (capacity,)
+    largest : float64 (capacity,)
+        The largest norm so far.
     base_costs : float64 (capacity,)
         C times sample weight.
     costs : float64 (capacity,)
         The same times the position weight for the current length; 0 in the padding.
     signs : float64 (n_models, capacity)
         +1 for the model's own class, -1 for the rest.
-    margins, residuals, curvatures : float64 (capacity,)
-        Scratch of a gradient pass: decision values, derivatives of the loss, second derivatives.
+    slopes : float64 (n_models, capacity)
+        Derivative of each row's loss by its decision value, without costs, at the models at hand.
+    trial_slopes, margins, residuals : float64 (capacity,)
+        Scratch of a gradient pass: the same at a trial, decision values, derivatives with costs.
+    scaled : float64 (4, capacity)
+        Scratch.
     class_counts : int64 (n_classes,)
     """
 
     columns: Floats
     norms: Floats
+    largest: Floats
     base_costs: Floats
     costs: Floats
     signs: Floats
+    slopes: Floats
+    trial_slopes: Floats
     margins: Floats
     residuals: Floats
-    curvatures: Floats
+    scaled: Floats
     class_counts: Ints
 
 
@@ -140,22 +175,32 @@ class Solver(NamedTuple):
 
     Attributes
     ----------
-    models, gradients : float64 (n_models, n_features)
-    gradient_norms, rounding : float64 (n_models,)
-        Norm of the gradient, and a bound on what rounding may hide.
+    models, gradients, white_gradients : float64 (n_models, n_features)
+    facts : float64 (n_models + 1, N_FACTS)
+        What is known of each model and, in the last row, of the trial.
     inverse_factors : float64 (n_models, n_features, n_features)
         Inverse Cholesky factor of an earlier Hessian.
-    steps, changes : float64 (n_models, MEMORY, n_features)
+    factor_stamps : int64 (n_models,)
+        Number of the factor; it only grows.
+    factor_curvatures : float64 (n_models, capacity)
+        Second derivatives of the rows' losses in that Hessian, 0 for rows that came later.
+    factor_levers : float64 (n_models, capacity)
+        Bound on the squared norm of these rows in white coordinates.
+    factor_losses : float64 (n_models, 2)
+        Share of the factorised Hessian that may have left with rows that were removed; share that rounding
+        may have made up.
+    white_steps, white_changes : float64 (n_models, MEMORY, n_features)
         Recent steps and the changes of gradient that they made, a ring.
     curvature_scales : float64 (n_models, MEMORY)
         1 / (step . change).
     pairs : int64 (n_models, 2)
-        How many of `steps` are valid, and where the next one goes.
+        How many of `white_steps` are valid, and where the next one goes.
     factor_state : int64 (n_models,)
         NO_FACTOR, STALE, USABLE or EXACT.
     at_floor : int64 (n_models,)
-        NOT_AT_FLOOR; EUCLIDEAN_FLOOR when rounding may account for all of the gradient, or no step makes
-        it smaller; HESSIAN_FLOOR when the same is true in the norm of the inverse Hessian.
+        NO_GRADIENT at the start of a fit; NOT_AT_FLOOR; EUCLIDEAN_FLOOR when rounding may account for all
+        of the gradient, or no step makes it smaller; HESSIAN_FLOOR when the same is true in the norm of the
+        inverse Hessian.
     hessian_radii : float64 (n_models,)
         At HESSIAN_FLOOR: distance to the optimum in the Hessian's norm, inf if there is no bound.
     restarted : int64 (n_models,)
@@ -163,17 +208,20 @@ class Solver(NamedTuple):
     involved : int64 (n_models,)
         1 for models whose accuracy an undecided validation row waits for.
     pair_products : float64 (MEMORY,)
-    trial, trial_gradient, direction, scratch : float64 (n_features,)
-    hessian : float64 (n_features, n_features)
+    trial, trial_gradient, trial_white_gradient, direction, white_direction : float64 (n_features,)
     """
 
     models: Floats
     gradients: Floats
-    gradient_norms: Floats
-    rounding: Floats
+    white_gradients: Floats
+    facts: Floats
     inverse_factors: Floats
-    steps: Floats
-    changes: Floats
+    factor_stamps: Ints
+    factor_curvatures: Floats
+    factor_levers: Floats
+    factor_losses: Floats
+    white_steps: Floats
+    white_changes: Floats
     curvature_scales: Floats
     pairs: Ints
     factor_state: Ints
@@ -184,9 +232,9 @@ class Solver(NamedTuple):
     pair_products: Floats
     trial: Floats
     trial_gradient: Floats
+    trial_white_gradient: Floats
     direction: Floats
-    scratch: Floats
-    hessian: Floats
+    white_direction: Floats
 
 
 class LogisticWorkspace(NamedTuple):
@@ -222,8 +270,12 @@ class LogisticWorkspace(NamedTuple):
     radius_tolerance: float
 
 
-def _padded(n: int) -> int:
-    return -(-n // PADDING) * PADDING
+def _zeros(*shape: int) -> Floats:
+    """Zeros that begin at a cache line: vector loads that straddle two take twice the time."""
+    size = math.prod(shape)
+    room = np.zeros(size + WIDTH)
+    start = -room.ctypes.data % (8 * WIDTH) // 8
+    return room[start : start + size].reshape(shape)
 
 
 def make_workspace(
@@ -251,22 +303,27 @@ def make_workspace(
     def own(array: NDArray[Any], dtype: type) -> NDArray[Any]:
         return np.require(array, dtype, ["C", "A", "W", "O"])
 
-    features = own(features, np.float64)
-    valid_features = own(valid_features, np.float64)
-    n_rows, n_features = features.shape
+    n_rows, n_features = features.shape[0], padded(features.shape[1])
     n_valid = valid_features.shape[0]
     n_models = 1 if n_classes == 2 else n_classes
     # An odd number of cache lines a column, so that columns do not fall into the same cache sets.
-    capacity = _padded(n_rows)
-    capacity += 8 if capacity % 16 == 0 else 0
-    width = _padded(n_valid)
-    columns = np.zeros((n_features, width))
-    columns[:, :n_valid] = valid_features.T
-    zeros = np.zeros
+    capacity = padded(n_rows)
+    capacity += WIDTH if capacity % (2 * WIDTH) == 0 else 0
+    width = padded(n_valid)
+    rows = _zeros(n_rows, n_features)
+    rows[:, : features.shape[1]] = features
+    valid_rows = _zeros(n_valid, n_features)
+    valid_rows[:, : features.shape[1]] = valid_features
+    columns = _zeros(n_features, width)
+    columns[:, :n_valid] = valid_rows.T
+
+    def integers(*shape: int) -> Ints:
+        return np.zeros(shape, np.int64)
+
     return LogisticWorkspace(
         Training(
-            features,
-            np.sqrt(np.einsum("ij,ij->i", features, features)),
+            rows,
+            np.sqrt(np.einsum("ij,ij->i", rows, rows)),
             own(classes, np.int64),
             own(costs, np.float64),
             own(player_starts, np.int64),
@@ -274,53 +331,63 @@ def make_workspace(
             own(weight_table, np.float64),
         ),
         Validation(
-            valid_features,
-            columns,
-            np.sqrt(np.einsum("ij,ij->i", valid_features, valid_features)),
-            own(truth, np.int64),
-            zeros(n_valid, np.int64),
-            zeros((n_models, width)),
-            zeros((n_models, n_features)),
-            zeros(n_valid, np.int64),
-            zeros(n_valid),
-            zeros(n_models),
-            zeros(n_valid, np.int64),
-            zeros((3, n_classes), np.int64),
+            features=valid_rows,
+            columns=columns,
+            norms=np.sqrt(np.einsum("ij,ij->i", valid_rows, valid_rows)),
+            truth=own(truth, np.int64),
+            decisions=integers(n_valid),
+            scores=_zeros(n_models, width),
+            snapshot_models=_zeros(n_models, n_features),
+            snapshot_decisions=integers(n_valid),
+            snapshot_gaps=_zeros(n_valid),
+            white_features=_zeros(n_models, n_valid, n_features),
+            levers=_zeros(n_models, n_valid),
+            stamps=integers(n_models, n_valid),
+            row_scores=_zeros(n_models),
+            order=integers(n_valid),
+            counts=integers(3, n_classes),
         ),
         Prefix(
-            zeros((n_features, capacity)),
-            zeros(capacity),
-            zeros(capacity),
-            zeros(capacity),
-            zeros((n_models, capacity)),
-            zeros(capacity),
-            zeros(capacity),
-            zeros(capacity),
-            zeros(n_classes, np.int64),
+            columns=_zeros(n_features, capacity),
+            norms=_zeros(capacity),
+            largest=_zeros(capacity),
+            base_costs=_zeros(capacity),
+            costs=_zeros(capacity),
+            signs=_zeros(n_models, capacity),
+            slopes=_zeros(n_models, capacity),
+            trial_slopes=_zeros(capacity),
+            margins=_zeros(capacity),
+            residuals=_zeros(capacity),
+            scaled=_zeros(4, capacity),
+            class_counts=integers(n_classes),
         ),
         Solver(
-            zeros((n_models, n_features)),
-            zeros((n_models, n_features)),
-            zeros(n_models),
-            zeros(n_models),
-            zeros((n_models, n_features, n_features)),
-            zeros((n_models, MEMORY, n_features)),
-            zeros((n_models, MEMORY, n_features)),
-            zeros((n_models, MEMORY)),
-            zeros((n_models, 2), np.int64),
-            zeros(n_models, np.int64),
-            zeros(n_models, np.int64),
-            zeros(n_models),
-            zeros(n_models, np.int64),
-            zeros(n_models, np.int64),
-            zeros(MEMORY),
-            zeros(n_features),
-            zeros(n_features),
-            zeros(n_features),
-            zeros(n_features),
-            zeros((n_features, n_features)),
+            models=_zeros(n_models, n_features),
+            gradients=_zeros(n_models, n_features),
+            white_gradients=_zeros(n_models, n_features),
+            facts=_zeros(n_models + 1, N_FACTS),
+            inverse_factors=_zeros(n_models, n_features, n_features),
+            factor_stamps=integers(n_models),
+            factor_curvatures=_zeros(n_models, capacity),
+            factor_levers=_zeros(n_models, capacity),
+            factor_losses=_zeros(n_models, 2),
+            white_steps=_zeros(n_models, MEMORY, n_features),
+            white_changes=_zeros(n_models, MEMORY, n_features),
+            curvature_scales=_zeros(n_models, MEMORY),
+            pairs=integers(n_models, 2),
+            factor_state=integers(n_models),
+            at_floor=integers(n_models),
+            hessian_radii=_zeros(n_models),
+            restarted=integers(n_models),
+            involved=integers(n_models),
+            pair_products=_zeros(MEMORY),
+            trial=_zeros(n_features),
+            trial_gradient=_zeros(n_features),
+            trial_white_gradient=_zeros(n_features),
+            direction=_zeros(n_features),
+            white_direction=_zeros(n_features),
         ),
-        zeros(N_COUNTERS, np.int64),
+        integers(N_COUNTERS),
         int(scoring),
         int(weight_kind),
         float(empty_value),

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.elementary import exp
+from ordinal_shapley_kernels.elementary import exp, exp_lanes
+from ordinal_shapley_kernels.lanes import WIDTH, ramp, splat, store
 
 UNIFORM = 0
 GAUSSIAN = 1
@@ -29,10 +30,17 @@ def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: ND
         scale = m / (math.sqrt(2.0 * math.pi) * spread)
         rate = 0.5 / (spread * spread)
         # Symmetric about the centre: half the exponentials.
-        for i in range((m + 1) // 2):
-            weight = scale * exp(-rate * (i - centre) * (i - centre))
-            out[i] = weight
-            out[m - 1 - i] = weight
+        half = (m + 1) // 2
+        i = 0
+        while i < half and i + WIDTH <= m:
+            place = ramp(i) - splat(centre)
+            store(out, i, splat(scale) * exp_lanes(splat(-rate) * (place * place)))
+            i += WIDTH
+        while i < half:
+            out[i] = scale * exp(-rate * (i - centre) * (i - centre))
+            i += 1
+        for i in range(half):
+            out[m - 1 - i] = out[i]
     elif kind == TABLE:
         start = m * (m - 1) // 2
         for i in range(m):

@@ -395,7 +395,7 @@ class LogisticGame(Game):
         fit_sequence(workspace, players, _inputs.as_positive(tol, "tol"))
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(1)
-        models = workspace.solver.models
+        models = workspace.solver.models[:, : self._features.shape[1]]
         coefficients = np.zeros((len(models), self._n_terms))
         coefficients[:, self._used] = models if self._basis is None else models @ self._basis.T
         return coefficients

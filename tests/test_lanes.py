@@ -1,0 +1,70 @@
+"""Vectors of eight numbers against NumPy, through the kernels that are made of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from ordinal_shapley_kernels import dense, logistic_solver
+from ordinal_shapley_kernels.logistic_workspace import _zeros
+
+
+def problem(d, n, seed=0):
+    """Columns with room for more rows, and a vector over rows and one over features."""
+    rng = np.random.default_rng([seed, d, n])
+    return rng.normal(size=(d, n + 8)), rng.normal(size=n + 8), rng.normal(size=d)
+
+
+@pytest.mark.parametrize("n", [8, 24, 32, 40, 96])
+@pytest.mark.parametrize("d", [8, 16, 40])
+def test_products(d, n):
+    columns, a, weights = problem(d, n)
+    out = np.full(n + 8, 7.0)
+    dense.combine_columns(weights, columns, n, out)
+    np.testing.assert_allclose(out[:n], weights @ columns[:, :n], rtol=1e-13, atol=1e-13)
+    assert np.all(out[n:] == 7.0)
+    out = np.zeros(d)
+    dense.row_products(columns, a, n, False, out)
+    np.testing.assert_allclose(out, columns[:, :n] @ a[:n], rtol=1e-13, atol=1e-13)
+    assert dense.dot(a, columns[0], n) == pytest.approx(a[:n] @ columns[0, :n], rel=1e-13)
+    assert dense.distance(a, columns[0], n) == pytest.approx(
+        np.linalg.norm(a[:n] - columns[0, :n]), rel=1e-13
+    )
+
+
+@pytest.mark.parametrize("d", [8, 16, 40, 104])
+def test_inverse_factor(d):
+    n = 48
+    columns, curvature, a = problem(d, n)
+    curvature = np.abs(curvature)
+    hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
+    # What lies below the diagonal is not read.
+    factor = np.full((d, d), np.nan)
+    dense.regularised_gram(columns, curvature, n, np.zeros((4, n + 8)), factor)
+    np.testing.assert_allclose(np.triu(factor), np.triu(hessian), rtol=1e-12, atol=1e-12)
+    dense.invert_factor(factor)
+    expected = np.linalg.inv(np.linalg.cholesky(hessian))
+    np.testing.assert_allclose(factor, expected, rtol=0, atol=1e-12)
+    out = np.zeros(d)
+    dense.row_products(factor, a, d, True, out)
+    np.testing.assert_allclose(out, expected @ a, rtol=0, atol=1e-11)
+    dense.combine_triangle(a, factor, out)
+    np.testing.assert_allclose(out, a @ expected, rtol=0, atol=1e-11)
+
+
+def test_slopes_of_the_loss():
+    margins = np.concatenate([np.linspace(-40, 40, 801), [0.0, 700.0, -700.0, 1e6, -1e6, 1e300, 0.5]])
+    assert len(margins) % 8 == 0
+    for sign in (-1.0, 1.0):
+        slopes = np.zeros(len(margins))
+        logistic_solver.find_slopes(margins, np.full(len(margins), sign), len(margins), slopes)
+        np.testing.assert_allclose(slopes, -sign * expit(-sign * margins), rtol=1e-15, atol=1e-300)
+
+
+def test_workspaces_begin_at_a_cache_line():
+    for shape in ((3,), (5, 8), (2, 3, 16)):
+        array = _zeros(*shape)
+        assert array.shape == shape
+        assert array.ctypes.data % 64 == 0
+        assert not array.any()

@@ -11,16 +11,22 @@ import numba
 import numpy as np
 
 import ordinal_shapley as osv
+from ordinal_shapley_kernels.dense import combine_columns, row_products
 from ordinal_shapley_kernels.logistic import fit_sequence
-from ordinal_shapley_kernels.logistic_solver import factorise, gradient_pass
+from ordinal_shapley_kernels.lanes import padded
+from ordinal_shapley_kernels.logistic_solver import factorise, find_slopes
 
 
 @numba.njit
-def _repeat_pass(prefix, solver, m, dimension, repeats):
-    norm = 0.0
+def _repeat_pass(prefix, solver, n, repeats):
+    """Decision values, derivatives of the losses, gradient."""
+    first = 0.0
     for _ in range(repeats):
-        norm += gradient_pass(prefix, 0, m, dimension, solver.models[0], solver.gradients[0])[0]
-    return norm
+        combine_columns(solver.models[0], prefix.columns, n, prefix.margins)
+        find_slopes(prefix.margins, prefix.signs[0], n, prefix.trial_slopes)
+        row_products(prefix.columns, prefix.trial_slopes, n, False, solver.trial_gradient)
+        first += solver.trial_gradient[0]
+    return first
 
 
 @numba.njit
@@ -41,8 +47,8 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
     game = osv.LogisticGame(X, y, X[:2], y[:2])
     workspace = game._make_workspace()
     fit_sequence(workspace, np.arange(n_rows), 1e-3)
-    prefix, solver, dimension = workspace.prefix, workspace.solver, workspace.rounding_dimension
+    prefix, solver = workspace.prefix, workspace.solver
     return (
-        lambda repeats: _repeat_pass(prefix, solver, n_rows, dimension, repeats),
+        lambda repeats: _repeat_pass(prefix, solver, padded(n_rows), repeats),
         lambda repeats: _repeat_factorisation(prefix, solver, n_rows, repeats),
     )

@@ -12,8 +12,8 @@ import numpy as np
 
 import ordinal_shapley as osv
 from ordinal_shapley_kernels.dense import combine_columns, row_products
-from ordinal_shapley_kernels.logistic import fit_sequence
 from ordinal_shapley_kernels.lanes import padded
+from ordinal_shapley_kernels.logistic import fit_sequence
 from ordinal_shapley_kernels.logistic_solver import factorise, find_slopes
 
 

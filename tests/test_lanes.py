@@ -53,6 +53,18 @@ def test_inverse_factor(d):
     np.testing.assert_allclose(out, a @ expected, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("d", [8, 40])
+def test_a_row_into_the_factor(d):
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(5, d))
+    hessian = np.eye(d)
+    factor = np.eye(d)
+    for row, curvature in zip(rows, [0.0, 1e-3, 1.0, 50.0, 1e4], strict=True):
+        hessian += curvature * np.outer(row, row)
+        dense.add_to_factor(factor, factor @ row, curvature, np.zeros(d))
+        np.testing.assert_allclose(factor, np.linalg.inv(np.linalg.cholesky(hessian)), rtol=0, atol=1e-10)
+
+
 def test_slopes_of_the_loss():
     margins = np.concatenate([np.linspace(-40, 40, 801), [0.0, 700.0, -700.0, 1e6, -1e6, 1e300, 0.5]])
     assert len(margins) % 8 == 0

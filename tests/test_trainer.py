@@ -244,6 +244,15 @@ def test_more_features_than_rows(scaled):
     assert check_decisions(problem, [rng.permutation(25) for _ in range(size(10, 1))]) > 10
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions_with_many_columns(n_classes):
+    # Every new row dominates the Hessian in its direction.
+    problem = random_problem(size(150, 60), n=size(40, 10), n_valid=30, n_classes=n_classes, noise=0.3)
+    rng = np.random.default_rng(6)
+    orders = [rng.permutation(len(problem.y)) for _ in range(size(3, 1))]
+    assert check_decisions(problem, orders) > size(90, 3)
+
+
 def test_ties_of_three_classes_go_to_the_lowest():
     # Equal rows with every label twice: classes with equally many rows so far have equal models, which
     # the warm start reaches from different sides.

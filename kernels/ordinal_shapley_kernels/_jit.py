@@ -24,9 +24,6 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Reordered sums and fused multiply-adds only; never `nnan` or `ninf`, for data may hold what it likes.
-REASSOCIATE = frozenset({"reassoc", "contract"})
-
 
 def _digest_of_sources() -> str:
     digest = hashlib.sha256()
@@ -57,7 +54,7 @@ class _StampedCache(FunctionCache):
             yield
 
 
-def jit_options(*, reassociate: bool = False) -> dict[str, Any]:
+def jit_options() -> dict[str, Any]:
     """Flags of every kernel, also for the `jit_options` of an overload."""
     return {
         "nogil": True,
@@ -65,20 +62,16 @@ def jit_options(*, reassociate: bool = False) -> dict[str, Any]:
         # No reference counts: kernels allocate nothing, and counting the fifty arrays of a workspace up and
         # down at every call took most of the time of a fit.
         "_nrt": False,
-        "fastmath": set(REASSOCIATE) if reassociate else {"contract"},
+        # Fused multiply-adds only: sums stay in order, and data may hold infinities or what it likes.
+        "fastmath": {"contract"},
     }
 
 
-def kernel(
-    *, reassociate: bool = False, internal: bool = False, inline: bool = False
-) -> Callable[[Function], Function]:
+def kernel(*, internal: bool = False, inline: bool = False) -> Callable[[Function], Function]:
     """Compile a function in nopython mode, nogil, with explicit flags and a stamped cache.
 
     Parameters
     ----------
-    reassociate
-        Let the compiler reorder sums and fuse multiply-adds (needed to vectorise a dot product). Only
-        for kernels whose rounding error is covered by a bound of their own.
     internal
         Compiled code only calls it. Leaving out the wrapper that Python would call saves a quarter of
         the compile time where a workspace of fifty arrays is an argument.
@@ -89,7 +82,7 @@ def kernel(
     """
 
     def decorate(func: Function) -> Function:
-        options = jit_options(reassociate=reassociate)
+        options = jit_options()
         if internal:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         if inline:

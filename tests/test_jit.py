@@ -125,7 +125,8 @@ ORDERS = """
 import os
 import numba
 import numpy as np
-    assert len(outputs[0].splitlines()) == 17
+import ordinal_shapley as osv
+from ordinal_shapley_kernels import dense, elementary, logistic_solver, position_weights, scoring
 rng = np.random.default_rng(0)
 a, b = rng.normal(size=(2, 72))
 columns = rng.normal(size=(16, 72))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 import sys
 import threading
@@ -17,6 +16,7 @@ from numba.extending import is_jitted
 from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels._jit import c_utility
 from ordinal_shapley_kernels.function import C_UTILITY, FunctionWorkspace, make_function_workspace
@@ -31,7 +31,9 @@ class Callback:
     It is made on first use, and made again where a copy has been sent to another process.
     """
 
-    def __init__(self, func: Callable[..., Any], n_players: int) -> None:
+    def __init__(self, func: Callable[..., Any], n_players: int, told: str | None = None) -> None:
+        # Taken once, and kept by copies: calls may fill a memory that the function holds.
+        self._fingerprint = fingerprint(func) if told is None else told
         self.func = func
         self.n_players = n_players
         self.interrupt: BaseException | None = None
@@ -110,19 +112,11 @@ class Callback:
                 raise self.interrupt
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Callback, (self.func, self.n_players)
+        return Callback, (self.func, self.n_players, self._fingerprint)
 
     def __repr__(self) -> str:
         # Part of the fingerprint that says which results may be pooled.
-        func = getattr(self.func, "py_func", self.func)
-        name = f"{getattr(func, '__module__', '')}.{getattr(func, '__qualname__', type(func).__qualname__)}"
-        code = getattr(func, "__code__", None)
-        if code is None:
-            return name
-        # Nested code would show its address.
-        constants = [value for value in code.co_consts if not hasattr(value, "co_code")]
-        content = code.co_code + repr((code.co_names, constants, self.n_players)).encode()
-        return f"{name} {hashlib.blake2b(content, digest_size=8).hexdigest()}"
+        return f"{full_name(self.func)} {self._fingerprint}"
 
 
 def make_workspace(callback: Callback) -> FunctionWorkspace:
@@ -135,6 +129,10 @@ class FunctionGame(Game):
 
     A function that Numba has compiled (``@numba.njit``) is called from compiled code without the interpreter,
     and no walk over sequences is compiled again for it.
+
+    Sampled results pool (`Valuation.merge`) if their functions were the same when the games were made: code,
+    defaults, and the data in their closures, attributes and global variables. Of what is imported from other
+    modules names count, or code alone.
 
     Parameters
     ----------
@@ -237,6 +235,8 @@ class FunctionGame(Game):
             ) from error
         try:
             value = float(result)
+        except OverflowError:  # an integer
+            value = math.inf
         except (TypeError, ValueError):
             raise TypeError(f"func returned {result!r} for the sequence {told}, expected a number") from None
         if not math.isfinite(value):

@@ -1,0 +1,190 @@
+"""Fingerprints of functions: the same in every process, and different if a function holds other data."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+from collections.abc import Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba.extending import is_jitted
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(Ellipsis))
+# What a class says of itself by more than its name.
+_OF_A_CLASS = (*_PLAIN, tuple, list, dict, set, frozenset, np.ndarray, FunctionType)
+_WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
+
+
+def fingerprint(func: Any) -> str:
+    """Hash a function's code with its defaults and all data it holds or names, or a callable object's state.
+
+    Modules, and classes and functions of other modules, count by name or code alone: it would take whole
+    libraries to say more. So does what cannot be taken apart, such as a lock. A variable outside that
+    the function itself assigns is state of its own, a count of its calls above all, and does not count.
+    """
+    return _Reader(_module(func)).digest(func).hex()
+
+
+def full_name(thing: Any) -> str:
+    """Where a function or a class was defined."""
+    return f"{_module(thing)}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _module(func: Any) -> str:
+    """Name of the module that a function, or else the class of an object, is from."""
+    while (inner := _inner(func)) is not None:
+        func = inner
+    module = getattr(func, "__module__", None)
+    name = str(module if isinstance(module, str) else type(func).__module__)
+    return "__main__" if name == "__mp_main__" else name  # a worker's name for it
+
+
+def _inner(func: Any) -> Any:
+    """What a function is wrapped around, None if it isn't."""
+    if isinstance(func, functools.partial):
+        return func.func
+    if isinstance(func, MethodType):
+        return func.__func__
+    if is_jitted(func):
+        return func.py_func
+    if isinstance(func, functools._lru_cache_wrapper):  # whatever it has kept so far
+        return func.__wrapped__
+    return None
+
+
+class _Reader:
+    """One reading of a function; of the functions and classes of module `home` all is read."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.known: dict[int, tuple[bytes, Any]] = {}  # the thing too, so that its id is not used again
+        self.path: dict[int, int] = {}
+
+    def digest(self, thing: Any) -> bytes:
+        kind = type(thing)
+        if kind in _PLAIN:
+            return _hash(kind.__name__, repr(thing).encode())
+        mark = id(thing)
+        if mark in self.path:
+            return _hash("above", str(len(self.path) - self.path[mark]).encode())
+        if mark not in self.known:
+            self.path[mark] = len(self.path)
+            try:
+                found = _hash(kind.__qualname__, *self._parts(thing))
+            except Exception:  # whatever objects raise that cannot be taken apart
+                found = _hash("closed", kind.__qualname__.encode())
+            del self.path[mark]
+            self.known[mark] = found, thing
+        return self.known[mark][0]
+
+    def _parts(self, thing: Any) -> Iterator[bytes]:
+        if isinstance(thing, ModuleType):
+            yield thing.__name__.encode()
+        elif type(thing) in (np.ndarray, np.memmap):
+            yield f"{thing.dtype}{thing.shape}".encode()
+            yield self.digest(thing.tolist()) if thing.dtype.hasobject else thing.tobytes()
+        elif isinstance(thing, CodeType):
+            yield from self._code(thing)
+        elif isinstance(thing, FunctionType):
+            yield from self._function(thing)
+        elif isinstance(thing, BuiltinFunctionType):  # a method of a C type, or a function of a C module
+            yield thing.__name__.encode()
+            yield self.digest(thing.__self__)
+        elif isinstance(thing, type):
+            yield from self._class(thing)
+        elif isinstance(thing, functools.partial):
+            yield from map(self.digest, (thing.func, thing.args, thing.keywords))
+        elif isinstance(thing, MethodType):
+            yield from map(self.digest, (thing.__func__, thing.__self__))
+        elif _inner(thing) is not None:
+            yield self.digest(_inner(thing))
+        elif type(thing) in (tuple, list):
+            yield from map(self.digest, thing)
+        elif type(thing) in (set, frozenset):
+            yield from sorted(map(self.digest, thing))
+        elif type(thing) is dict:
+            yield from sorted(self.digest(key) + self.digest(value) for key, value in thing.items())
+        elif isinstance(thing, staticmethod | classmethod):
+            yield self.digest(thing.__func__)
+        elif isinstance(thing, property):
+            yield from map(self.digest, (thing.fget, thing.fset))
+        else:
+            yield from self._object(thing)
+
+    def _code(self, code: CodeType) -> Iterator[bytes]:
+        # No line numbers, and no name of the file.
+        yield code.co_code
+        yield getattr(code, "co_exceptiontable", b"")
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        yield repr((names, counts)).encode()
+        yield from map(self.digest, code.co_consts)
+
+    def _function(self, func: FunctionType) -> Iterator[bytes]:
+        yield self.digest(func.__code__)
+        yield self.digest(func.__defaults__)
+        yield self.digest(func.__kwdefaults__)
+        read, written = _outside(func.__code__)
+        for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
+            if name not in written:
+                yield _hash(name, _content(self, cell))
+        yield self.digest({key: value for key, value in vars(func).items() if key != "__wrapped__"})
+        if _module(func) == self.home:
+            for name in sorted(read - written):
+                if name in func.__globals__:
+                    yield _hash(name, self.digest(func.__globals__[name]))
+
+    def _class(self, cls: type) -> Iterator[bytes]:
+        yield full_name(cls).encode()
+        if _module(cls) != self.home:
+            return
+        yield from map(self.digest, cls.__bases__)
+        for name, value in sorted(vars(cls).items()):
+            is_function = isinstance(value, FunctionType | staticmethod | classmethod | property)
+            if is_function or (isinstance(value, _OF_A_CLASS) and not name.startswith("__")):
+                yield _hash(name, self.digest(value))
+
+    def _object(self, thing: Any) -> Iterator[bytes]:
+        reduced = thing.__reduce_ex__(4)
+        yield self.digest(type(thing))
+        if isinstance(reduced, str):  # a name in its module
+            yield reduced.encode()
+            return
+        for part in reduced[:3]:
+            yield self.digest(part)
+        for items in reduced[3:5]:
+            yield self.digest(None if items is None else list(items))
+
+
+def _content(reader: _Reader, cell: Any) -> bytes:
+    try:
+        return reader.digest(cell.cell_contents)
+    except ValueError:  # nothing in it yet
+        return b"empty"
+
+
+def _outside(code: CodeType) -> tuple[set[str], set[str]]:
+    """Names outside a function that it reads, and those that it assigns."""
+    read: set[str] = set()
+    written: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            read.add(str(step.argval))
+        elif step.opname in _WRITES and step.argval not in code.co_cellvars:
+            written.add(str(step.argval))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            more, changed = _outside(inner)
+            read |= more
+            written |= changed - {*code.co_cellvars}
+    return read, written
+
+
+def _hash(kind: str, *parts: bytes) -> bytes:
+    total = hashlib.blake2b(kind.encode(), digest_size=16)
+    for part in parts:
+        total.update(len(part).to_bytes(8, "little") + part)
+    return total.digest()

@@ -1,0 +1,247 @@
+"""Which functions count as the same when results are pooled."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from numba import njit
+
+import ordinal_shapley as osv
+from ordinal_shapley.games._fingerprint import fingerprint
+
+FACTOR = 2.0
+CALLS = 0
+
+
+def scaled(factor):
+    return lambda sequence: float(len(sequence)) * factor
+
+
+def compiled(factor):
+    @njit
+    def utility(sequence):
+        return len(sequence) * factor
+
+    return utility
+
+
+def with_default(factor):
+    def utility(sequence, factor=factor):
+        return len(sequence) * factor
+
+    return utility
+
+
+def with_keyword(factor):
+    def utility(sequence, *, factor=factor):
+        return len(sequence) * factor
+
+    return utility
+
+
+def times(sequence, factor):
+    return len(sequence) * factor
+
+
+def of_factor(sequence):
+    return len(sequence) * FACTOR
+
+
+def helped(sequence):
+    return of_factor(sequence)
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, sequence):
+        return len(sequence) * self.factor
+
+    def again(self, sequence):
+        return len(sequence) * self.factor
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, sequence):
+        return len(sequence) * self.factor
+
+
+MAKERS = {
+    "closure": scaled,
+    "compiled": compiled,
+    "default": with_default,
+    "keyword": with_keyword,
+    "partial": lambda factor: functools.partial(times, factor=factor),
+    "callable": Scaled,
+    "slots": Slotted,
+    "bound": lambda factor: Scaled(factor).again,
+    "cached": lambda factor: functools.lru_cache(scaled(factor)),
+    "array": lambda factor: scaled(np.array([1.0, factor])),
+    "dictionary": lambda factor: scaled({"a": [factor], "b": {1, 2, "three"}}),
+    "partial of an object": lambda factor: functools.partial(Scaled(factor)),
+    "bound of C": lambda factor: np.float64(factor).__add__,
+}
+
+
+def run(func, first):
+    game = func if isinstance(func, osv.FunctionGame) else osv.FunctionGame(func, 3)
+    return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_data_tells_functions_apart(kind):
+    make = MAKERS[kind]
+    assert fingerprint(make(2.0)) == fingerprint(make(2.0))
+    assert fingerprint(make(2.0)) != fingerprint(make(3.0))
+
+
+@pytest.mark.parametrize("kind", ["closure", "compiled", "partial", "callable"])
+def test_only_results_of_the_same_function_pool(kind):
+    make = MAKERS[kind]
+    one = run(make(2.0), 0)
+    assert osv.Valuation.merge([one, run(make(2.0), 10)]).n_permutations == 20
+    with pytest.raises(ValueError, match="valuations differ in digest"):
+        osv.Valuation.merge([one, run(make(3.0), 10)])
+
+
+def test_weights_of_orders_too():
+    def part(early, first):
+        def weight(sequence):
+            return 1.0 if list(sequence) == sorted(sequence, reverse=not early) else 0.0
+
+        game = osv.TableGame(3, {(0, 1): 1.0})
+        return osv.sample_values(
+            game,
+            "weighted_ordinal",
+            order_weight=weight,
+            n_permutations=10,
+            first_permutation=first,
+            random_state=0,
+        )
+
+    assert osv.Valuation.merge([part(True, 0), part(True, 10)]).n_permutations == 20
+    with pytest.raises(ValueError, match="valuations differ in digest"):
+        osv.Valuation.merge([part(True, 0), part(False, 10)])
+
+
+def test_nested_code():
+    assert fingerprint(lambda s: sum((lambda i: i + 1)(i) for i in s)) != fingerprint(
+        lambda s: sum((lambda i: i + 2)(i) for i in s)
+    )
+
+
+def test_global_variables_count_also_those_of_helpers(monkeypatch):
+    before = fingerprint(of_factor), fingerprint(helped), fingerprint(times)
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    after = fingerprint(of_factor), fingerprint(helped), fingerprint(times)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, True]
+
+
+def test_methods_of_the_class_count():
+    class Other(Scaled):
+        def __call__(self, sequence):
+            return -super().__call__(sequence)
+
+    other = Other(2.0)
+    Other.__qualname__ = Scaled.__qualname__
+    assert fingerprint(other) != fingerprint(Scaled(2.0))
+
+
+def test_counting_calls_makes_no_other_function():
+    calls = 0
+
+    def utility(sequence):
+        global CALLS
+        nonlocal calls
+        CALLS += 1
+        calls += 1
+        return float(len(sequence))
+
+    assert osv.Valuation.merge([run(utility, 0), run(utility, 10)]).n_permutations == 20
+    assert calls == CALLS > 0
+
+
+def test_a_memory_that_fills_makes_no_other_game():
+    known = {}
+
+    def utility(sequence):
+        return known.setdefault(tuple(sequence.tolist()), float(len(sequence)))
+
+    game = osv.FunctionGame(utility, 3)
+    assert osv.Valuation.merge([run(game, 0), run(game, 10)]).n_permutations == 20
+    assert known
+
+
+class Remembering(Scaled):
+    def __call__(self, sequence):
+        self.last = sequence.tolist()
+        return super().__call__(sequence)
+
+
+def test_copies_are_the_same_game():
+    game = osv.FunctionGame(Remembering(2.0), 3)
+    one = run(game, 0)
+    copy = pickle.loads(pickle.dumps(game))
+    assert osv.Valuation.merge([one, run(copy, 10)]).n_permutations == 20
+
+
+def test_what_refers_to_itself_or_cannot_be_taken_apart():
+    def recursive(sequence):
+        return recursive(sequence[1:]) if len(sequence) else 0.0
+
+    ring = [1.0]
+    ring.append(ring)
+    deep = None
+    for _ in range(10_000):
+        deep = [deep]
+    lock = threading.Lock()
+    for thing in (recursive, scaled(ring), scaled(lock), scaled(deep), scaled(iter([1])), len, njit):
+        assert fingerprint(thing) == fingerprint(thing)
+    assert fingerprint(scaled(lock)) == fingerprint(scaled(threading.Lock()))
+
+
+def test_an_empty_cell():
+    def make():
+        def utility(sequence):
+            return later
+
+        found = fingerprint(utility)
+        later = 1.0
+        return found, fingerprint(utility)
+
+    first, second = make()
+    assert first != second
+
+
+def test_another_process_finds_the_same():
+    """With another seed for hashes of strings, which the order of sets depends on."""
+    code = (
+        "import importlib.util, json, sys\n"
+        f"spec = importlib.util.spec_from_file_location({__name__!r}, {__file__!r})\n"
+        "there = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(there)\n"
+        "print(json.dumps(there.all_fingerprints()))\n"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert json.loads(shown.stdout) == all_fingerprints()
+
+
+def all_fingerprints():
+    return {kind: fingerprint(make(2.0)) for kind, make in MAKERS.items()} | {"helped": fingerprint(helped)}

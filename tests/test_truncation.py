@@ -40,6 +40,7 @@ def test_any_real_tolerance(tol):
     ("make", "error", "named"),
     [
         (lambda: Truncation("relative"), ValueError, "rule is 'relative'"),
+        (lambda: Truncation(["a"]), ValueError, r"rule is \['a'\], expected 'paper'"),
         (lambda: Truncation.paper(tol=-0.1), ValueError, "tol is -0.1"),
         (lambda: Truncation.paper(tol=math.nan), ValueError, "tol is nan"),
         (lambda: Truncation.patience(tol=math.inf), ValueError, "tol is inf"),

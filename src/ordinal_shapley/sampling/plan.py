@@ -199,7 +199,10 @@ def make_weight_game(order_weight: Any, n_players: int) -> Game | None:
 def check_truncation(method: str, truncation: Any) -> Truncation | None:
     """The rule that a method uses: the paper's by default for tmc and ctmc, none for mc and cmc."""
     if truncation is not None and not isinstance(truncation, Truncation):
-        raise TypeError(f"truncation is {truncation!r}, expected Truncation.paper() or Truncation.patience()")
+        raise TypeError(
+            f"truncation is {truncation!r}, expected Truncation.paper(), Truncation.patience() or "
+            "Truncation.roulette()"
+        )
     if method in TRUNCATED_METHODS:
         return truncation or Truncation.paper()
     if truncation is not None:

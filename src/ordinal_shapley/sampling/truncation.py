@@ -53,7 +53,8 @@ class Truncation:
     target: str = "own"
 
     def __post_init__(self) -> None:
-        if self.rule not in _TARGETS:
+        rule: object = self.rule
+        if not isinstance(rule, str) or rule not in _TARGETS:
             raise ValueError(f"rule is {self.rule!r}, expected 'paper', 'patience' or 'roulette'")
         if not isinstance(self.tol, Real) or isinstance(self.tol, bool):
             raise TypeError(f"tol is {self.tol!r}, expected a number such as 0.05")

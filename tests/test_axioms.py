@@ -662,3 +662,14 @@ def test_nothing_is_evaluated_for_a_bad_option():
         osv.check_axioms(osv.FunctionGame(U, 3), [0.0, 1.0])
     with pytest.raises(ValueError, match="order_weight sums to 4"):
         osv.check_axioms(osv.FunctionGame(U, 3), "weighted_ordinal", order_weight=lambda S: 2.0)
+
+
+def test_a_rule_that_fails_is_named():
+    def broken(game):
+        return 1 / 0
+
+    game = osv.TableGame(2, {(0, 1): 1.0})
+    with pytest.raises(RuntimeError, match=r"value is broken, which raised ZeroDivisionError .*division by"):
+        osv.check_axioms(game, broken)
+    with pytest.raises(TypeError, match="value is a dict, expected a list or an array"):
+        osv.check_axioms(game, {0: 1.0, 1: 2.0})

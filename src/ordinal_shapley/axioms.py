@@ -172,7 +172,13 @@ def check_axioms(
 
     def rule(game: TableGame) -> NDArray[np.float64]:
         if own:
-            return _as_values(value(game), f"what {_title(value)} returned", n)
+            try:
+                returned = value(game)
+            except Exception as error:
+                raise RuntimeError(
+                    f"value is {_title(value)}, which raised {type(error).__name__} for a game: {error}"
+                ) from error
+            return _as_values(returned, f"what {_title(value)} returned", n)
         options: Any = {"partition": partition, "case": case, "alpha": alpha, "order_weight": order_weight}
         return exact_values(game, value, n_jobs=n_jobs, **options).values
 
@@ -226,7 +232,8 @@ def _title(value: Any) -> str:
 
 def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
     """Convert one finite number a player."""
-    column = _inputs.as_column(getattr(values, "values", values), name, n, "player")
+    inner = getattr(values, "values", None)
+    column = _inputs.as_column(values if inner is None or callable(inner) else inner, name, n, "player")
     numbers = _inputs.as_numbers(column, name)
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} holds a number that is not finite, expected a value for each player")

@@ -697,3 +697,16 @@ def test_no_warning_escapes():
         valuation.probability_below()
         valuation.ranking()
         assert valuation._repr_html_()
+
+
+def test_files_that_cannot_be(tmp_path):
+    valuation = make(moments_of(*draw()))
+    nowhere = tmp_path / "nowhere" / "x.npz"
+    with pytest.raises(FileNotFoundError) as error:
+        valuation.save(nowhere)
+    assert error.value.filename == str(nowhere)
+    assert ".unfinished" not in str(error.value)
+    for act in (valuation.save, Valuation.load):
+        for path in (5, None, b"x"):
+            with pytest.raises(TypeError, match=f"path is {path!r}, expected the name of a file"):
+                act(path)

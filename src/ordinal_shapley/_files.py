@@ -28,7 +28,7 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
         raise PermissionError(errno.EACCES, "the file is write-protected", os.fspath(path))
     temporary = target.with_name(f".unfinished-{secrets.token_hex(4)}{target.suffix}")
     try:
-        temporary.open("x").close()
+        _make(temporary, path)
         if exists:
             shutil.copymode(target, temporary)
         yield temporary
@@ -36,3 +36,11 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
             temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _make(temporary: Path, path: str | os.PathLike[str]) -> None:
+    """Make an empty file; errors name the one that is asked for."""
+    try:
+        temporary.open("x").close()
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None

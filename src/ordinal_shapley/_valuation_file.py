@@ -43,6 +43,7 @@ def write_valuation(
     fields: dict[str, Any],
 ) -> None:
     """Write the sums, from which all else is made again, and what describes them."""
+    _check_path(path)
     stored, kind = _encode_labels(labels)
     header = {
         "format": _FORMAT,
@@ -58,6 +59,7 @@ def write_valuation(
 
 def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
     """Make something of what `write_valuation` wrote; ValueError if the file holds something else."""
+    _check_path(path)
     content = io.BytesIO(Path(path).read_bytes())
     try:
         if not zipfile.is_zipfile(content):
@@ -88,6 +90,11 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
         raise ValueError(
             f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
         ) from error
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path is {path!r}, expected the name of a file")
 
 
 def same_labels(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:

@@ -64,7 +64,8 @@ class Valuation:
         Fingerprint of game and options: only results with equal ones can be pooled.
     position_profile : ndarray of float64, shape (n, n), or None
         ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
-        Only if it was asked for.
+        Only if it was asked for. The mean of a row is the player's value exactly for the ordinal value, for a
+        blend and over whole Latin squares, else in expectation.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
 
@@ -287,6 +288,13 @@ stopped_by='MaxPermutations', converged=False)
         ----------
         path : path-like
             The file, whose name is taken as it is; an existing file is overwritten.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` is no path.
+        OSError
+            If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
         write_valuation(path, self.moments, self.ranges, self.labels, fields)
@@ -307,6 +315,10 @@ stopped_by='MaxPermutations', converged=False)
 
         Raises
         ------
+        TypeError
+            If ``path`` is no path.
+        OSError
+            If the file cannot be read.
         ValueError
             If the file holds something else.
         """

@@ -285,6 +285,37 @@ SAMPLES = {
     "no permutations": ({"n_permutations": 0}, ValueError, ["n_permutations"]),
     "half a permutation": ({"n_permutations": 1.5}, (TypeError, ValueError), ["n_permutations"]),
     "truncation not a rule": ({"method": "tmc", "truncation": 0.05}, TypeError, ["truncation"]),
+    "truncation by name": (
+        {"method": "tmc", "truncation": "roulette"},
+        TypeError,
+        ["truncation is 'roulette'", r"Truncation\.roulette\(\)"],
+    ),
+    "more permutations than there are numbers": (
+        {"n_permutations": 2**62 + 1},
+        ValueError,
+        ["n_permutations is 4611686018427387905", r"at most 2\*\*62"],
+    ),
+    "labels from a generator": (
+        {"method": "cmc", "labels": (i % 2 for i in range(12))},
+        TypeError,
+        ["labels is a generator", "one entry for each player"],
+    ),
+    "groups in a set": (
+        {"partition": set(range(12)), "case": "within"},
+        TypeError,
+        ["partition is a set", "one entry for each player"],
+    ),
+    "groups in a dictionary": (
+        {"partition": dict.fromkeys(range(12)), "case": "within"},
+        TypeError,
+        ["partition is a dict"],
+    ),
+    "a number for labels": ({"method": "cmc", "labels": 3}, TypeError, ["labels is 3"]),
+    "a player without a group": (
+        {"partition": [0.0] * 11 + [np.nan], "case": "within"},
+        ValueError,
+        ["partition has a missing label at player 11: expected one for each player"],
+    ),
     "truncation where there is none": (
         {"method": "mc", "truncation": osv.Truncation.paper()},
         ValueError,

@@ -565,13 +565,15 @@ def test_bad_weights():
     with pytest.raises(ValueError, match=r"order_weight sums to 1.5 over the orders of \{0, 1\}"):
         osv.exact_values(game, "weighted_ordinal", order_weight=q)
     with pytest.raises(
-        RuntimeError, match=r"order_weight: func raised ZeroDivisionError for the sequence \(0,\)"
+        RuntimeError, match=r"order_weight: it raised ZeroDivisionError for the sequence \(0,\)"
     ):
         osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / 0 if len(S) else 1.0)
     with pytest.raises(
-        RuntimeError, match=r"order_weight: func raised ZeroDivisionError for the sequence \(\)"
+        RuntimeError, match=r"order_weight: it raised ZeroDivisionError for the sequence \(\)"
     ):
         osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / len(S))
+    with pytest.raises(ValueError, match=r"order_weight: it returned nan for the sequence \(\)"):
+        osv.exact_values(game, "weighted_ordinal", order_weight=lambda s: float("nan"))
     with pytest.raises(ValueError, match="order_weight is a game of 4 players, expected 3"):
         osv.exact_values(game, "weighted_ordinal", order_weight=random_table(4)[0])
 

@@ -285,7 +285,7 @@ def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
         (
             {"value": "weighted_ordinal", "order_weight": lambda s: 1 / 0},
             RuntimeError,
-            "order_weight: func raised ZeroDivisionError",
+            "order_weight: it raised ZeroDivisionError",
         ),
         (
             {"value": "weighted_ordinal", "order_weight": osv.TableGame(3, {})},
@@ -334,7 +334,7 @@ def test_a_weight_that_fails_on_the_way_is_told_with_its_sequence():
 
     game, _ = played(n=6)
     with pytest.raises(
-        RuntimeError, match=r"order_weight: func raised LookupError for the sequence \("
+        RuntimeError, match=r"order_weight: it raised LookupError for the sequence \("
     ) as told:
         osv.sample_values(
             game, "weighted_ordinal", order_weight=weight, n_permutations=10, random_state=0, n_jobs=2
@@ -405,3 +405,10 @@ def test_partition_of_a_game_of_rows():
     played_on = symmetrised(lambda s: game(list(s)), groups, "within")
     samples, _, _ = naive.marginal_contributions(played_on, 30, orders_of(result, 30))
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("partition", [np.arange(150), np.arange(150) // 2 + 0.5])
+def test_groups_may_be_any_numbers(partition):
+    game = osv.FunctionGame(lambda s: float(len(s)), 150, order_free=True)
+    result = osv.sample_values(game, partition=partition, case="within", n_permutations=2, random_state=0)
+    np.testing.assert_array_equal(result.values, 1.0)

@@ -52,7 +52,7 @@ def check_options(value: str, partition: Any, case: Any, alpha: Any, order_weigh
 
 def encode_partition(partition: Any, n_players: int) -> NDArray[np.int64]:
     """Group of each player, numbered from 0."""
-    labels = _inputs.as_labels(partition, "partition", n_players, "player")
+    labels = _inputs.as_names(partition, "partition", n_players, "player")
     return _inputs.encode(labels, "partition")[1]
 
 
@@ -77,7 +77,11 @@ def check_symmetry(game: Game, groups: NDArray[np.int64], case: str) -> None:
 
 def as_weight_game(order_weight: Callable[..., Any], n_players: int) -> Game:
     """Return `order_weight` as a game, whose utilities are the weights."""
-    game = order_weight if isinstance(order_weight, Game) else FunctionGame(order_weight, n_players)
+    if isinstance(order_weight, Game):
+        game = order_weight
+    else:
+        game = FunctionGame(order_weight, n_players)
+        game._callback.name = "it"  # messages begin with "order_weight: "
     if game.n_players != n_players:
         raise ValueError(f"order_weight is a game of {game.n_players} players, expected {n_players}")
     return game

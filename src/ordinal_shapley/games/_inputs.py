@@ -102,10 +102,10 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def as_array(values: Any, name: str) -> NDArray[Any]:
+def as_array(values: Any, name: str, unit: str = "row") -> NDArray[Any]:
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise ValueError(f"{name} has masked entries, the first at row {row}: fill in or drop them first")
+        raise ValueError(f"{name} has masked entries, the first at {unit} {row}: fill in or drop them first")
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -114,7 +114,10 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert to a one-dimensional array with `length` entries, one for each of `of`."""
-    array = as_array(values, name)
+    array = as_array(values, name, _unit(of))
+    if array.ndim == 0:  # numpy takes a generator, a set or a dictionary for one thing
+        shown = f"a {type(values).__name__}" if array.dtype.kind == "O" else repr(values)
+        raise TypeError(f"{name} is {shown}, expected a list or an array with one entry for each {of}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -122,6 +125,11 @@ def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     if len(array) != length:
         raise ValueError(f"{name} has {len(array)} entries, expected {length}, one for each {of}")
     return array
+
+
+def _unit(of: str) -> str:
+    """What entries are counted by: "row" for "row of X"."""
+    return "row" if "row" in of.split() else of
 
 
 def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
@@ -137,7 +145,9 @@ def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 
         missing = np.asarray(pd.isna(labels))
     if missing.any():
-        raise ValueError(f"{name} has a missing label at row {int(np.argmax(missing))}: drop such rows first")
+        unit, at = _unit(of), int(np.argmax(missing))
+        advice = "drop such rows first" if unit == "row" else f"expected one for each {unit}"
+        raise ValueError(f"{name} has a missing label at {unit} {at}: {advice}")
     return labels
 
 

@@ -36,6 +36,7 @@ class Callback:
         self._fingerprint = fingerprint(func) if told is None else told
         self.func = func
         self.n_players = n_players
+        self.name = "func"  # in messages
         self.interrupt: BaseException | None = None
         self._callable: Any = None
 
@@ -56,8 +57,8 @@ class Callback:
                 return c_utility(self.func)
             except NumbaError as error:
                 raise TypeError(
-                    "func is jitted, but cannot be compiled for an int64 array of players that returns a "
-                    f"number: {error}"
+                    f"{self.name} is jitted, but cannot be compiled for an int64 array of players that "
+                    f"returns a number: {error}"
                 ) from error
         func = self.func
         n_players = self.n_players
@@ -226,21 +227,19 @@ class FunctionGame(Game):
             If the function raises.
         """
         players = self._check_sequence(sequence)
-        told = tuple(players.tolist())
+        name, told = self._callback.name, f"for the sequence {tuple(players.tolist())}"
         try:
             result = self.func(players)
         except Exception as error:
-            raise RuntimeError(
-                f"func raised {type(error).__name__} for the sequence {told}: {error}"
-            ) from error
+            raise RuntimeError(f"{name} raised {type(error).__name__} {told}: {error}") from error
         try:
             value = float(result)
         except OverflowError:  # an integer
-            value = math.inf
+            raise ValueError(f"{name} returned a number too large {told}, expected a finite number") from None
         except (TypeError, ValueError):
-            raise TypeError(f"func returned {result!r} for the sequence {told}, expected a number") from None
+            raise TypeError(f"{name} returned {result!r} {told}, expected a number") from None
         if not math.isfinite(value):
-            raise ValueError(f"func returned {value} for the sequence {told}, expected a finite number")
+            raise ValueError(f"{name} returned {value} {told}, expected a finite number")
         return value
 
     def _listening(self) -> AbstractContextManager[None]:

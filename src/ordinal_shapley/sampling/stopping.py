@@ -11,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# Permutations are numbered by int64, with room for a first one.
+_MOST_PERMUTATIONS = 2**62
+
 
 class Progress(NamedTuple):
     """How far a run has come, as a rule sees it at the end of a round.
@@ -98,7 +101,7 @@ class MaxPermutations(StoppingRule):
     Raises
     ------
     TypeError, ValueError
-        If ``n_permutations`` is not an integer of at least 1.
+        If ``n_permutations`` is not an integer from 1 to 2**62.
 
     Examples
     --------
@@ -111,6 +114,8 @@ class MaxPermutations(StoppingRule):
 
     def __post_init__(self) -> None:
         _check_count("n_permutations", self.n_permutations)
+        if int(self.n_permutations) > _MOST_PERMUTATIONS:
+            raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""

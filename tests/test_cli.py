@@ -382,6 +382,11 @@ def test_a_class_of_one_row_cannot_be_split(refused, people, tmp_path):
     assert "--valid-fraction: class 'ancient' has a single row" in words
 
 
+def test_a_class_is_called_as_in_the_data(refused):
+    words = refused("--dataset", "wine", "--rows", "3")
+    assert "--valid-fraction: class 0 has a single row" in words
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -410,7 +410,20 @@ def test_bad_options(run, file, monkeypatch, tmp_path, arguments, words):
         ("game.csv", "sequence,value\na,inf\n", "is inf, expected a finite number"),
         ("game.csv", "sequence,value\na,1\na,2\n", "game.csv: sequence 'a' is listed twice"),
         ("game.csv", "sequence,value\na,1,5\nb,2\n", "game.csv can't be read as CSV"),
-        ("game.csv", "sequence,value\n" + " > ".join("abcdefghijklm") + ",1\n", "n_players is 13"),
+        ("game.csv", "sequence,value\n" + " > ".join("abcdefghijklm") + ",1\n", "holds 13 names of players"),
+        ("game.csv", "sequence,value\na > a,1\n", "game.csv: sequence 'a > a' holds a player twice"),
+        ("game.csv", "sequence,value\na > b,inf\n", "game.csv: the utility of 'a > b' is inf"),
+        (
+            "game.json",
+            '{"players": ["a"], "utilities": {"a > a": 1}}',
+            "sequence 'a > a' holds a player twice",
+        ),
+        ("game.json", '{"players": ["a"], "utilities": {"a": "x"}}', "the utility of 'a' is 'x'"),
+        (
+            "game.json",
+            json.dumps({"players": list("abcdefghijklm"), "utilities": {}}),
+            "players holds 13 names, expected 1 to 12",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["exact", "verify"])

@@ -154,7 +154,7 @@ def verify(
     design: Annotated[
         str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")
     ] = "independent",
-    permutations: Annotated[int, option("How many permutations.", metavar="N", min=1)] = 5_000,
+    permutations: Annotated[int, option("How many permutations.", metavar="N", min=1, max=2**62)] = 5_000,
     truncation: Annotated[
         str | None,
         option(

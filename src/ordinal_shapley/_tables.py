@@ -208,8 +208,11 @@ def split(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
 
     counts = table.target.value_counts()
     if counts.min() < 2:
+        from ordinal_shapley.games._inputs import plain
+
+        rarest = plain(counts.idxmin())
         raise ValueError(
-            f"--valid-fraction: class {counts.idxmin()!r} has a single row, so no split has every class "
+            f"--valid-fraction: class {rarest!r} has a single row, so no split has every class "
             "on both sides; give validation rows with --valid or leave that class out"
         )
     try:

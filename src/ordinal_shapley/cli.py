@@ -176,6 +176,7 @@ def value(
             default="until the values change by less than 5 % over 100, at most 10,000",
             metavar="N",
             min=1,
+            max=2**62,
         ),
     ] = None,
     seed: Annotated[

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 ARROW = ">"
@@ -18,19 +20,34 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(ARROW)] if text.strip() else []
 
 
-def read_sequences(rows: Iterable[tuple[str, Any]], names: list[str]) -> dict[tuple[int, ...], Any]:
+def read_sequences(rows: Iterable[tuple[str, Any]], names: list[str]) -> dict[tuple[int, ...], float]:
     """Utilities by sequence of player numbers, from texts such as 'a > b'."""
     numbers = {name: number for number, name in enumerate(names)}
-    table: dict[tuple[int, ...], Any] = {}
+    table: dict[tuple[int, ...], float] = {}
     for text, value in rows:
         unknown = [name for name in split_names(text) if name not in numbers]
         if unknown:
             raise ValueError(f"sequence {text!r} has {unknown[0]!r}, expected players {', '.join(names)}")
         key = tuple(numbers[name] for name in split_names(text))
+        if len(set(key)) < len(key):
+            raise ValueError(f"sequence {text!r} holds a player twice, expected distinct players")
         if key in table:
             raise ValueError(f"sequence {text!r} is listed twice")
-        table[key] = value
+        table[key] = as_utility(value, f"the utility of {text!r}")
     return table
+
+
+def as_utility(value: Any, name: str) -> float:
+    """Check a finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, expected a number")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}, expected a finite number")
+    return number
 
 
 def check_names(names: list[str]) -> list[str]:

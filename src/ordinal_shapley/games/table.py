@@ -7,7 +7,6 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley._parallel import check_memory
 from ordinal_shapley.games import _inputs
-from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
+from ordinal_shapley.games._sequences import as_utility, check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import TableWorkspace, is_order_free, make_workspace, subtree_sizes
 
@@ -81,7 +80,7 @@ class TableGame(Game):
         check_memory(
             8 * self._sizes[n], f"the table of {n} players", "use a FunctionGame, which computes utilities"
         )
-        values = np.full(self._sizes[n], _as_utility(default, "default"))
+        values = np.full(self._sizes[n], as_utility(default, "default"))
         for sequence, value in utilities.items():
             if not isinstance(sequence, tuple):
                 raise TypeError(f"utilities has the key {sequence!r}, expected a tuple of players")
@@ -89,7 +88,7 @@ class TableGame(Game):
                 node = self._node(self._check_sequence(sequence))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"utilities has the key {sequence!r}: {error}") from None
-            values[node] = _as_utility(value, f"the utility of {tuple(sequence)}")
+            values[node] = as_utility(value, f"the utility of {tuple(sequence)}")
         self._set(values, names)
 
     def _set(self, values: NDArray[np.float64], names: Any) -> None:
@@ -220,7 +219,10 @@ class TableGame(Game):
             for name in names or ():
                 if isinstance(name, bool) or not isinstance(name, str | int | float):
                     raise TypeError(f"players holds {name!r}, expected names")
-            n_players = len(players) if names else _inputs.as_count(players, "players", _MOST_PLAYERS)
+            if names:
+                n_players = _check_number(len(names), f"players holds {len(names)} names")
+            else:
+                n_players = _inputs.as_count(players, "players", _MOST_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
             return cls(n_players, table, content.get("default", 0.0), names=names)
@@ -327,9 +329,12 @@ class TableGame(Game):
         for row, text in zip(frame.index, texts, strict=True):
             if not isinstance(text, str):
                 raise TypeError(f"frame has {text!r} at row {row!r}, expected a text such as 'a > b'")
+        where = "players holds"
         if players is None:
             players = sorted({name for text in texts for name in split_names(text)})
+            where = f"column {sequence!r} holds"
         names = check_names([str(name) for name in _inputs.as_player_names(players, "players", len(players))])
+        _check_number(len(names), f"{where} {len(names)} names of players")
         table = read_sequences(zip(texts, values, strict=True), names)
         return cls(len(names), table, default, names=names)
 
@@ -383,13 +388,7 @@ class TableGame(Game):
         return f"TableGame({self.n_players} players, {len(self.values):,} sequences{kind})"
 
 
-def _as_utility(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, expected a number")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} is {number}, expected a finite number")
-    return number
+def _check_number(n_players: int, told: str) -> int:
+    if not 1 <= n_players <= _MOST_PLAYERS:
+        raise ValueError(f"{told}, expected 1 to {_MOST_PLAYERS}")
+    return n_players

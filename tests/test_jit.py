@@ -176,7 +176,7 @@ games = {
 
 def sampled(game, value):
     moments = osv.sample_values(game, value, n_permutations=23, random_state=0).moments
-    return np.concatenate([moments.sums, moments.unit_squares])
+    return np.concatenate([moments.sums, moments.unit_spread])
 
 tasks = {
     "exp": lambda: np.array([elementary.exp(x) for x in a]),
@@ -280,7 +280,7 @@ for n_classes, scoring in ((2, "roc_auc"), (3, "accuracy"), (3, "neg_log_loss"))
             "chosen": moments.chosen.tolist(),
             "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
             "sums": moments.sums.tolist(),
-            "squares": moments.unit_squares.tolist(),
+            "squares": moments.unit_spread.tolist(),
         }
 
 @numba.njit
@@ -307,7 +307,7 @@ for kind, game in games.items():
                 "chosen": moments.chosen.tolist(),
                 "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
                 "sums": moments.sums.tolist(),
-                "squares": moments.unit_squares.tolist(),
+                "squares": moments.unit_spread.tolist(),
             }
 print(json.dumps(out))
 """

@@ -255,7 +255,8 @@ def test_a_constant_game_and_one_player():
         ({"least": math.nan}, ValueError, "least is nan"),
         ({"least": "0.1"}, TypeError, "least is '0.1'"),
         ({"least": True}, TypeError, "least is True"),
-        ({"pilot": 1}, ValueError, "pilot is 1, expected at least 2"),
+        ({"pilot": 1}, ValueError, "pilot is 1, expected an integer from 2 to 10,000"),
+        ({"pilot": 10**30}, ValueError, "expected an integer from 2 to 10,000"),
         ({"pilot": 2.5}, TypeError, "pilot is 2.5"),
     ],
 )
@@ -268,7 +269,7 @@ def test_a_rule_by_hand_is_checked_too():
     assert osv.Truncation("roulette", 0.1, 4, "none") == osv.Truncation.roulette(0.1, 4)
     for arguments, words in (
         ((0.0, 4, "none"), "tol is 0.0, expected a number above 0"),
-        ((0.1, 1, "none"), "repeats is 1, expected at least 2"),
+        ((0.1, 1, "none"), "repeats is 1, expected an integer from 2"),
         ((0.1, 4, "mean"), "target is 'mean', rule 'roulette' takes 'none'"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -279,3 +280,22 @@ def test_a_failing_utility_in_the_pilot_is_told():
     game = osv.FunctionGame(lambda sequence: math.nan if len(sequence) == 3 else 0.0, 5)
     with pytest.raises(ValueError, match="func returned nan for the sequence"):
         osv.sample_values(game, method="tmc", truncation=osv.Truncation.roulette(), n_permutations=10)
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_chances_do_not_depend_on_the_unit_of_utilities(value):
+    rng = np.random.default_rng(0)
+    utilities = {s: float(rng.normal()) for s in naive.sequences_of(range(5))}
+    small, large = (
+        osv.sample_values(
+            osv.TableGame(5, {s: scale * u for s, u in utilities.items()}),
+            value,
+            "tmc",
+            truncation=osv.Truncation.roulette(),
+            n_permutations=30,
+            random_state=0,
+        )
+        for scale in (1.0, 2.0**560)
+    )
+    assert large.n_evaluations == small.n_evaluations
+    np.testing.assert_allclose(large.values / 2.0**560, small.values, rtol=1e-12)

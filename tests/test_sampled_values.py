@@ -412,3 +412,29 @@ def test_groups_may_be_any_numbers(partition):
     game = osv.FunctionGame(lambda s: float(len(s)), 150, order_free=True)
     result = osv.sample_values(game, partition=partition, case="within", n_permutations=2, random_state=0)
     np.testing.assert_array_equal(result.values, 1.0)
+
+
+def test_noise_that_is_small_beside_the_contributions_is_seen():
+    worth = np.array([1.0, 2.0, 3.0, 4.0])
+    noise = np.random.default_rng(0).normal(size=(4, 4))
+
+    def utility(sequence):
+        return worth[sequence].sum() + 1e-7 * noise[sequence[:-1], sequence[1:]].sum()
+
+    game = osv.FunctionGame(utility, 4)
+    result = osv.verify(game, n_permutations=size(5_000, 300), random_state=0)
+    assert (result.stderr > 1e-10).all()
+    assert np.abs(result.z).max() < 4.5
+
+
+def test_weights_near_the_smallest_numbers_keep_their_precision():
+    n = 171
+    worth = np.full(n, 1e-17)
+    result = osv.sample_values(
+        osv.FunctionGame(lambda sequence: worth[sequence].sum(), n),
+        "weighted_ordinal",
+        order_weight=lambda sequence: 1 / math.factorial(len(sequence)),
+        n_permutations=2,
+        random_state=0,
+    )
+    np.testing.assert_allclose(result.values, 1e-17, rtol=1e-6)

@@ -55,7 +55,10 @@ def check(result, walks, average, sizes=None):
     counts = chosen.sum(axis=0) if average == "selected" else len(marginals)
     np.testing.assert_array_equal(result.counts, np.broadcast_to(counts, result.values.shape))
     np.testing.assert_allclose(result.moments.sums, marginals.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(result.moments.unit_squares, (marginals**2).sum(axis=0), atol=1e-12)
+    for i in range(marginals.shape[1]):
+        counted = marginals[chosen[:, i], i] if average == "selected" else marginals[:, i]
+        spread = ((counted - counted.mean()) ** 2).sum() if len(counted) else 0.0
+        assert result.moments.unit_spread[i] == pytest.approx(spread, abs=1e-12)
 
 
 def walk_lengths(walks, sizes):
@@ -287,7 +290,7 @@ def bits(result):
         result.values.tobytes(),
         result.stderr.tobytes(),
         moments.sums.tobytes(),
-        moments.unit_squares.tobytes(),
+        moments.unit_spread.tobytes(),
         moments.chosen.tobytes(),
         moments.n_evaluations,
         moments.walk_length,

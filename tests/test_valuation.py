@@ -50,7 +50,12 @@ def moments_of(samples, chosen=None, unit=1):
         sums=samples.sum(0),
         chosen=chosen.sum(0),
         unit_sums=totals.sum(0),
-        unit_squares=(totals**2).sum(0),
+        unit_spread=np.array(
+            [
+                sum((total - mine.mean()) ** 2 for total in mine) if len(mine) else 0.0
+                for mine in (totals[chosen[:whole:unit, i], i] for i in range(n))
+            ]
+        ),
         units=chosen[:whole:unit].sum(0),
         profile=np.zeros((3, 0, 0)),
         unit_size=unit,
@@ -71,13 +76,13 @@ def by_hand(values, stderr, **changes):
     """A valuation with given values and errors, from 100 permutations."""
     t = 100
     values, stderr = np.asarray(values, float), np.asarray(stderr, float)
-    squares = stderr**2 * t * (t - 1) + t * values**2
+    spread = stderr**2 * t * (t - 1)
     n = len(values)
     moments = Moments.zeros(n)._replace(
         sums=t * values,
         chosen=np.full(n, t),
         unit_sums=t * values,
-        unit_squares=squares,
+        unit_spread=spread,
         units=np.full(n, t),
         n_units=t,
         n_permutations=t,
@@ -655,11 +660,21 @@ class TestMerge:
 
 
 class TestMoments:
-    def test_plus_is_elementwise_and_new(self):
-        a, b = moments_of(*draw(3)), moments_of(*draw(4, seed=1))
-        both = a.plus(b)
+    def test_plus_adds_and_is_new(self):
+        samples, chosen = draw(30)
+        a, b = moments_of(samples[:13], chosen[:13]), moments_of(samples[13:], chosen[13:])
+        both, whole = a.plus(b), moments_of(samples, chosen)
         for name, x, y, z in zip(Moments._fields, a, b, both, strict=True):
-            np.testing.assert_array_equal(x if name == "unit_size" else np.add(x, y), z)
+            if name == "unit_spread":
+                np.testing.assert_allclose(z, whole.unit_spread, rtol=1e-12)
+            else:
+                np.testing.assert_array_equal(x if name == "unit_size" else np.add(x, y), z)
+        one = a.plus(moments_of(samples[:0])).plus_unit(samples[13])
+        np.testing.assert_allclose(
+            one.unit_spread,
+            moments_of(samples[:14], np.vstack([chosen[:13], np.ones((1, 5), bool)])).unit_spread,
+            rtol=1e-12,
+        )
         assert both.sums is not a.sums
         assert both.chosen.dtype == np.int64
 
@@ -668,6 +683,16 @@ class TestMoments:
         for total in (moments.plus(Moments.zeros(5)), Moments.zeros(5).plus(moments)):
             for x, y in zip(total, moments, strict=True):
                 np.testing.assert_array_equal(x, y)
+
+    def test_errors_that_are_small_beside_the_mean(self):
+        # A sum of squares less the square of a sum would have nothing left.
+        rng = np.random.default_rng(0)
+        samples = 1e3 + 1e-8 * rng.normal(size=(200, 3))
+        parts = [moments_of(samples[t : t + 10]) for t in range(0, 200, 10)]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.plus(part)
+        np.testing.assert_allclose(make(total).stderr, stats.sem(samples), rtol=1e-4)
 
     def test_other_game(self):
         with pytest.raises(ValueError, match="other has 2 players, expected 3"):

@@ -123,18 +123,21 @@ class Tally(NamedTuple):
 
     Attributes
     ----------
-    sums, unit_sums, unit_squares : float64 (n_players,)
+    sums, unit_sums, unit_spread : float64 (n_players,)
     chosen, units : int64 (n_players,)
     unit : float64 (n_players,)
         Scratch, all 0: the sums of the unit at hand.
+    seen : int64 (n_players,)
+        Scratch, all 0: number of the unit that was added last.
     """
 
     sums: NDArray[np.float64]
     unit_sums: NDArray[np.float64]
-    unit_squares: NDArray[np.float64]
+    unit_spread: NDArray[np.float64]
     chosen: NDArray[np.int64]
     units: NDArray[np.int64]
     unit: NDArray[np.float64]
+    seen: NDArray[np.int64]
 
 
 @kernel()
@@ -143,6 +146,7 @@ def add_units(
     n_drawn: NDArray[np.int64],
     samples: NDArray[np.float64],
     unit_size: int,
+    all_count: bool,
     tally: Tally,
 ) -> None:
     """Add contributions, unit after unit of `unit_size` orders with the same players.
@@ -156,25 +160,45 @@ def add_units(
         Contribution of the player at each place.
     unit_size : int
         An incomplete last unit adds to `sums` and `chosen` only.
+    all_count : bool
+        Whether orders and units count for all players, those that are not in them with 0.
     tally : Tally
-        Written.
+        All 0; written.
     """
     n_orders = orders.shape[0]
-    for first in range(0, n_orders, unit_size):
-        last = min(first + unit_size, n_orders)
-        complete = last == first + unit_size
-        for t in range(first, last):
-            for j in range(n_drawn[t]):
-                tally.unit[orders[t, j]] += samples[t, j]
-                tally.chosen[orders[t, j]] += 1
-        for t in range(first, last):
-            for j in range(n_drawn[t]):
-                player = orders[t, j]
-                total = tally.unit[player]  # 0 once it has been added
-                tally.unit[player] = 0.0
-                tally.sums[player] += total
-                if complete:
-                    tally.unit_sums[player] += total
-                    tally.unit_squares[player] += total * total
-                    if t == first:
-                        tally.units[player] += 1
+    n_units = n_orders // unit_size
+    number = 0
+    for second in range(2):  # first the sums, then the distances from their means
+        for first in range(0, n_orders, unit_size):
+            last = min(first + unit_size, n_orders)
+            complete = last == first + unit_size
+            number += 1
+            for t in range(first, last):
+                for j in range(n_drawn[t]):
+                    player = orders[t, j]
+                    tally.unit[player] += samples[t, j]
+                    if not second:
+                        tally.chosen[player] += 1
+            for t in range(first, last):
+                for j in range(n_drawn[t]):
+                    player = orders[t, j]
+                    if tally.seen[player] == number:
+                        continue
+                    tally.seen[player] = number
+                    total = tally.unit[player]
+                    tally.unit[player] = 0.0
+                    if not second:
+                        tally.sums[player] += total
+                        if complete:
+                            tally.unit_sums[player] += total
+                            tally.units[player] += 1
+                    elif complete:
+                        n_samples = n_units if all_count else tally.units[player]
+                        tally.unit_spread[player] += (total - tally.unit_sums[player] / n_samples) ** 2
+    if all_count:
+        for player in range(tally.sums.shape[0]):
+            if n_units > 0:
+                mean = tally.unit_sums[player] / n_units
+                tally.unit_spread[player] += (n_units - tally.units[player]) * mean * mean
+            tally.chosen[player] = n_orders
+            tally.units[player] = n_units

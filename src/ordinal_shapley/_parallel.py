@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,6 +29,41 @@ class Cancellation:
         self.requested = False
 
 
+class _Lost:
+    """An interrupt that came where nobody could raise it."""
+
+    interrupted = False
+
+
+@contextmanager
+def heeding_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt soon, or at the end, if Ctrl-C comes inside a callback from compiled code.
+
+    Compilation is full of them. What is raised there only reaches the hook for exceptions that nobody can
+    raise.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
+        yield
+        return
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            _Lost.interrupted = True
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    _Lost.interrupted = False
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        interrupted, _Lost.interrupted = _Lost.interrupted, False
+        if interrupted:
+            raise KeyboardInterrupt
+
+
 def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancellation) -> int:
     """Call a resumable kernel with budgets of short work until it says something else than `paused`.
 
@@ -34,6 +71,8 @@ def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancella
     """
     budget = _FIRST_BUDGET
     while not cancellation.requested:
+        if _Lost.interrupted:
+            raise KeyboardInterrupt
         began = time.perf_counter()
         status = step(budget)
         if status != paused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ Ranges = tuple[tuple[int, int], ...]
 
 # The fields of Moments that are arrays come first.
 N_ARRAYS = 6
+# What adding up some equal samples makes of their distances from the mean, relative to that.
+_NOISE = 16 * float(np.finfo(np.float64).eps)
 
 
 class Moments(NamedTuple):
-    """Pure sums over a set of permutations; sums of disjoint sets add elementwise.
+    """Sums over a set of permutations; those of disjoint sets can be pooled.
 
     Standard errors are made of *units*, sets of permutations that are independent of one another: each
     permutation in the independent design, a pair in the antithetic, a block of n in the Latin one.
@@ -31,8 +33,10 @@ class Moments(NamedTuple):
     chosen : ndarray of int64, shape (n,)
         Permutations that count for the player: with ``average="selected"`` those in which it is in the
         sampled set, else all.
-    unit_sums, unit_squares : ndarray of float64, shape (n,)
-        Over complete units: sum of the sums over a unit, and of their squares.
+    unit_sums : ndarray of float64, shape (n,)
+        Sum over complete units of the sums over a unit.
+    unit_spread : ndarray of float64, shape (n,)
+        Sum of the squared distances of the same from their mean over ``units``.
     units : ndarray of int64, shape (n,)
         Complete units that count for the player.
     profile : ndarray of float64, shape (3, n, n) or (3, 0, 0)
@@ -61,7 +65,7 @@ class Moments(NamedTuple):
     sums: NDArray[np.float64]
     chosen: NDArray[np.int64]
     unit_sums: NDArray[np.float64]
-    unit_squares: NDArray[np.float64]
+    unit_spread: NDArray[np.float64]
     units: NDArray[np.int64]
     profile: NDArray[np.float64]
     unit_size: int
@@ -97,14 +101,18 @@ class Moments(NamedTuple):
                 f"other has units of {other.unit_size} and a profile of {other.profile.shape}, expected "
                 f"{self.unit_size} and {self.profile.shape}: add moments of the same options only"
             )
-        total = map(operator.add, self, other)
-        return Moments._make(total)._replace(unit_size=self.unit_size)
+        total = Moments._make(map(operator.add, self, other))
+        spread = _pooled_spread(
+            (self.unit_sums, self.unit_spread, self.units), (other.unit_sums, other.unit_spread, other.units)
+        )
+        return total._replace(unit_size=self.unit_size, unit_spread=spread)
 
     def plus_unit(self, sums: NDArray[np.float64]) -> Moments:
         """Return the moments with one more complete unit, whose permutations have been added before."""
+        one = (sums, np.zeros_like(sums), np.ones_like(self.units))
         return self._replace(
             unit_sums=self.unit_sums + sums,
-            unit_squares=self.unit_squares + sums * sums,
+            unit_spread=_pooled_spread((self.unit_sums, self.unit_spread, self.units), one),
             units=self.units + 1,
             n_units=self.n_units + 1,
         )
@@ -131,14 +139,20 @@ class Moments(NamedTuple):
         """
         if average not in ("all", "selected"):
             raise ValueError(f"average is {average!r}, expected 'all' or 'selected'")
-        counts, units = self.chosen.astype(np.int64), self.units.astype(np.int64)
+        counts, units, spread = self.chosen.astype(np.int64), self.units.astype(np.int64), self.unit_spread
         if average == "all":
             counts[:] = self.n_permutations
+            # Units in which the player was not are 0: further values to be spread about the mean.
+            absent = (self.unit_sums * 0.0, self.unit_sums * 0.0, self.n_units - units)
+            spread = _pooled_spread((self.unit_sums, spread, units), absent)
             units[:] = self.n_units
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = self.sums / counts
-        stderr = _standard_error(self.unit_sums, self.unit_squares, units) / self.unit_size
-        return values, stderr, counts
+            means = self.unit_sums / units
+            # Below the rounding error of the sums, this is noise about samples that are all equal.
+            noise = units * (_NOISE * means) ** 2
+            stderr = np.sqrt(np.where(spread <= noise, 0.0, spread) / (units - 1) / units)
+        return values, stderr / self.unit_size, counts
 
     def profile_estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean contribution of each player at each position, and its standard error.
@@ -151,18 +165,26 @@ class Moments(NamedTuple):
         sums, squares, counts = self.profile
         with np.errstate(invalid="ignore", divide="ignore"):
             values = sums / counts
-        return values, _standard_error(sums, squares, counts)
+            spread = squares - sums * values
+            # Below the rounding error of the sums, this is noise about samples that are all equal.
+            spread[spread <= counts * np.finfo(np.float64).eps * squares] = 0.0
+            return values, np.sqrt(spread / (counts - 1) / counts)  # 0 / 0 below two samples
 
 
-def _standard_error(
-    sums: NDArray[np.float64], squares: NDArray[np.float64], counts: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Standard error of the mean of `counts` samples."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = squares - sums * (sums / counts)
-        # Below the rounding error of the sums, this is noise about samples that are all equal.
-        spread[spread <= counts * np.finfo(np.float64).eps * squares] = 0.0
-        return np.asarray(np.sqrt(spread / (counts - 1) / counts))  # 0 / 0 below two samples
+_Part = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+
+
+def _pooled_spread(one: _Part, two: _Part) -> NDArray[np.float64]:
+    """Sum of squared distances from the common mean, of two sets with their sums, spreads and numbers.
+
+    Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances"
+    (1982): unlike a difference of sums of squares it loses nothing where the mean is large.
+    """
+    (sums_1, spread_1, n_1), (sums_2, spread_2, n_2) = one, two
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        apart = sums_1 / n_1 - sums_2 / n_2
+        between = apart**2 * (n_1 / (n_1 + n_2) * n_2)
+    return spread_1 + spread_2 + np.where((n_1 > 0) & (n_2 > 0), between, 0.0)
 
 
 def join_ranges(parts: Iterable[Ranges]) -> Ranges:

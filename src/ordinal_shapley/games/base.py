@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ordinal_shapley._parallel import heeding_interrupts
 
 
 class UtilityError(Exception):
@@ -65,7 +67,7 @@ class Game(ABC):
 
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
-        return nullcontext()
+        return heeding_interrupts()
 
     def _report(self, error: UtilityError) -> NoReturn:
         """Raise the error that says what is wrong with the utility of a sequence."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -15,6 +13,7 @@ from numba import config
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
+from ordinal_shapley._parallel import heeding_interrupts
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
@@ -90,25 +89,13 @@ class Callback:
         """Raise at the end what interrupted the function, Ctrl-C above all.
 
         It cannot pass through a kernel. And it most often comes on the first line of `call`, before `try`,
-        where ctypes catches it, and only tells the hook for exceptions that nobody can raise.
+        where ctypes catches it.
         """
         self.interrupt = None
-        before = sys.unraisablehook
-
-        def hook(unraisable: Any) -> None:
-            if isinstance(unraisable.exc_value, KeyboardInterrupt):
-                self.interrupt = unraisable.exc_value
-            else:
-                before(unraisable)
-
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread:  # signals come nowhere else
-            sys.unraisablehook = hook
         try:
-            yield
+            with heeding_interrupts():
+                yield
         finally:
-            if in_main_thread:
-                sys.unraisablehook = before
             if self.interrupt is not None:
                 raise self.interrupt
 

@@ -31,7 +31,14 @@ from ordinal_shapley.sampling.plan import (
     seed_of,
 )
 from ordinal_shapley.sampling.roulette import with_chances
-from ordinal_shapley.sampling.shards import WeightError, random_orders, shard_ranges, walk_shard, with_centres
+from ordinal_shapley.sampling.shards import (
+    WeightError,
+    add_to_profile,
+    random_orders,
+    shard_ranges,
+    walk_shard,
+    with_centres,
+)
 from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
@@ -230,7 +237,7 @@ def sample_values(
         check_symmetry(game, groups, str(case))
 
     plan = plan._replace(empty_value=played(()))
-    moments = Moments.zeros(n, plan.unit, n if plan.profile else 0)
+    moments = Moments.zeros(n, plan.unit)
     with _reporting(played, plan.weight_game):
         plan, evaluations = _with_rule(plan, rule, played)
         moments = moments._replace(n_evaluations=evaluations)
@@ -374,12 +381,15 @@ def _run(
         for first, stop in shard_ranges(first_permutation, end, plan)
     )
     shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    profile = Moments.zeros(0, n_profile=game.n_players if plan.profile else 0).profile
     block = np.zeros(game.n_players)  # a unit that is longer than a shard
     with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
-        for part, n_unconverged in shards:
+        for part, n_unconverged, record in shards:
             before = first_permutation + moments.n_permutations
             moments = moments.plus(part)
             unconverged += n_unconverged
+            if record is not None:
+                add_to_profile(plan, record, profile)
             seconds = time.perf_counter() - began
             done = moments.n_permutations
             now = first_permutation + done
@@ -393,4 +403,4 @@ def _run(
                 if check(Progress(values, stderr, done, moments.n_evaluations, seconds)):
                     break
             bar.update(done, moments.n_evaluations, seconds, check.figure)
-    return moments, unconverged, check.fired, check.converged
+    return moments._replace(profile=profile), unconverged, check.fired, check.converged

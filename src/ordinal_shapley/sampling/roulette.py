@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Cancellation
+from ordinal_shapley._parallel import Cancellation, check_memory
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
 from ordinal_shapley_kernels.walks import EVALUATIONS
@@ -23,18 +23,24 @@ def with_chances(plan: Plan, game: Any, n_walks: int, least: float) -> tuple[Pla
     If what is evaluated at place k with chance :math:`p_k` adds :math:`v_k / p_k` to a variance, variance
     times evaluations, :math:`\sum v_k / p_k \sum p_k`, is least for :math:`p_k \propto \sqrt{v_k}`.
     """
-    other = other_stream(plan)
-    run = walked(other, game, 0, n_walks, Cancellation())
-    utilities = run.utilities
-    n = utilities.shape[1]
-    spread = utilities.var(axis=0)
+    n = int(plan.quota.sum())
+    check_memory(
+        50 * n_walks * n,
+        f"{n_walks:,} walks of {n:,} players ahead of the run",
+        "give roulette a smaller pilot",
+    )
+    run = walked(other_stream(plan), game, 0, n_walks, Cancellation())
+    utilities, marginals = run.utilities, weighted_marginals(plan, run)
+    # Chances don't depend on the unit of the utilities, but squares of some are out of range.
+    size = max(np.abs(utilities).max(), np.abs(marginals).max()) or 1.0
+    spread = (utilities / size).var(axis=0)
     sizes = np.arange(1, n)
     needed = plan.in_out**2 * np.append(spread[:-1] * (1.0 / sizes + 1.0 / (n - sizes)), spread[-1] / n)
     if plan.in_out < 1.0:
         from sklearn.isotonic import isotonic_regression
 
         # A marginal contribution needs the utility before, so these chances must not rise.
-        needed += (1.0 - plan.in_out) ** 2 * (weighted_marginals(plan, run) ** 2).mean(axis=0)
+        needed += (1.0 - plan.in_out) ** 2 * ((marginals / size) ** 2).mean(axis=0)
         needed = isotonic_regression(needed, increasing=False)
     chances = np.ones(n)
     if needed.max() > 0.0:

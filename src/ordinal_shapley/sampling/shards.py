@@ -72,8 +72,11 @@ def walk_shard(
     cancellation: Cancellation,
     n_plan: int,
     *arguments: Any,
-) -> tuple[Moments, int]:
+) -> tuple[Moments, int, Record | None]:
     """Walk permutations first..stop-1 and return their sums, and how many fits did not converge.
+
+    Where a profile is wanted the third is what the contributions are made of: a profile of its own for each
+    shard that waits to be added would take too much memory.
 
     The arrays of plan and game are direct arguments (`n_plan` entries of a Plan, then the game's payload),
     so that a backend that ships arrays apart from tasks finds them.
@@ -86,41 +89,36 @@ def walk_shard(
         plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
     run = walked(plan, game, first, stop, cancellation)
     n_players, n_permutations = len(plan.members), stop - first
-    profile = np.zeros((N_CELLS, 0, 0))
+    record = None
     if plan.recorded and not cancellation.requested:
         record = _record(plan, run)
         run = run._replace(marginals=np.empty_like(run.marginals))
         contributions(record, run.marginals)
-        if plan.profile:
-            profile = np.zeros((N_CELLS, n_players, n_players))
-            add_profile(record, profile)
-            _drop_dependent(plan, profile)
-    sums, unit_sums, unit_squares, unit = np.zeros((4, n_players))
-    chosen, units = np.zeros((2, n_players), np.int64)
-    tally = Tally(sums, unit_sums, unit_squares, chosen, units, unit)
-    add_units(run.orders, run.n_drawn, run.marginals, plan.unit, tally)
-    n_units = n_permutations // plan.unit
-    if not plan.keep_chosen:
-        tally.chosen[:], tally.units[:] = n_permutations, n_units
+    sums, unit_sums, unit_spread, unit = np.zeros((4, n_players))
+    chosen, units, seen = np.zeros((3, n_players), np.int64)
+    tally = Tally(sums, unit_sums, unit_spread, chosen, units, unit, seen)
+    add_units(run.orders, run.n_drawn, run.marginals, plan.unit, not plan.keep_chosen, tally)
     moments = Moments(
-        sums=tally.sums,
-        chosen=tally.chosen,
-        unit_sums=tally.unit_sums,
-        unit_squares=tally.unit_squares,
-        units=tally.units,
-        profile=profile,
+        sums=sums,
+        chosen=chosen,
+        unit_sums=unit_sums,
+        unit_spread=unit_spread,
+        units=units,
+        profile=np.zeros((N_CELLS, 0, 0)),
         unit_size=plan.unit,
-        n_units=n_units,
+        n_units=n_permutations // plan.unit,
         n_permutations=n_permutations,
         n_evaluations=evaluations + int(run.state[EVALUATIONS]),
         walk_length=int(run.state[WALK_LENGTH]),
         completed_stops=int(run.state[COMPLETED_STOPS]),
     )
-    return moments, unconverged_fits(game)
+    return moments, unconverged_fits(game), record if plan.profile else None
 
 
-def _drop_dependent(plan: Plan, profile: NDArray[np.float64]) -> None:
-    """No sums of squares where a cell has several contributions of one unit."""
+def add_to_profile(plan: Plan, record: Record, profile: NDArray[np.float64]) -> None:
+    """Add what a shard says of each player at each position; `profile` is that of Moments."""
+    add_profile(record, profile)
+    # No sums of squares where a cell has several contributions of one unit.
     if plan.unit > 1 and plan.in_out:
         profile[SQUARES] = math.nan
     elif plan.design == ANTITHETIC and profile.shape[1] % 2:
@@ -218,7 +216,7 @@ def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
         raise WeightError(tuple(run.orders[t, :j].tolist()))
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
-    return np.asarray(run.marginals * weights * factorials)
+    return np.asarray(run.marginals * (weights * factorials))
 
 
 def unconverged_fits(game: Any) -> int:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+_MOST_PILOT = 10_000
 _TARGETS = {"paper": ("own",), "patience": ("mean", "given"), "roulette": ("none",)}
 
 
@@ -163,7 +164,8 @@ class Truncation:
         Raises
         ------
         TypeError, ValueError
-            If ``least`` is not a number above 0 and at most 1, or ``pilot`` not an integer of at least 2.
+            If ``least`` is not a number above 0 and at most 1, or ``pilot`` not an integer from 2 to
+            10,000.
 
         Notes
         -----
@@ -195,8 +197,8 @@ def _check_roulette(least: object, pilot: object, first: str = "tol", second: st
     if not 0 < float(least) <= 1:
         raise ValueError(f"{first} is {least!r}, expected a number above 0 and at most 1")
     _check_patience(second, pilot)
-    if int(pilot) < 2:  # type: ignore[call-overload]
-        raise ValueError(f"{second} is {pilot!r}, expected at least 2")
+    if not 2 <= int(pilot) <= _MOST_PILOT:  # type: ignore[call-overload]
+        raise ValueError(f"{second} is {pilot!r}, expected an integer from 2 to {_MOST_PILOT:,}")
 
 
 def _check_patience(name: str, value: object) -> None:

@@ -137,7 +137,7 @@ def test_shards_that_nobody_waits_for_stop(monkeypatch):
     played = game()
     plan = _plan(played)
     payload = (cancellation, len(plan), *plan, *played._payload)
-    moments, _ = shards.walk_shard(played._workspace_maker, 0, 10, *payload)
+    moments, _, _ = shards.walk_shard(played._workspace_maker, 0, 10, *payload)
     assert calls == []
     assert moments.n_evaluations == 0
 

@@ -13,3 +13,20 @@ def _one_blas_thread() -> Iterator[None]:
     """On small matrices BLAS threads only get in each other's way, a hundredfold on a busy machine."""
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in a wide and plain terminal: exit code, screen, errors."""
+    from ordinal_shapley import cli
+
+    monkeypatch.setenv("COLUMNS", "300")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit:
+            cli.main([str(argument) for argument in arguments])
+        return exit.value.code, *capsys.readouterr()
+
+    return call

@@ -13,26 +13,9 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley
-from ordinal_shapley import cli, datasets, sampling
+from ordinal_shapley import datasets, sampling
 
 COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit:
-            cli.main([str(argument) for argument in arguments])
-        return exit.value.code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

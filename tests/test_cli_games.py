@@ -12,29 +12,12 @@ import pytest
 from rich.console import Console
 
 import ordinal_shapley as osv
-from ordinal_shapley import _game_screen, cli
+from ordinal_shapley import _game_screen
 from problems import size
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
 LONG = "a player whose name is far too long to be shown"
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit:
-            cli.main([str(argument) for argument in arguments])
-        return exit.value.code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

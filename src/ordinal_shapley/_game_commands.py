@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinal_shapley._options import (
+    Design,
+    Tolerance,
+    TruncationName,
     check_jobs,
     either,
     error_lines,
@@ -24,7 +27,6 @@ from ordinal_shapley.vocabulary import (
     DESIGNS,
     EXACT_VALUES,
     METHODS,
-    TRUNCATIONS,
     choose,
 )
 
@@ -151,21 +153,10 @@ def verify(
     alpha: _Alpha = None,
     partition: _Partition = None,
     case: _Case = None,
-    design: Annotated[
-        str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")
-    ] = "independent",
+    design: Design = "independent",
     permutations: Annotated[int, option("How many permutations.", metavar="N", min=1, max=2**62)] = 5_000,
-    truncation: Annotated[
-        str | None,
-        option(
-            f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
-            default="paper; patience if ordinal",
-            metavar="RULE",
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float | None, option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL")
-    ] = None,
+    truncation: TruncationName = None,
+    tolerance: Tolerance = None,
     class_fraction: Annotated[
         float | None, option("cmc, ctmc: share of each class that is drawn.", default="0.8", metavar="Q")
     ] = None,

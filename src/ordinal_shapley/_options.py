@@ -6,11 +6,11 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS, TRUNCATIONS, choose
+from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
 
 
 def either(choices: Sequence[str]) -> str:
@@ -31,6 +31,21 @@ def option(
     if default:
         help, more["show_default"] = f"{help} (default: {default})", False
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+Design = Annotated[str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")]
+TruncationName = Annotated[
+    str | None,
+    option(
+        f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
+        default="paper; patience if ordinal",
+        metavar="RULE",
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    option("tmc, ctmc: the tolerance of paper and patience.", default="0.05", metavar="TOL"),
+]
 
 
 def data_option(help: str, **more: Any) -> Any:

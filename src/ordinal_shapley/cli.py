@@ -13,6 +13,9 @@ import typer
 
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley._options import (
+    Design,
+    Tolerance,
+    TruncationName,
     check_jobs,
     data_option,
     either,
@@ -29,7 +32,6 @@ from ordinal_shapley.vocabulary import (
     METHODS,
     POSITION_WEIGHTS,
     SCORINGS,
-    TRUNCATIONS,
     VALUES,
     choose,
 )
@@ -154,21 +156,9 @@ def value(
         float | None,
         option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
     ] = None,
-    truncation: Annotated[
-        str | None,
-        option(
-            f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
-            default="paper; patience if ordinal",
-            metavar="RULE",
-        ),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        option("tmc, ctmc: the tolerance of that rule.", default="0.05", metavar="TOL"),
-    ] = None,
-    design: Annotated[
-        str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")
-    ] = "independent",
+    truncation: TruncationName = None,
+    tolerance: Tolerance = None,
+    design: Design = "independent",
     permutations: Annotated[
         int | None,
         option(

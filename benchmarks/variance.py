@@ -119,7 +119,7 @@ def table(name: str, game: osv.LogisticGame, value: str) -> str:
     count = permutations_for(game, value, "roulette", "latin", LONG * game.n_players)
     truth = sample(game, value, "roulette", "latin", count, 10**6 + 1).values
     lines = [
-        f"### {name}, {value.replace('_', ' ')}",
+        f"## {name}, {value.replace('_', ' ')}",
         "",
         "| walks | design | mean length | variance x utilities | spread | rank correlation | bias "
         "| seconds |",

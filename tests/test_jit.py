@@ -139,17 +139,17 @@ def weights():
 
 def combined():
     out = np.zeros(72)
-    dense.combine_columns(a[:16].copy(), columns, 72, out)
+    dense.combine_columns(a[:16].copy(), 16, columns, 72, False, out)
     return out
 
 def inverse():
     out = gram.copy()
-    dense.invert_factor(out)
+    dense.invert_factor(out, 16)
     return out
 
 def products():
     out = np.zeros(16)
-    dense.row_products(columns, a, 72, False, out)
+    dense.row_products(columns, 16, a, 72, dense.FULL, out)
     return out
 
 def slopes():

@@ -21,11 +21,11 @@ def problem(d, n, seed=0):
 def test_products(d, n):
     columns, a, weights = problem(d, n)
     out = np.full(n + 8, 7.0)
-    dense.combine_columns(weights, columns, n, out)
+    dense.combine_columns(weights, d, columns, n, False, out)
     np.testing.assert_allclose(out[:n], weights @ columns[:, :n], rtol=1e-13, atol=1e-13)
     assert np.all(out[n:] == 7.0)
     out = np.zeros(d)
-    dense.row_products(columns, a, n, False, out)
+    dense.row_products(columns, d, a, n, dense.FULL, out)
     np.testing.assert_allclose(out, columns[:, :n] @ a[:n], rtol=1e-13, atol=1e-13)
     assert dense.dot(a, columns[0], n) == pytest.approx(a[:n] @ columns[0, :n], rel=1e-13)
     assert dense.distance(a, columns[0], n) == pytest.approx(
@@ -41,16 +41,40 @@ def test_inverse_factor(d):
     hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
     # What lies below the diagonal is not read.
     factor = np.full((d, d), np.nan)
-    dense.regularised_gram(columns, curvature, n, np.zeros((4, n + 8)), factor)
+    dense.regularised_gram(columns, d, curvature, n, False, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor), np.triu(hessian), rtol=1e-12, atol=1e-12)
-    dense.invert_factor(factor)
+    dense.invert_factor(factor, d)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
     np.testing.assert_allclose(factor, expected, rtol=0, atol=1e-12)
     out = np.zeros(d)
-    dense.row_products(factor, a, d, True, out)
+    dense.row_products(factor, d, a, d, dense.LOWER, out)
     np.testing.assert_allclose(out, expected @ a, rtol=0, atol=1e-11)
-    dense.combine_triangle(a, factor, out)
+    dense.combine_triangle(a, factor, d, out)
     np.testing.assert_allclose(out, a @ expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(("d", "n"), [(8, 8), (16, 16), (40, 40), (48, 48), (104, 104), (16, 48)])
+def test_triangular_columns(d, n):
+    # Row i has features 0 to i; what lies right of the last feature in use is not read.
+    columns, a, weights = problem(d, n)
+    columns = np.triu(columns)
+    beyond = np.vstack([columns, np.full((8, n + 8), np.nan)])
+    weights = np.append(weights, np.full(8, np.nan))
+    out = np.zeros(n + 8)
+    dense.combine_columns(weights, d, beyond, n, True, out)
+    np.testing.assert_allclose(out[:n], weights[:d] @ columns[:, :n], rtol=1e-13, atol=1e-13)
+    out = np.full(d + 8, 7.0)
+    dense.row_products(beyond, d, a, n, dense.UPPER, out)
+    np.testing.assert_allclose(out[:d], columns[:, :n] @ a[:n], rtol=1e-13, atol=1e-13)
+    assert np.all(out[d:] == 7.0)
+    curvature = np.abs(a)
+    hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
+    factor = np.full((d + 8, d + 8), np.nan)
+    dense.regularised_gram(beyond, d, curvature, n, True, np.zeros((4, n + 8)), factor)
+    np.testing.assert_allclose(np.triu(factor[:d, :d]), np.triu(hessian), rtol=1e-12, atol=1e-12)
+    dense.invert_factor(factor, d)
+    expected = np.linalg.inv(np.linalg.cholesky(hessian))
+    np.testing.assert_allclose(factor[:d, :d], expected, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("d", [8, 40])
@@ -61,7 +85,7 @@ def test_a_row_into_the_factor(d):
     factor = np.eye(d)
     for row, curvature in zip(rows, [0.0, 1e-3, 1.0, 50.0, 1e4], strict=True):
         hessian += curvature * np.outer(row, row)
-        dense.add_to_factor(factor, factor @ row, curvature, np.zeros(d))
+        dense.add_to_factor(factor, d, factor @ row, curvature, np.zeros(d))
         np.testing.assert_allclose(factor, np.linalg.inv(np.linalg.cholesky(hessian)), rtol=0, atol=1e-10)
 
 

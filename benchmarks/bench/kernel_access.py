@@ -11,20 +11,20 @@ import numba
 import numpy as np
 
 import ordinal_shapley as osv
-from ordinal_shapley_kernels.dense import combine_columns, row_products
+from ordinal_shapley_kernels.dense import FULL, combine_columns, row_products
 from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.logistic import fit_sequence
 from ordinal_shapley_kernels.logistic_solver import factorise, find_slopes
 
 
 @numba.njit
-def _repeat_pass(prefix, solver, n, repeats):
+def _repeat_pass(prefix, solver, n, d, repeats):
     """Decision values, derivatives of the losses, gradient."""
     first = 0.0
     for _ in range(repeats):
-        combine_columns(solver.models[0], prefix.columns, n, prefix.margins)
+        combine_columns(solver.models[0], d, prefix.columns, n, False, prefix.margins)
         find_slopes(prefix.margins, prefix.signs[0], n, prefix.trial_slopes)
-        row_products(prefix.columns, prefix.trial_slopes, n, False, solver.trial_gradient)
+        row_products(prefix.columns, d, prefix.trial_slopes, n, FULL, solver.trial_gradient)
         first += solver.trial_gradient[0]
     return first
 
@@ -49,6 +49,6 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
     fit_sequence(workspace, np.arange(n_rows), 1e-3)
     prefix, solver = workspace.prefix, workspace.solver
     return (
-        lambda repeats: _repeat_pass(prefix, solver, padded(n_rows), repeats),
+        lambda repeats: _repeat_pass(prefix, solver, padded(n_rows), padded(d), repeats),
         lambda repeats: _repeat_factorisation(prefix, solver, n_rows, repeats),
     )

@@ -13,6 +13,7 @@ import math
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.dense import (
+    LOWER,
     absolute_dot,
     combine_columns,
     copy_multiple,
@@ -21,6 +22,7 @@ from ordinal_shapley_kernels.dense import (
     row_products,
 )
 from ordinal_shapley_kernels.logistic_workspace import (
+    DIMENSION,
     EPSILON,
     HALF,
     HARDEST,
@@ -34,6 +36,7 @@ from ordinal_shapley_kernels.logistic_workspace import (
     SCORED_ALONE,
     SHARE,
     SNAPSHOT,
+    TRIANGULAR,
     WHITENINGS_LEFT,
     Floats,
     Ints,
@@ -48,10 +51,10 @@ UNDECIDED = -1
 def _take_snapshot(validation: Validation, solver: Solver) -> None:
     """Score all validation rows with the models at hand; writes the snapshot."""
     n_valid = validation.truth.shape[0]
-    n_models, n_features = solver.models.shape
+    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
     scores = validation.scores
     for k in range(n_models):
-        combine_columns(solver.models[k], validation.columns, scores.shape[1], scores[k])
+        combine_columns(solver.models[k], n_features, validation.columns, scores.shape[1], False, scores[k])
         copy_multiple(validation.snapshot_models[k], 1.0, solver.models[k], n_features)
     for v in range(n_valid):
         if n_models == 1:
@@ -67,8 +70,7 @@ def _take_snapshot(validation: Validation, solver: Solver) -> None:
                 if k != best:
                     gap = min(gap, scores[best, v] - scores[k, v])
         validation.snapshot_decisions[v] = best
-        # A row outside the span of the training rows may have norm 0, and then decision values of 0.
-        validation.snapshot_gaps[v] = gap / max(validation.norms[v], 1e-300)
+        validation.snapshot_gaps[v] = gap
 
 
 @kernel(internal=True, inline=True)
@@ -83,9 +85,9 @@ def _whiten(validation: Validation, solver: Solver, counters: Ints, model: int, 
         return False
     counters[WHITENINGS_LEFT] -= 1
     row = validation.features[v]
-    n_features = row.shape[0]
+    n_features = solver.extent[DIMENSION]
     white = validation.white_features[model, v]
-    row_products(solver.inverse_factors[model], row, n_features, True, white)
+    row_products(solver.inverse_factors[model], n_features, row, n_features, LOWER, white)
     validation.levers[model, v] = math.sqrt(dot(white, white, n_features))
     validation.stamps[model, v] = solver.factor_stamps[model]
     return True
@@ -100,13 +102,15 @@ def _bound_change(
     norm = validation.norms[v]
     euclidean = norm * (facts[NORM] + facts[ROUNDING])
     low, high = -euclidean, euclidean
-    n_features = solver.models.shape[1]
+    n_features = solver.extent[DIMENSION]
     at_floor = solver.at_floor[model] == HESSIAN_FLOOR
     bounded = solver.hessian_radii[model] < math.inf if at_floor else facts[SHARE] > 0.0
     if bounded and _whiten(validation, solver, counters, model, v):
         if at_floor:
             weights = solver.models[model]
             own_rounding = dimension * EPSILON * absolute_dot(weights, validation.features[v], n_features)
+            if solver.extent[TRIANGULAR]:
+                own_rounding += norm * facts[SCORE_ROUNDING]
             reach = validation.levers[model, v] * solver.hessian_radii[model] + own_rounding
             low, high = max(low, -reach), min(high, reach)
         else:
@@ -130,7 +134,7 @@ def _decide(validation: Validation, solver: Solver, counters: Ints, v: int, dime
 
     Among models that cannot get any better a tie goes to class 0 (two classes) or the lowest class.
     """
-    n_models, n_features = solver.models.shape
+    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
     row = validation.features[v]
     scores = validation.row_scores
     best = 0
@@ -164,21 +168,21 @@ def _decide(validation: Validation, solver: Solver, counters: Ints, v: int, dime
 
 
 @kernel()
-def _copy_clear_decisions(decisions: Ints, snapshot: Ints, gaps: Floats, slack: float) -> int:
-    """Copy the snapshot's decisions and count the rows whose gap does not exceed `slack`."""
+def _copy_clear_decisions(decisions: Ints, snapshot: Ints, gaps: Floats, norms: Floats, slack: float) -> int:
+    """Copy the snapshot's decisions and count the rows whose gap does not exceed `slack` times their norm."""
     near = 0
     for v in range(decisions.shape[0]):
         decisions[v] = snapshot[v]
-        near += 1 if gaps[v] <= slack else 0
+        near += 0 if gaps[v] > slack * norms[v] else 1
     return near
 
 
 @kernel()
-def _list_near(gaps: Floats, slack: float, rows: Ints) -> None:
-    """Write the rows whose gap does not exceed `slack`, in order."""
+def _list_near(gaps: Floats, norms: Floats, slack: float, rows: Ints) -> None:
+    """Write the rows whose gap does not exceed `slack` times their norm, in order."""
     n_near = 0
     for v in range(gaps.shape[0]):
-        if gaps[v] <= slack:
+        if not gaps[v] > slack * norms[v]:  # NaN is near
             rows[n_near] = v
             n_near += 1
 
@@ -186,7 +190,7 @@ def _list_near(gaps: Floats, slack: float, rows: Ints) -> None:
 @kernel(internal=True, inline=True)
 def _screen(validation: Validation, solver: Solver, counters: Ints) -> int:
     """Decide the rows that are clear from the snapshot; writes and counts those that are not."""
-    n_models, n_features = solver.models.shape
+    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
     if not counters[SNAPSHOT]:
         _take_snapshot(validation, solver)
         counters[SNAPSHOT] = 1
@@ -198,11 +202,10 @@ def _screen(validation: Validation, solver: Solver, counters: Ints) -> int:
         # Twice the rounding: the snapshot's scores are rounded as well as today's.
         reach = 1.0000001 * moved + min(facts[NORM] + facts[ROUNDING], facts[RADIUS]) + facts[ROUNDING]
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
-    near = _copy_clear_decisions(
-        validation.decisions, validation.snapshot_decisions, validation.snapshot_gaps, slack
-    )
+    gaps, norms = validation.snapshot_gaps, validation.norms
+    near = _copy_clear_decisions(validation.decisions, validation.snapshot_decisions, gaps, norms, slack)
     if near > 0:
-        _list_near(validation.snapshot_gaps, slack, validation.order)
+        _list_near(gaps, norms, slack, validation.order)
     # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
     # been spent since the last.
     counters[SCORED_ALONE] += near
@@ -219,7 +222,7 @@ def certify(validation: Validation, solver: Solver, counters: Ints, dimension: f
     """
     solver.involved[:] = 0
     # A step costs a pass over the data, twice m times the features; a row half their square.
-    counters[WHITENINGS_LEFT] = 1 + 4 * counters[LENGTH] // solver.models.shape[1]
+    counters[WHITENINGS_LEFT] = 1 + 4 * counters[LENGTH] // solver.extent[DIMENSION]
     # First the row that was decided last, the likeliest to be undecided still; then those of the screen.
     entry, n_near = -1, 0
     certain = True

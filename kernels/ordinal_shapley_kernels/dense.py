@@ -4,9 +4,10 @@ A call into BLAS costs more than the work itself at these sizes, and its threads
 Matrices of features are kept feature by feature ("columns", shape (n_features, capacity)), so that loops
 run along rows of data, which are many, and not along features, which may be few.
 
-Shapes throughout: `columns` (n_features, capacity) with the first n rows of data in use; vectors over
-features (n_features,), over rows (capacity,); factors (n_features, n_features). n and n_features are
+Shapes throughout: `columns` (at least n_features, capacity) with the first n rows of data in use; vectors
+over features (n_features,), over rows (capacity,); factors (n_features, n_features). n and n_features are
 multiples of `WIDTH`; what pads them is 0. Sums are taken in the order written here, whatever the compiler.
+With `triangular`, column j is 0 for the rows before j, and most of those zeros are not read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, 
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+# Shapes of a matrix whose zeros `row_products` does not read.
+FULL = 0
+LOWER = 1
+UPPER = 2
 
 
 @kernel()
@@ -68,13 +74,14 @@ def copy_multiple(out: Vector, factor: float, a: Vector, n: int) -> None:
 
 
 @kernel()
-def combine_columns(weights: Vector, columns: Matrix, n: int, out: Vector) -> None:
-    """out[:n] = weights @ columns[:, :n]; four registers of rows at a time."""
-    n_features = weights.shape[0]
+def combine_columns(
+    weights: Vector, n_features: int, columns: Matrix, n: int, triangular: bool, out: Vector
+) -> None:
+    """out[:n] = weights[:n_features] @ columns[:n_features, :n]; four registers of rows at a time."""
     i = 0
     while i + 4 * WIDTH <= n:
         s0 = s1 = s2 = s3 = splat(0.0)
-        for j in range(n_features):
+        for j in range(min(n_features, i + 4 * WIDTH) if triangular else n_features):
             column = columns[j]
             weight = splat(weights[j])
             s0 = s0 + weight * load(column, i)
@@ -88,7 +95,7 @@ def combine_columns(weights: Vector, columns: Matrix, n: int, out: Vector) -> No
         i += 4 * WIDTH
     while i < n:
         s0 = s1 = s2 = s3 = splat(0.0)
-        for j in range(0, n_features, 4):
+        for j in range(0, min(n_features, i + WIDTH) if triangular else n_features, 4):
             s0 = s0 + splat(weights[j]) * load(columns[j], i)
             s1 = s1 + splat(weights[j + 1]) * load(columns[j + 1], i)
             s2 = s2 + splat(weights[j + 2]) * load(columns[j + 2], i)
@@ -98,16 +105,17 @@ def combine_columns(weights: Vector, columns: Matrix, n: int, out: Vector) -> No
 
 
 @kernel()
-def row_products(rows: Matrix, a: Vector, n: int, triangular: bool, out: Vector) -> None:
-    """out[j] = rows[j, :n] @ a[:n]; eight rows a pass over `a`.
+def row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: Vector) -> None:
+    """out[j] = rows[j, :n] @ a[:n] for j < n_rows; eight rows a pass over `a`.
 
-    With `triangular`, entries right of the diagonal are taken for 0 (those of its block of eight are read).
+    With `shape` LOWER or UPPER the zeros of a triangular matrix are not read, but for those in the blocks of
+    eight on the diagonal.
     """
-    for j in range(0, rows.shape[0], WIDTH):
+    for j in range(0, n_rows, WIDTH):
         r0, r1, r2, r3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
         r4, r5, r6, r7 = rows[j + 4], rows[j + 5], rows[j + 6], rows[j + 7]
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = splat(0.0)
-        for i in range(0, j + WIDTH if triangular else n, WIDTH):
+        for i in range(j if shape == UPPER else 0, j + WIDTH if shape == LOWER else n, WIDTH):
             x = load(a, i)
             s0 = s0 + x * load(r0, i)
             s1 = s1 + x * load(r1, i)
@@ -122,16 +130,23 @@ def row_products(rows: Matrix, a: Vector, n: int, triangular: bool, out: Vector)
 
 
 @kernel()
-def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Matrix, out: Matrix) -> None:
+def regularised_gram(
+    columns: Matrix,
+    n_features: int,
+    curvature: Vector,
+    n: int,
+    triangular: bool,
+    scratch: Matrix,
+    out: Matrix,
+) -> None:
     """Upper triangle of out = I + sum_i curvature[i] x_i x_i^T, in tiles of four by four.
 
     Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity).
     """
-    n_features = columns.shape[0]
     s0, s1, s2, s3 = scratch[0], scratch[1], scratch[2], scratch[3]
     for j in range(0, n_features, 4):
         c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
-        for i in range(0, n, WIDTH):
+        for i in range(j // WIDTH * WIDTH if triangular else 0, n, WIDTH):
             x = load(curvature, i)
             store(s0, i, x * load(c0, i))
             store(s1, i, x * load(c1, i))
@@ -141,7 +156,7 @@ def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Matrix
             c0, c1, c2, c3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
             t00 = t01 = t02 = t03 = t10 = t11 = t12 = t13 = splat(0.0)
             t20 = t21 = t22 = t23 = t30 = t31 = t32 = t33 = splat(0.0)
-            for i in range(0, n, WIDTH):
+            for i in range(k // WIDTH * WIDTH if triangular else 0, n, WIDTH):
                 x0, x1, x2, x3 = load(s0, i), load(s1, i), load(s2, i), load(s3, i)
                 y = load(c0, i)
                 t00, t10, t20, t30 = t00 + x0 * y, t10 + x1 * y, t20 + x2 * y, t30 + x3 * y
@@ -164,9 +179,8 @@ def regularised_gram(columns: Matrix, curvature: Vector, n: int, scratch: Matrix
 
 
 @kernel()
-def _eliminate_within(matrix: Matrix, k: int) -> None:
+def _eliminate_within(matrix: Matrix, n: int, k: int) -> None:
     """Elimination among the pivot rows k..k+3; see `invert_factor`."""
-    n = matrix.shape[0]
     for t in range(k, k + 4):
         row = matrix[t]
         # Every pivot of a matrix >= I is at least 1; one that rounding pushed below is put back there, so
@@ -183,16 +197,15 @@ def _eliminate_within(matrix: Matrix, k: int) -> None:
 
 
 @kernel()
-def invert_factor(matrix: Matrix) -> None:
-    """Overwrite a matrix H = L L^T >= I by M = L^-1, so that H^-1 = M^T M.
+def invert_factor(matrix: Matrix, n: int) -> None:
+    """Overwrite a matrix H = L L^T >= I, n by n, by M = L^-1, so that H^-1 = M^T M.
 
     The upper triangle of `matrix` is read; afterwards it is 0. Gaussian elimination of [H | I] turns I into
     M. Of row i, columns i.. hold what is left of H and the columns of past pivots hold the row of M, so both
     fit in one matrix; what lies between is never used. Four pivots and four rows at a time.
     """
-    n = matrix.shape[0]
     for k in range(0, n, 4):
-        _eliminate_within(matrix, k)
+        _eliminate_within(matrix, n, k)
         p0, p1, p2, p3 = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
         past = (k + 4 + WIDTH - 1) // WIDTH * WIDTH
         for i in range(k + 4, n, 4):
@@ -219,16 +232,15 @@ def invert_factor(matrix: Matrix) -> None:
                 store(r3, j, (((load(r3, j) - f30 * x0) - f31 * x1) - f32 * x2) - f33 * x3)
                 j += WIDTH
     for i in range(n):
-        matrix[i, i + 1 :] = 0.0
+        matrix[i, i + 1 : n] = 0.0
 
 
 @kernel()
-def add_to_factor(inverse_factor: Matrix, white: Vector, curvature: float, sums: Vector) -> None:
+def add_to_factor(inverse_factor: Matrix, n: int, white: Vector, curvature: float, sums: Vector) -> None:
     """Make M = L^-1 that of L L^T + curvature x x^T, in place, where `white` is M x; `sums` is scratch.
 
     The Cholesky factor of I + curvature (M x)(M x)^T is applied row by row, for two multiplications an entry.
     """
-    n = inverse_factor.shape[0]
     copy_multiple(sums, 0.0, white, n)
     grown = 1.0
     for i in range(n):
@@ -245,9 +257,8 @@ def add_to_factor(inverse_factor: Matrix, white: Vector, curvature: float, sums:
 
 
 @kernel()
-def combine_triangle(a: Vector, rows: Matrix, out: Vector) -> None:
-    """out = a @ rows for lower triangular `rows`."""
-    n = rows.shape[0]
+def combine_triangle(a: Vector, rows: Matrix, n: int, out: Vector) -> None:
+    """out[:n] = a[:n] @ rows[:n, :n] for lower triangular `rows`."""
     for k in range(0, n, WIDTH):
         s0 = s1 = s2 = s3 = splat(0.0)
         for i in range(k, n, 4):

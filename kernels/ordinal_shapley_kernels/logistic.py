@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.certificate import certify, uncertainty
-from ordinal_shapley_kernels.dense import combine_columns, dot
+from ordinal_shapley_kernels.dense import combine_columns, copy_multiple, dot
 from ordinal_shapley_kernels.elementary import exp
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
     CLASSES_PRESENT,
+    DIMENSION,
     HARDEST,
     HESSIAN_FLOOR,
     LENGTH,
@@ -22,6 +23,7 @@ from ordinal_shapley_kernels.logistic_workspace import (
     NORM,
     ROUNDING,
     SNAPSHOT,
+    TRIANGULAR,
     UNCONVERGED,
     LogisticWorkspace,
     Solver,
@@ -34,6 +36,7 @@ from ordinal_shapley_kernels.scoring import (
     roc_auc,
     score_decisions,
 )
+from ordinal_shapley_kernels.span import empty_span, extend_span, shrink_span
 
 # Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
 _MOST_STEPS = 500
@@ -43,6 +46,8 @@ _MOST_STEPS = 500
 def clear(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
     game.prefix.class_counts[:] = 0
+    if game.solver.extent[TRIANGULAR]:
+        empty_span(game)
     for model in range(game.solver.models.shape[0]):
         forget(game.prefix, game.solver, model, 0)
     game.counters[LENGTH] = 0
@@ -57,12 +62,17 @@ def place(game: LogisticWorkspace, player: int) -> None:
     training = game.training
     prefix = game.prefix
     solver = game.solver
-    n_models, n_features = solver.models.shape
+    n_models = solver.models.shape[0]
     for entry in range(training.player_starts[player], training.player_starts[player + 1]):
         row = training.player_rows[entry]
         m = game.counters[LENGTH]
+        if solver.extent[TRIANGULAR]:
+            extend_span(game, row, m)
+        else:
+            copy_multiple(prefix.entering, 1.0, training.features[row], solver.extent[DIMENSION])
+        n_features = solver.extent[DIMENSION]
         for j in range(n_features):
-            prefix.columns[j, m] = training.features[row, j]
+            prefix.columns[j, m] = prefix.entering[j]
         prefix.norms[m] = training.norms[row]
         prefix.largest[m] = max(training.norms[row], prefix.largest[m - 1] if m > 0 else 0.0)
         prefix.base_costs[m] = training.costs[row]
@@ -70,7 +80,7 @@ def place(game: LogisticWorkspace, player: int) -> None:
         for k in range(n_models):
             sign = 1.0 if code == (k if n_models > 1 else 1) else -1.0
             prefix.signs[k, m] = sign
-            margin = dot(solver.models[k], training.features[row], n_features)
+            margin = dot(solver.models[k], prefix.entering, n_features)
             prefix.slopes[k, m] = -sign / (1.0 + exp(sign * margin))
             solver.factor_curvatures[k, m] = 0.0
         if prefix.class_counts[code] == 0:
@@ -97,6 +107,8 @@ def remove_last(game: LogisticWorkspace, player: int) -> None:
         for k in range(solver.models.shape[0]):
             share = solver.factor_curvatures[k, last] * solver.factor_levers[k, last]
             solver.factor_losses[k, 0] += share
+        if solver.extent[TRIANGULAR]:
+            shrink_span(game, last)
 
 
 @kernel(internal=True)
@@ -183,7 +195,9 @@ def utility(game: LogisticWorkspace) -> float:
     solver = game.solver
     scores = validation.scores
     for k in range(solver.models.shape[0]):
-        combine_columns(solver.models[k], validation.columns, scores.shape[1], scores[k])
+        combine_columns(
+            solver.models[k], solver.extent[DIMENSION], validation.columns, scores.shape[1], False, scores[k]
+        )
     if game.scoring == NEG_LOG_LOSS:
         return neg_log_loss(scores, validation.truth, game.prefix.class_counts.shape[0])
     # Values that the converged model may not tell apart are ties, whatever the start of the fit.

@@ -19,7 +19,7 @@ import math
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.dense import dot
-from ordinal_shapley_kernels.logistic_workspace import EPSILON, Prefix, Solver
+from ordinal_shapley_kernels.logistic_workspace import DIMENSION, EPSILON, TRIANGULAR, Prefix, Solver
 
 LOG_2 = 0.6931471805599453
 
@@ -28,10 +28,15 @@ LOG_2 = 0.6931471805599453
 def rounding_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> float:
     """Bound on |M (computed gradient - gradient)| for a model whose factor is exact."""
     weights = solver.models[model]
-    total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, weights.shape[0]))
+    n_features = solver.extent[DIMENSION]
+    total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features))
+    shared = 0.0  # what the inner products of wide data add for each row, by its length
+    if solver.extent[TRIANGULAR]:
+        for i in range(m):
+            shared += abs(prefix.costs[i] * prefix.slopes[model, i]) * prefix.norms[i]
     for i in range(m):
-        terms = 0.0
-        for j in range(weights.shape[0]):
+        terms = prefix.norms[i] * shared
+        for j in range(n_features):
             terms += abs(weights[j] * prefix.columns[j, i])
         root = math.sqrt(solver.factor_curvatures[model, i])
         lever = prefix.norms[i] if root * prefix.norms[i] < 1.0 else 1.0 / root

@@ -32,6 +32,9 @@ import math
 
 from ordinal_shapley_kernels._jit import kernel
 from ordinal_shapley_kernels.dense import (
+    FULL,
+    LOWER,
+    UPPER,
     Matrix,
     Vector,
     add_multiple,
@@ -48,6 +51,7 @@ from ordinal_shapley_kernels.elementary import exp_lanes
 from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, total
 from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
 from ordinal_shapley_kernels.logistic_workspace import (
+    DIMENSION,
     EPSILON,
     EUCLIDEAN_FLOOR,
     HALF,
@@ -60,6 +64,7 @@ from ordinal_shapley_kernels.logistic_workspace import (
     ROUNDING,
     SCORE_ROUNDING,
     SHARE,
+    TRIANGULAR,
     WHITE_NORM,
     Prefix,
     Solver,
@@ -145,10 +150,10 @@ def _factor_curvatures(
 
 
 @kernel()
-def _add_weights(gradient: Vector, weights: Vector) -> tuple[float, float]:
+def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[float, float]:
     """gradient += weights, in place; returns the norms of both."""
     norm = size = splat(0.0)
-    for j in range(0, gradient.shape[0], WIDTH):
+    for j in range(0, n_features, WIDTH):
         weight = load(weights, j)
         entry = load(gradient, j) + weight
         store(gradient, j, entry)
@@ -176,66 +181,66 @@ def bound_distance(facts: Vector, share: float, longest: float, n_features: int)
 
 @kernel(internal=True, inline=True)
 def differentiate(
-    columns: Matrix,
-    norms: Vector,
-    costs: Vector,
+    prefix: Prefix,
+    solver: Solver,
+    model: int,
+    m: int,
+    dimension: float,
     slopes: Vector,
     weights: Vector,
-    factor_curvatures: Vector,
-    factor_levers: Vector,
-    factor_losses: Vector,
-    inverse_factor: Matrix,
-    m: int,
-    longest: float,
-    dimension: float,
-    residuals: Vector,
     gradient: Vector,
     white_gradient: Vector,
     facts: Vector,
 ) -> None:
-    """Gradient of one model's objective over m rows from its slopes, and what it says of the optimum.
+    """Gradient of a model's objective over m rows at `weights`, and what it says of the optimum.
 
-    Writes the last four arguments. The bound on what rounding may have done to the gradient is
-    (m + 4) eps (|w| + sum |residual_i| |x_i|) for the sums, and the effect on the residuals of decision
-    values that are `dimension` terms long, dimension eps |w| (1 + sum curvature_i |x_i|^2).
+    Writes the last three arguments, and the prefix's residuals. The bound on what rounding may have done to
+    the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the sums, and the effect on the residuals
+    of decision values that are `dimension` terms long, dimension eps |w| (1 + sum curvature_i |x_i|^2). Of
+    wide data each inner product is that uncertain, and sum |residual_i| |x_i| is added to |w| there.
     """
     n = (m + WIDTH - 1) // WIDTH * WIDTH
-    n_features = weights.shape[0]
+    n_features = solver.extent[DIMENSION]
     pull, stiffness, high, low = _weigh_slopes(
-        slopes, costs, norms, factor_curvatures, factor_levers, n, residuals
+        slopes,
+        prefix.costs,
+        prefix.norms,
+        solver.factor_curvatures[model],
+        solver.factor_levers[model],
+        n,
+        prefix.residuals,
     )
-    row_products(columns, residuals, n, False, gradient)
-    norm, size = _add_weights(gradient, weights)
-    row_products(inverse_factor, gradient, n_features, True, white_gradient)
+    shape = UPPER if solver.extent[TRIANGULAR] else FULL
+    row_products(prefix.columns, n_features, prefix.residuals, n, shape, gradient)
+    norm, size = _add_weights(gradient, weights, n_features)
+    inverse_factor = solver.inverse_factors[model]
+    row_products(inverse_factor, n_features, gradient, n_features, LOWER, white_gradient)
+    spread = size + pull if solver.extent[TRIANGULAR] else size
     facts[NORM] = norm
-    facts[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * size * (1.0 + stiffness))
+    facts[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness))
     facts[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
-    facts[SCORE_ROUNDING] = EPSILON * dimension * size
-    kept = 1.0 - factor_losses[0] - factor_losses[1]
+    facts[SCORE_ROUNDING] = EPSILON * dimension * spread
+    kept = 1.0 - solver.factor_losses[model, 0] - solver.factor_losses[model, 1]
     share = max(_HIGH_SHARE * kept - high, _LOW_SHARE * kept - low)
-    bound_distance(facts, share, longest, n_features)
+    bound_distance(facts, share, prefix.largest[m - 1], n_features)
 
 
 @kernel(internal=True, inline=True)
 def try_model(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
     """Gradient at `solver.trial`; writes the prefix's trial slopes and the solver's trial."""
     n = (m + WIDTH - 1) // WIDTH * WIDTH
-    combine_columns(solver.trial, prefix.columns, n, prefix.margins)
+    n_features = solver.extent[DIMENSION]
+    triangular = solver.extent[TRIANGULAR] == 1
+    combine_columns(solver.trial, n_features, prefix.columns, n, triangular, prefix.margins)
     find_slopes(prefix.margins, prefix.signs[model], n, prefix.trial_slopes)
     differentiate(
-        prefix.columns,
-        prefix.norms,
-        prefix.costs,
+        prefix,
+        solver,
+        model,
+        m,
+        dimension,
         prefix.trial_slopes,
         solver.trial,
-        solver.factor_curvatures[model],
-        solver.factor_levers[model],
-        solver.factor_losses[model],
-        solver.inverse_factors[model],
-        m,
-        prefix.largest[m - 1],
-        dimension,
-        prefix.residuals,
         solver.trial_gradient,
         solver.trial_white_gradient,
         solver.facts[solver.models.shape[0]],
@@ -245,7 +250,7 @@ def try_model(prefix: Prefix, solver: Solver, model: int, m: int, dimension: flo
 @kernel(internal=True, inline=True)
 def move_to_trial(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
     """Make the trial the model."""
-    n = solver.trial.shape[0]
+    n = solver.extent[DIMENSION]
     copy_multiple(solver.models[model], 1.0, solver.trial, n)
     copy_multiple(solver.gradients[model], 1.0, solver.trial_gradient, n)
     copy_multiple(solver.white_gradients[model], 1.0, solver.trial_white_gradient, n)
@@ -268,14 +273,15 @@ def forget(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
 def factorise(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
     """Factorise the Hessian at the model, forget earlier steps and renew what depends on the factor."""
     n = (m + WIDTH - 1) // WIDTH * WIDTH
-    n_features = solver.trial.shape[0]
+    n_features = solver.extent[DIMENSION]
+    triangular = solver.extent[TRIANGULAR] == 1
     inverse_factor = solver.inverse_factors[model]
     curvatures = solver.factor_curvatures[model]
     stiffness = _factor_curvatures(
         prefix.slopes[model], prefix.costs, prefix.norms, n, curvatures, solver.factor_levers[model]
     )
-    regularised_gram(prefix.columns, curvatures, n, prefix.scaled, inverse_factor)
-    invert_factor(inverse_factor)
+    regularised_gram(prefix.columns, n_features, curvatures, n, triangular, prefix.scaled, inverse_factor)
+    invert_factor(inverse_factor, n_features)
     solver.factor_state[model] = EXACT
     solver.factor_stamps[model] += 1
     solver.pairs[model, 0] = 0
@@ -285,7 +291,7 @@ def factorise(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
     solver.factor_losses[model, 0] = 0.0
     solver.factor_losses[model, 1] = made_up
     white_gradient = solver.white_gradients[model]
-    row_products(inverse_factor, solver.gradients[model], n_features, True, white_gradient)
+    row_products(inverse_factor, n_features, solver.gradients[model], n_features, LOWER, white_gradient)
     facts = solver.facts[model]
     facts[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
     bound_distance(facts, 1.0 - made_up, prefix.largest[m - 1], n_features)
@@ -303,14 +309,14 @@ def _add_last_row(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
     stiffness = curvature * prefix.norms[last] * prefix.norms[last]
     if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
         return
-    n = solver.trial.shape[0]
+    n = solver.extent[DIMENSION]
     row, white = solver.trial, solver.trial_white_gradient
     for j in range(n):
         row[j] = prefix.columns[j, last]
-    row_products(solver.inverse_factors[model], row, n, True, white)
+    row_products(solver.inverse_factors[model], n, row, n, LOWER, white)
     if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
         return
-    add_to_factor(solver.inverse_factors[model], white, curvature, solver.direction)
+    add_to_factor(solver.inverse_factors[model], n, white, curvature, solver.direction)
     solver.factor_stamps[model] += 1
     solver.pairs[model, 0] = 0
     solver.pairs[model, 1] = 0
@@ -329,19 +335,13 @@ def refresh(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
         _add_last_row(prefix, solver, model, m)
     facts = solver.facts[model]
     differentiate(
-        prefix.columns,
-        prefix.norms,
-        prefix.costs,
+        prefix,
+        solver,
+        model,
+        m,
+        dimension,
         prefix.slopes[model],
         solver.models[model],
-        solver.factor_curvatures[model],
-        solver.factor_levers[model],
-        solver.factor_losses[model],
-        solver.inverse_factors[model],
-        m,
-        prefix.largest[m - 1],
-        dimension,
-        prefix.residuals,
         solver.gradients[model],
         solver.white_gradients[model],
         facts,
@@ -361,11 +361,11 @@ def _correct_direction(
     scales: Vector,
     n_pairs: int,
     newest: int,
+    n: int,
     along: Vector,
     out: Vector,
 ) -> None:
-    """Two-loop recursion of L-BFGS from the identity: out = -(inverse Hessian, roughly) gradient."""
-    n = out.shape[0]
+    """Two-loop recursion of L-BFGS from the identity: out[:n] = -(inverse Hessian, roughly) gradient[:n]."""
     copy_multiple(out, -1.0, white_gradient, n)
     for k in range(n_pairs):
         slot = (newest - k) % MEMORY
@@ -380,6 +380,7 @@ def _correct_direction(
 @kernel()
 def _remember_step(
     scale: float,
+    n: int,
     direction: Vector,
     trial_gradient: Vector,
     gradient: Vector,
@@ -387,7 +388,6 @@ def _remember_step(
     change: Vector,
 ) -> float:
     """Write step and change of gradient, both white; returns 1 / (step . change), 0 if it would mislead."""
-    n = direction.shape[0]
     scales = splat(scale)
     curvature = length = splat(0.0)
     for j in range(0, n, WIDTH):
@@ -422,7 +422,7 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
     model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
     steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
     """
-    n = solver.trial.shape[0]
+    n = solver.extent[DIMENSION]
     facts = solver.facts[model]
     trial_facts = solver.facts[solver.models.shape[0]]
     exact = solver.at_floor[model] == EUCLIDEAN_FLOOR
@@ -443,10 +443,11 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
                 solver.curvature_scales[model],
                 solver.pairs[model, 0],
                 solver.pairs[model, 1] + MEMORY - 1,
+                n,
                 solver.pair_products,
                 solver.white_direction,
             )
-            combine_triangle(solver.white_direction, solver.inverse_factors[model], solver.direction)
+            combine_triangle(solver.white_direction, solver.inverse_factors[model], n, solver.direction)
             needs_direction = False
             if exact:
                 size = facts[WHITE_NORM]
@@ -463,6 +464,7 @@ def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float
             slot = solver.pairs[model, 1]
             curvature_scale = _remember_step(
                 scale,
+                n,
                 solver.white_direction,
                 solver.trial_white_gradient,
                 solver.white_gradients[model],

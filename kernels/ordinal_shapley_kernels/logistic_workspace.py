@@ -5,6 +5,10 @@ classes, n_models = 1 for two classes (class 1 against class 0) else n_classes (
 n_valid validation rows. n_features, capacity and width are the numbers of columns, training rows and
 validation rows, padded to the length of a vector register; padding features are 0 in every row.
 
+With more columns than rows ("wide" data) only inner products of rows are kept, and the features that models
+work with are coordinates in the span of the prefix, one more for each of its rows (see `span`): n_features
+is then n_rows, padded, and `Solver.extent` says how many are in use.
+
 White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M takes
 gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
 """
@@ -36,6 +40,10 @@ SCORED_ALONE = 5  # validation rows scored one by one since the snapshot
 WHITENINGS_LEFT = 6  # validation rows that may still be whitened before the next step
 N_COUNTERS = 7
 
+# Solver.extent
+DIMENSION = 0  # features in use, padded
+TRIANGULAR = 1  # 1 for wide data: row i of the prefix has i + 1 features, the others are 0
+
 # Solver.at_floor
 NO_GRADIENT = -1
 NOT_AT_FLOOR = 0
@@ -59,8 +67,9 @@ class Training(NamedTuple):
     Attributes
     ----------
     features : float64 (n_rows, n_features)
+        Wide data: inner products of each row with all.
     norms : float64 (n_rows,)
-        Euclidean norm of each row of `features`.
+        Euclidean norm of each row.
     classes : int64 (n_rows,)
         Class codes.
     costs : float64 (n_rows,)
@@ -89,7 +98,10 @@ class Validation(NamedTuple):
     features : float64 (n_valid, n_features)
     columns : float64 (n_features, width)
         The same, feature by feature.
+    products : float64 (n_rows, width)
+        Wide data: inner products with all training rows; else empty.
     norms : float64 (n_valid,)
+        Of the features in use.
     truth : int64 (n_valid,)
         Class codes.
     decisions : int64 (n_valid,)
@@ -101,8 +113,7 @@ class Validation(NamedTuple):
     snapshot_decisions : int64 (n_valid,)
         What those models decide.
     snapshot_gaps : float64 (n_valid,)
-        By how much, as a distance in model space: decision value, or lead over the runner-up, divided
-        by the norm of the row.
+        By how much: decision value, or lead over the runner-up.
     white_features : float64 (n_models, n_valid, n_features)
         Rows in white coordinates, made when first asked for.
     levers : float64 (n_models, n_valid)
@@ -117,6 +128,7 @@ class Validation(NamedTuple):
 
     features: Floats
     columns: Floats
+    products: Floats
     norms: Floats
     truth: Ints
     decisions: Ints
@@ -154,6 +166,10 @@ class Prefix(NamedTuple):
     scaled : float64 (4, capacity)
         Scratch.
     class_counts : int64 (n_classes,)
+    rows : int64 (capacity,)
+        Wide data: the training rows.
+    entering : float64 (n_features,)
+        Features of the row that was placed last.
     """
 
     columns: Floats
@@ -168,6 +184,8 @@ class Prefix(NamedTuple):
     residuals: Floats
     scaled: Floats
     class_counts: Ints
+    rows: Ints
+    entering: Floats
 
 
 class Solver(NamedTuple):
@@ -175,6 +193,8 @@ class Solver(NamedTuple):
 
     Attributes
     ----------
+    extent : int64 (2,)
+        DIMENSION and TRIANGULAR.
     models, gradients, white_gradients : float64 (n_models, n_features)
     facts : float64 (n_models + 1, N_FACTS)
         What is known of each model and, in the last row, of the trial.
@@ -211,6 +231,7 @@ class Solver(NamedTuple):
     trial, trial_gradient, trial_white_gradient, direction, white_direction : float64 (n_features,)
     """
 
+    extent: Ints
     models: Floats
     gradients: Floats
     white_gradients: Floats
@@ -252,7 +273,8 @@ class LogisticWorkspace(NamedTuple):
     empty_value : float
         Utility of a sequence that lacks a class.
     rounding_dimension : float
-        Number of terms in a decision value, for the rounding bound.
+        Number of terms in a decision value, for the rounding bound; of wide data what an inner product may
+        be off, in units of eps times the lengths of its rows.
     radius_tolerance : float
         For metrics without a certificate: how far a model may be from the converged one; negative for
         those with one.
@@ -293,10 +315,12 @@ def make_workspace(
     empty_value: float,
     rounding_dimension: float,
     radius_tolerance: float,
+    wide: bool,
 ) -> LogisticWorkspace:
     """Allocate the workspace of one worker; read-only, unaligned or strided arrays are copied.
 
-    The arguments are those of `Training`, `Validation` and `LogisticWorkspace`. Large buffers come from
+    The arguments are those of `Training`, `Validation` and `LogisticWorkspace`; with `wide` features are
+    inner products with the training rows. Large buffers come from
     np.zeros, so the memory of rows that no walk reaches is never touched.
     """
 
@@ -313,9 +337,15 @@ def make_workspace(
     rows = _zeros(n_rows, n_features)
     rows[:, : features.shape[1]] = features
     valid_rows = _zeros(n_valid, n_features)
-    valid_rows[:, : features.shape[1]] = valid_features
     columns = _zeros(n_features, width)
-    columns[:, :n_valid] = valid_rows.T
+    products = _zeros(n_rows if wide else 0, width)
+    if wide:
+        products[:, :n_valid] = valid_features.T
+        squares = np.diagonal(features)
+    else:
+        valid_rows[:, : features.shape[1]] = valid_features
+        columns[:, :n_valid] = valid_rows.T
+        squares = np.einsum("ij,ij->i", rows, rows)
 
     def integers(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
@@ -323,7 +353,7 @@ def make_workspace(
     return LogisticWorkspace(
         Training(
             rows,
-            np.sqrt(np.einsum("ij,ij->i", rows, rows)),
+            np.sqrt(squares),
             own(classes, np.int64),
             own(costs, np.float64),
             own(player_starts, np.int64),
@@ -333,6 +363,7 @@ def make_workspace(
         Validation(
             features=valid_rows,
             columns=columns,
+            products=products,
             norms=np.sqrt(np.einsum("ij,ij->i", valid_rows, valid_rows)),
             truth=own(truth, np.int64),
             decisions=integers(n_valid),
@@ -360,8 +391,11 @@ def make_workspace(
             residuals=_zeros(capacity),
             scaled=_zeros(4, capacity),
             class_counts=integers(n_classes),
+            rows=integers(capacity),
+            entering=_zeros(n_features),
         ),
         Solver(
+            extent=np.array([0, 1] if wide else [n_features, 0], np.int64),
             models=_zeros(n_models, n_features),
             gradients=_zeros(n_models, n_features),
             white_gradients=_zeros(n_models, n_features),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,22 @@ _LARGEST_NUMBER = 1e120
 
 
 class Table(NamedTuple):
-    """Feature rows as an array, and their names where the input had some."""
+    """Feature rows as an array or sparse rows (CSR), and their names where the input had some."""
 
-    values: NDArray[np.float64]
+    values: Any
     names: NDArray[Any] | None
     columns: list[str] | None
 
 
-def as_table(X: Any, name: str) -> Table:
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of SciPy's, without loading it."""
+    return hasattr(X, "toarray") and hasattr(X, "nnz") and X.ndim == 2
+
+
+def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
     """Convert a frame, an array of numbers or a sparse matrix; float64, C order, finite.
+
+    A sparse matrix becomes a dense array unless `keep_sparse`.
 
     Raises
     ------
@@ -45,15 +52,10 @@ def as_table(X: Any, name: str) -> Table:
                     "first, for example with sklearn.preprocessing.OneHotEncoder"
                 )
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
-    elif hasattr(X, "toarray") and hasattr(X, "nnz") and X.ndim == 2:
-        n_bytes = 8 * X.shape[0] * X.shape[1]
-        if n_bytes > _LARGEST_DENSE_BYTES:
-            raise ValueError(
-                f"{name} is sparse with shape {X.shape}; the dense copy needed would take "
-                f"{n_bytes / 2**30:.0f} GiB: reduce the number of columns, for example with "
-                "sklearn.decomposition.TruncatedSVD"
-            )
-        X = X.toarray()
+    elif is_sparse(X):
+        if keep_sparse:
+            return Table(_as_sparse_rows(X, name), None, None)
+        X = make_dense(X, name)
     array = as_array(X, name)
     if array.dtype.kind == "O" and array.ndim == 0:
         raise TypeError(f"{name} is a {type(X).__name__}, expected rows of numbers")
@@ -69,6 +71,45 @@ def as_table(X: Any, name: str) -> Table:
             raise TypeError(
                 f"{name} holds values that are not numbers ({error}): encode them first"
             ) from None
+    _check_kind_and_shape(array, name)
+    values = np.array(array, dtype=np.float64, order="C")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        row_name = row if index is None else plain(index[row])
+        column_name = column if columns is None else columns[column]
+        _refuse_missing(name, values[row, column], row_name, column_name, int(bad.sum()))
+    _check_size(values, name)
+    return Table(values, index, columns)
+
+
+def make_dense(X: Any, name: str) -> NDArray[Any]:
+    """Return a sparse matrix as an array, unless it is too large for one."""
+    n_bytes = 8 * X.shape[0] * X.shape[1]
+    if n_bytes > _LARGEST_DENSE_BYTES:
+        raise ValueError(
+            f"{name} is sparse with shape {X.shape}; the dense copy needed would take "
+            f"{n_bytes / 2**30:.0f} GiB: reduce the number of columns, for example with "
+            "sklearn.decomposition.TruncatedSVD"
+        )
+    return np.asarray(X.toarray())
+
+
+def _as_sparse_rows(X: Any, name: str) -> Any:
+    """Return a sparse matrix as float64 rows of its own, checked like a dense one."""
+    _check_kind_and_shape(X, name)
+    rows = X.tocsr().astype(np.float64)
+    rows.sum_duplicates()
+    bad = ~np.isfinite(rows.data)
+    if bad.any():
+        entry = int(np.argmax(bad))
+        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        _refuse_missing(name, rows.data[entry], row, int(rows.indices[entry]), int(bad.sum()))
+    _check_size(rows.data, name)
+    return rows
+
+
+def _check_kind_and_shape(array: Any, name: str) -> None:
     if array.dtype.kind not in "biuf":
         raise TypeError(
             f"{name} holds values of type {array.dtype}, expected real numbers: encode them first"
@@ -77,24 +118,22 @@ def as_table(X: Any, name: str) -> Table:
         raise ValueError(f"{name} has no rows, expected at least one")
     if array.shape[1] == 0:
         raise ValueError(f"{name} has no columns, expected at least one feature")
-    values = np.array(array, dtype=np.float64, order="C")
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        row_name = row if index is None else plain(index[row])
-        column_name = column if columns is None else columns[column]
-        raise ValueError(
-            f"{name} holds {values[row, column]} at row {row_name!r}, column {column_name!r} "
-            f"({int(bad.sum())} such values in all): "
-            "fill in or drop them first"
-        )
-    largest = float(np.abs(values).max())
+
+
+def _refuse_missing(name: str, value: float, row: Any, column: Any, count: int) -> NoReturn:
+    raise ValueError(
+        f"{name} holds {value} at row {row!r}, column {column!r} ({count} such values in all): "
+        "fill in or drop them first"
+    )
+
+
+def _check_size(values: NDArray[np.float64], name: str) -> None:
+    largest = float(np.abs(values).max(initial=0.0))
     if largest > _LARGEST_NUMBER:
         raise ValueError(
             f"{name} holds a number of size {largest:.3g}, expected at most {_LARGEST_NUMBER:g}: rescale it, "
             "for example with sklearn.preprocessing.StandardScaler"
         )
-    return Table(values, index, columns)
 
 
 def plain(value: Any) -> Any:

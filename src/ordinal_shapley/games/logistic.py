@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, SCORINGS, choose
 from ordinal_shapley_kernels import position_weights, scoring
@@ -137,8 +138,10 @@ class LogisticGame(Game):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train = _inputs.as_table(X, "X")
-        valid = _inputs.as_table(X_valid, "X_valid")
+        # Sparse rows stay so where their inner products will do.
+        keep_sparse = _inputs.is_sparse(X) and X.shape[1] > X.shape[0]
+        train = _inputs.as_table(X, "X", keep_sparse=keep_sparse)
+        valid = _inputs.as_table(X_valid, "X_valid", keep_sparse=keep_sparse)
         n_rows, n_features = train.values.shape
         if valid.values.shape[1] != n_features:
             raise ValueError(
@@ -153,7 +156,7 @@ class LogisticGame(Game):
             raise ValueError(f"C is {self.C:g}, expected at most {_LARGEST_COST:g}")
         self.n_rows = n_rows
         self.feature_names = train.columns
-        self._read_classes(y, y_valid, len(valid.values))
+        self._read_classes(y, y_valid, valid.values.shape[0])
         self._read_scoring(scoring, empty_value)
         self._read_players(train.names, groups, labels)
         self._costs = np.full(n_rows, self.C)
@@ -173,7 +176,7 @@ class LogisticGame(Game):
             else getattr(position_weight, "__name__", "function")
         )
         self.order_free = self._weight_kind == position_weights.UNIFORM
-        self._set_features(train.values, valid.values)
+        self._features = prepare(train.values, valid.values)
 
     def _read_classes(self, y: Any, y_valid: Any, n_valid: int) -> None:
         train = _inputs.as_labels(y, "y", self.n_rows, "row of X")
@@ -251,44 +254,29 @@ class LogisticGame(Game):
         pure = np.array_equal(codes, np.repeat(first, self.player_sizes))
         self.player_classes = first if pure else None
 
-    def _set_features(self, train: NDArray[np.float64], valid: NDArray[np.float64]) -> None:
-        train, valid = (np.column_stack([x, np.ones(len(x))]) for x in (train, valid))
-        self._n_terms = train.shape[1]
-        # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
-        self._used = train.any(axis=0)
-        train, valid = (np.ascontiguousarray(x[:, self._used]) for x in (train, valid))
-        self._basis: NDArray[np.float64] | None = None
-        if train.shape[1] > train.shape[0]:
-            # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
-            # values are the same, and there are no more features than rows.
-            self._basis, triangle = np.linalg.qr(train.T)
-            train, valid = np.ascontiguousarray(triangle.T), valid @ self._basis
-        self._features, self._valid_features = train, valid
-        largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
-        tolerance = _VALUE_TOLERANCES.get(self.scoring)
-        self._radius_tolerance = -1.0 if tolerance is None else tolerance / max(largest, 1.0)
-
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
         return make_workspace
 
     @property
     def _payload(self) -> tuple[Any, ...]:
+        tolerance = _VALUE_TOLERANCES.get(self.scoring)
         return (
-            self._features,
+            self._features.train,
             self._codes,
             self._costs,
             self._player_starts,
             self._player_rows,
             self._weight_table,
-            self._valid_features,
+            self._features.valid,
             self._truth,
             len(self.classes_),
             _SCORING_CODES[self.scoring],
             self._weight_kind,
             self.empty_value_,
-            float(self._n_terms),
-            self._radius_tolerance,
+            self._features.rounding_dimension,
+            -1.0 if tolerance is None else tolerance / max(self._features.largest, 1.0),
+            self._features.wide,
         )
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
@@ -391,14 +379,12 @@ class LogisticGame(Game):
                 f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class: "
                 "there is no model without"
             )
+        radius = _inputs.as_positive(tol, "tol")
         workspace = self._make_workspace()
-        fit_sequence(workspace, players, _inputs.as_positive(tol, "tol"))
+        fit_sequence(workspace, players, radius)
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(1)
-        models = workspace.solver.models[:, : self._features.shape[1]]
-        coefficients = np.zeros((len(models), self._n_terms))
-        coefficients[:, self._used] = models if self._basis is None else models @ self._basis.T
-        return coefficients
+        return self._features.coefficients(workspace, np.concatenate(rows))
 
     def __repr__(self) -> str:
         return (

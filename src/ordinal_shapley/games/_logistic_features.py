@@ -1,0 +1,115 @@
+"""What a LogisticGame's kernels get to see of the features: columns, coordinates, or inner products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+
+# Share of a row's square that must vary from row to row for inner products to do.
+_LEAST_VARIATION = 1e-3
+
+
+class Features(NamedTuple):
+    """Training and validation rows for `make_workspace`, and the way back to the columns of the data.
+
+    Attributes
+    ----------
+    train : float64 (n_rows, n_features)
+        Columns that are not 0 throughout and the 1 of the intercept; or coordinates in `basis`; or, for wide
+        data, inner products of the rows.
+    valid : float64 (n_valid, n_features)
+        The same of the validation rows.
+    largest : float
+        Largest norm of a validation row.
+    n_terms : int
+        Columns of the data, with that of the intercept.
+    used : int64 (n_used,)
+        Those that are not 0 in all training rows.
+    basis : float64 (n_used, n_features) or None
+        Orthonormal.
+    rows : array, sparse matrix or None
+        Wide data: the training rows as they came.
+    """
+
+    train: NDArray[np.float64]
+    valid: NDArray[np.float64]
+    largest: float
+    n_terms: int
+    used: NDArray[np.int64]
+    basis: NDArray[np.float64] | None
+    rows: Any
+
+    @property
+    def wide(self) -> bool:
+        """Whether `train` and `valid` are inner products."""
+        return self.rows is not None
+
+    @property
+    def rounding_dimension(self) -> float:
+        """What `LogisticWorkspace` calls so."""
+        # Errors of the many terms of an inner product cancel: four standard deviations of their sum.
+        return 8.0 + 4.0 * math.sqrt(self.n_terms + len(self.train)) if self.wide else float(self.n_terms)
+
+    def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""
+        out = np.zeros((workspace.solver.models.shape[0], self.n_terms))
+        if self.wide:
+            # Model j is sum_i a_i x_i with L^T a = its coordinates (see `span`).
+            m = len(order)
+            triangle = workspace.prefix.columns[:m, :m]
+            shares = np.linalg.solve(triangle, workspace.solver.models[:, :m].T)
+            out[:, :-1] = (self.rows[order].T @ shares).T
+            out[:, -1] = shares.sum(axis=0)
+            return out
+        models = workspace.solver.models[:, : self.train.shape[1]]
+        out[:, self.used] = models if self.basis is None else models @ self.basis.T
+        return out
+
+
+def prepare(train: Any, valid: Any) -> Features:
+    """Choose the form of the features: `train` and `valid` are arrays or sparse rows."""
+    n_rows, n_columns = train.shape
+    # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
+    used = np.unique(train.nonzero()[1]) if _inputs.is_sparse(train) else np.flatnonzero(train.any(axis=0))
+    if len(used) + 1 > n_rows:
+        features = _as_products(train, valid, np.append(used, n_columns))
+        if features is not None:
+            return features
+    if _inputs.is_sparse(train):
+        train = _inputs.make_dense(train, "X")
+    if _inputs.is_sparse(valid):
+        valid = _inputs.make_dense(valid, "X_valid")
+    train, valid = (np.column_stack([x[:, used], np.ones(len(x))]) for x in (train, valid))
+    basis = None
+    if len(used) + 1 > n_rows:
+        # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
+        # values are the same, and there are no more features than rows.
+        basis, triangle = np.linalg.qr(train.T)
+        train, valid = np.ascontiguousarray(triangle.T), valid @ basis
+    largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
+    return Features(train, valid, largest, n_columns + 1, np.append(used, n_columns), basis, None)
+
+
+def _as_products(train: Any, valid: Any, used: NDArray[np.int64]) -> Features | None:
+    """Inner products in place of features, if they lose nothing that matters.
+
+    They lose what is below eps times the squares of the rows' lengths, which is too much if the rows hardly
+    differ for their length.
+    """
+    products, cross = (_dense(x @ train.T) + 1.0 for x in (train, valid))
+    squares = np.diagonal(products)
+    if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
+        return None
+    valid_squares = _dense((valid.multiply(valid) if _inputs.is_sparse(valid) else valid * valid).sum(axis=1))
+    largest = float(np.sqrt(valid_squares.max() + 1.0))
+    return Features(products, cross, largest, train.shape[1] + 1, used, None, train)
+
+
+def _dense(product: Any) -> NDArray[np.float64]:
+    return np.asarray(product.toarray() if _inputs.is_sparse(product) else product, np.float64)

@@ -1,0 +1,203 @@
+"""More columns than rows: models in the span of the prefix, from inner products of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import naive
+from ordinal_shapley import LogisticGame, exact_values
+from ordinal_shapley_kernels import logistic
+from ordinal_shapley_kernels.logistic_workspace import DIMENSION, UNCONVERGED
+from problems import Problem, size
+from test_trainer import check_coefficients, check_decisions
+
+N_ROWS, N_COLUMNS = size(40, 10), size(100, 30)
+
+
+def wide(n=N_ROWS, d=N_COLUMNS, n_classes=2, seed=0, n_valid=25):
+    """Rows along a few directions, and noise."""
+    rng = np.random.default_rng([seed, n, d])
+    directions = rng.normal(size=(5, d))
+    X = rng.normal(size=(n + n_valid, 5)) @ directions + 0.5 * rng.normal(size=(n + n_valid, d))
+    y = np.argmax(X @ rng.normal(size=(d, n_classes)) + 5 * rng.normal(size=(n + n_valid, n_classes)), axis=1)
+    y[:n_classes] = y[n : n + n_classes] = np.arange(n_classes)
+    return Problem(X[:n], y[:n], X[n:], y[n:])
+
+
+def workspace_of(game, order):
+    """The workspace after every prefix of an order has been evaluated."""
+    workspace = game._workspace_maker(*game._payload)
+    logistic.evaluate(workspace, np.asarray(order), True, np.zeros(len(order)))
+    return workspace
+
+
+def test_only_wide_data_take_this_way():
+    problem = wide()
+    assert workspace_of(LogisticGame(*problem), np.arange(9)).solver.extent.tolist() == [16, 1]
+    narrow = problem._replace(X=problem.X[:, :5], X_valid=problem.X_valid[:, :5])
+    assert workspace_of(LogisticGame(*narrow), np.arange(9)).solver.extent.tolist() == [8, 0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coordinates_have_the_rows_inner_products(n_classes):
+    problem = wide(n_classes=n_classes)
+    order = np.random.default_rng(0).permutation(len(problem.y))
+    for m in (1, 7, 8, 9, len(order)):
+        workspace = workspace_of(LogisticGame(*problem), order[:m])
+        d = workspace.solver.extent[DIMENSION]
+        rows = workspace.prefix.columns[:d, :m].T
+        X, V = problem.X[order[:m]], problem.X_valid
+        np.testing.assert_allclose(rows @ rows.T, X @ X.T + 1, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(
+            workspace.validation.features[:, :d] @ rows.T, V @ X.T + 1, rtol=0, atol=1e-10
+        )
+        np.testing.assert_array_equal(
+            workspace.validation.columns[:m, : len(V)], workspace.validation.features[:, :m].T
+        )
+        assert not np.triu(rows, 1).any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_coefficients(n_classes):
+    problem = wide(n_classes=n_classes)
+    rng = np.random.default_rng(n_classes)
+    sequences = [rng.permutation(len(problem.y)) for _ in range(size(6, 1))]
+    check_coefficients(problem, sequences, tol=1e-8, norm_wise=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions(n_classes):
+    problem = wide(n_classes=n_classes, seed=2)
+    rng = np.random.default_rng(6)
+    orders = [rng.permutation(len(problem.y)) for _ in range(size(4, 1))]
+    assert check_decisions(problem, orders) > size(100, 3)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_rows_that_nearly_coincide(gap):
+    # The pivot of a second twin is gap^2, which an inner product cannot hold below 1e-8.
+    problem = wide(seed=3)
+    rng = np.random.default_rng(1)
+    twins = problem.X[::2][: len(problem.y[1::2])]
+    X = problem.X.copy()
+    X[1::2] = twins + gap * rng.normal(size=twins.shape)
+    problem = problem._replace(X=X)
+    check_decisions(problem, [rng.permutation(len(problem.y)) for _ in range(size(3, 1))])
+    check_coefficients(problem, [rng.permutation(len(problem.y))], tol=1e-7)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss", "f1", "balanced_accuracy"])
+def test_every_metric(scoring):
+    problem = wide(seed=4)
+    game, utility = (make(*problem, scoring=scoring) for make in (LogisticGame, naive.LogisticUtility))
+    order = np.random.default_rng(2).permutation(len(problem.y))
+    along = game.prefix_utilities(order)
+    for m in size(range(1, len(order) + 1, 3), [5, 10]):
+        assert along[m - 1] == pytest.approx(utility(order[:m]), abs=1e-7)
+
+
+@pytest.mark.parametrize("groups", [None, [0, 1, 1, 2, 3, 4, 4, 4, 5]])
+def test_exact_values_take_rows_out_again(groups):
+    n = 5 if groups is None else 9
+    problem = wide(n=n, d=12, seed=5)
+    game = LogisticGame(*problem, groups=groups)
+    assert game._features.wide
+    n_players = game.n_players
+
+    def utility(sequence):
+        return game(sequence)  # from nothing, without a row taken out
+
+    for value in ("partial_ordinal", "ordinal"):
+        expected = getattr(naive, f"exact_{value}")(utility, n_players)
+        np.testing.assert_allclose(exact_values(game, value=value).values, expected, rtol=0, atol=1e-12)
+
+
+def test_rows_far_from_the_origin_keep_their_differences():
+    # Inner products of 1e12 would leave 1e-4 of what tells the rows apart.
+    problem = wide(seed=6)
+    problem = problem._replace(X=problem.X + 1e5, X_valid=problem.X_valid + 1e5)
+    assert not LogisticGame(*problem)._features.wide
+    rng = np.random.default_rng(3)
+    assert check_decisions(problem, [rng.permutation(len(problem.y))]) > size(20, 2)
+
+
+@pytest.mark.parametrize("seed", range(size(40, 3)))
+def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
+    rng = np.random.default_rng(seed)
+    problem = wide(n=24, d=60, n_classes=int(rng.integers(2, 5)), seed=seed)
+    scale = 10.0 ** rng.uniform(-3, 3, 60) if seed % 2 else 10.0 ** rng.uniform(-4, 4)
+    problem = problem._replace(X=problem.X * scale, X_valid=problem.X_valid * scale)
+    options = {"C": 10.0 ** rng.uniform(-3, 3), "sample_weight": 10.0 ** rng.uniform(-3, 3, 24)}
+    game, utility = LogisticGame(*problem, **options), naive.LogisticUtility(*problem, **options)
+    order = rng.permutation(24)
+    for m in size([6, 10, 16, 24], [8]):
+        if utility.has_model(order[:m]):
+            workspace = workspace_of(game, order[:m])
+            expected = naive.predict(utility.coefficients(order[:m]), problem.X_valid)
+            right = np.array_equal(workspace.validation.decisions, expected)
+            assert right or workspace.counters[UNCONVERGED] > 0
+
+
+# --------------------------------------------------------------------------------------------
+# Sparse rows
+# --------------------------------------------------------------------------------------------
+
+
+def texts(n=N_ROWS, d=400, n_valid=30, seed=0):
+    """Counts of a few words in each row."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.03, size=(n + n_valid, d)).astype(float)
+    y = (X @ rng.normal(size=d) > 0).astype(int)
+    y[:2] = y[n : n + 2] = 0, 1
+    return Problem(X[:n], y[:n], X[n:], y[n:])
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.csr_array])
+def test_sparse_rows_are_worth_what_dense_ones_are(make):
+    problem = texts()
+    dense = LogisticGame(*problem)
+    game = LogisticGame(make(problem.X), problem.y, make(problem.X_valid), problem.y_valid)
+    mixed = LogisticGame(make(problem.X), problem.y, problem.X_valid, problem.y_valid)
+    order = np.random.default_rng(1).permutation(len(problem.y))
+    expected = dense.prefix_utilities(order)
+    np.testing.assert_array_equal(game.prefix_utilities(order), expected)
+    np.testing.assert_array_equal(mixed.prefix_utilities(order), expected)
+    assert check_decisions(problem, [order]) > 2
+    np.testing.assert_allclose(game.coefficients(order), dense.coefficients(order), rtol=0, atol=1e-9)
+
+
+def test_sparse_rows_are_never_made_dense():
+    # Dense they would take 16 GB.
+    rng = np.random.default_rng(0)
+    d = 50_000_000
+    X = sparse.random_array((40, d), density=2e-6, format="csr", rng=rng)
+    y = np.arange(40) % 2
+    X = sparse.hstack([X, sparse.csr_array((2.0 * y - 1)[:, None])], format="csr")
+    game = LogisticGame(X, y, X, y)
+    assert game._payload[0].shape == (40, 40)
+    assert game(rng.permutation(40)) == 1.0
+
+
+def test_sparse_rows_that_need_all_their_columns_are_made_dense():
+    problem = texts()
+    X, X_valid = (sparse.csr_array(x + 1e6) for x in (problem.X, problem.X_valid))
+    game = LogisticGame(X, problem.y, X_valid, problem.y_valid)
+    assert not game._features.wide
+    dense = LogisticGame(X.toarray(), problem.y, X_valid.toarray(), problem.y_valid)
+    order = np.random.default_rng(1).permutation(len(problem.y))[: size(30, 6)]
+    np.testing.assert_array_equal(game.prefix_utilities(order), dense.prefix_utilities(order))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_bad_numbers_in_sparse_rows(bad):
+    problem = texts(n=12)
+    X = sparse.lil_array(problem.X)
+    X[3, 7] = bad
+    with pytest.raises(ValueError, match=r"^X holds .*(row 3, column 7|size 1e\+200)"):
+        LogisticGame(sparse.csr_array(X), problem.y, problem.X_valid, problem.y_valid)
+    with pytest.raises(TypeError, match=r"^X_valid holds values of type complex128"):
+        LogisticGame(
+            sparse.csr_array(problem.X), problem.y, sparse.csr_array(problem.X_valid * 1j), problem.y_valid
+        )

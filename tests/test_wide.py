@@ -98,9 +98,9 @@ def test_every_metric(scoring):
         assert along[m - 1] == pytest.approx(utility(order[:m]), abs=1e-7)
 
 
-@pytest.mark.parametrize("groups", [None, [0, 1, 1, 2, 3, 4, 4, 4, 5]])
+@pytest.mark.parametrize("groups", [None, size([0, 1, 1, 2, 3, 4, 4, 4, 5], [0, 1, 1, 2])])
 def test_exact_values_take_rows_out_again(groups):
-    n = 5 if groups is None else 9
+    n = size(5, 3) if groups is None else len(groups)
     problem = wide(n=n, d=12, seed=5)
     game = LogisticGame(*problem, groups=groups)
     assert game._features.wide

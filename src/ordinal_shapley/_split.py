@@ -43,7 +43,7 @@ def split(
                 f"y has a single {unit} of class {names[sizes.argmin()]!s}, which cannot be both "
                 f"valued and held out: {hint}"
             )
-    state = _split_state(random_state)
+    state = sklearn_state(random_state)
     try:
         kept, held = train_test_split(
             np.arange(units.max() + 1),
@@ -64,7 +64,7 @@ def split(
     return train, valid
 
 
-def _split_state(random_state: Any) -> Any:
+def sklearn_state(random_state: Any) -> Any:
     """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return random_state

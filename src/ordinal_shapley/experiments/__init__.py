@@ -1,0 +1,1 @@
+"""Experiments on values of training rows, and the baselines beside them."""

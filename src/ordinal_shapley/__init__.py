@@ -22,6 +22,7 @@ _HOMES = {
     "Truncation": "ordinal_shapley.sampling",
     "RelativeChange": "ordinal_shapley.sampling",
     "MaxPermutations": "ordinal_shapley.sampling",
+    "History": "ordinal_shapley.sampling",
     "verify": "ordinal_shapley.verification",
     "Verification": "ordinal_shapley.verification",
     "Valuation": "ordinal_shapley.valuation",

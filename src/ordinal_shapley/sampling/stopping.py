@@ -35,6 +35,27 @@ class Progress(NamedTuple):
     seconds: float
 
 
+class Reading(NamedTuple):
+    """What a rule measures, as a number.
+
+    Attributes
+    ----------
+    name : str
+        What it is, for people to read.
+    value : float
+        What it is now; NaN while it is unknown.
+    limit : float
+        Where the rule says stop: when ``value`` is below, or with ``above`` when it is at or above.
+    above : bool, default False
+        Which of the two.
+    """
+
+    name: str
+    value: float
+    limit: float
+    above: bool = False
+
+
 class Check(ABC):
     """The running state of one rule in one run; call it at the end of every round.
 
@@ -46,11 +67,14 @@ class Check(ABC):
         The rule, or rules, that said stop at the last call; "" if none did.
     converged : bool
         Whether a rule that said stop at the last call is one of convergence.
+    readings : tuple of Reading
+        The same as ``figure``, as numbers.
     """
 
     figure: str = ""
     fired: str = ""
     converged: bool = False
+    readings: tuple[Reading, ...] = ()
 
     @abstractmethod
     def __call__(self, progress: Progress) -> bool:
@@ -211,6 +235,8 @@ class _RelativeChangeCheck(Check):
         self._history.append((now, values))
         shown = "unknown" if math.isnan(change) else f"{change:.3g}"
         self.figure = f"relative change {shown} (stop < {self._rule.tol:g})"
+        name = f"relative change over {self._rule.window} permutations"
+        self.readings = (Reading(name, change, self._rule.tol),)
         self.converged = change < self._rule.tol
         self.fired = "RelativeChange" if self.converged else ""
         return self.converged
@@ -274,6 +300,7 @@ class _PairCheck(Check):
         stop = all(said) if self._need_both else any(said)
         fired = [check for check, yes in zip(self._checks, said, strict=True) if yes and stop]
         self.figure = "; ".join(check.figure for check in self._checks if check.figure)
+        self.readings = tuple(reading for check in self._checks for reading in check.readings)
         self.converged = any(check.converged for check in fired)
         if not self._need_both and self.converged:
             # Converged and at the cap in one round: it is convergence that counts.

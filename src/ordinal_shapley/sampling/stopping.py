@@ -45,15 +45,12 @@ class Reading(NamedTuple):
     value : float
         What it is now; NaN while it is unknown.
     limit : float
-        Where the rule says stop: when ``value`` is below, or with ``above`` when it is at or above.
-    above : bool, default False
-        Which of the two.
+        Where the rule says stop.
     """
 
     name: str
     value: float
     limit: float
-    above: bool = False
 
 
 class Check(ABC):

@@ -29,8 +29,14 @@ _HOMES = {
     "PartialOrdinalShapley": "ordinal_shapley.estimators",
     "OrdinalShapley": "ordinal_shapley.estimators",
     "ClassicShapley": "ordinal_shapley.estimators",
+    "corrupt_labels": "ordinal_shapley.experiments.noise",
+    "LabelNoise": "ordinal_shapley.experiments.noise",
+    "remove_high_value": "ordinal_shapley.experiments.removal",
+    "RemovalCurves": "ordinal_shapley.experiments.removal",
+    "detect_noisy_labels": "ordinal_shapley.experiments.detection",
+    "NoiseDetection": "ordinal_shapley.experiments.detection",
 }
-_MODULES = ("bounds", "datasets", "plots")
+_MODULES = ("bounds", "datasets", "experiments", "plots")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

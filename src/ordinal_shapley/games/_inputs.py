@@ -97,14 +97,14 @@ def as_table(X: Any, name: str) -> Table:
     return Table(values, index, columns)
 
 
-def as_tables(X: Any, X_valid: Any) -> tuple[Table, Table]:
-    """Convert training and validation rows, and check that they have the same features."""
-    train, valid = as_table(X, "X"), as_table(X_valid, "X_valid")
+def as_tables(X: Any, X_valid: Any, name: str = "X_valid") -> tuple[Table, Table]:
+    """Convert training rows and those to score models on, and check that they have the same features."""
+    train, valid = as_table(X, "X"), as_table(X_valid, name)
     found, expected = valid.values.shape[1], train.values.shape[1]
     if found != expected:
-        raise ValueError(f"X_valid has {found} features, expected {expected}, as many as X")
+        raise ValueError(f"{name} has {found} features, expected {expected}, as many as X")
     if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
-        raise ValueError("X_valid has other columns than X, or in another order: expected the same columns")
+        raise ValueError(f"{name} has other columns than X, or in another order: expected the same columns")
     return train, valid
 
 

@@ -69,6 +69,52 @@ def test_two_rules_that_measure_are_kept_apart():
     assert np.isfinite(history.readings[other][5:]).all()
 
 
+def test_readings_of_every_rule_are_at_the_limit_when_it_stops():
+    rules = {
+        osv.MaxStandardError(0.03): ["largest standard error"],
+        osv.MaxStandardError(0.1, relative=True): ["largest standard error of the spread"],
+        osv.RankStability(0.9, overlap=0.8, window=200): [
+            "rank correlation over 200 permutations",
+            "share of the ends in common over 200 permutations",
+        ],
+    }
+    for rule, names in rules.items():
+        history = osv.History(rule | osv.MaxPermutations(20_000))
+        assert sample(history).converged
+        assert list(history.readings) == list(history.limits) == names
+        for name, measured in history.readings.items():
+            if name.startswith("largest"):
+                scale = history.values.std(axis=1) if rule.relative else 1.0
+                np.testing.assert_allclose(measured, history.stderr.max(axis=1) / scale)
+                assert measured[-1] <= history.limits[name] < measured[:-1].min()
+            else:
+                assert measured[-1] >= history.limits[name]
+
+
+def test_limits_are_those_of_the_rule():
+    rule = osv.MaxEvaluations(300) | osv.MaxSeconds(60.0)
+    history = osv.History(rule)
+    assert history.max_evaluations == 300
+    assert history.max_seconds == 60.0
+    with_history, without = sample(history), sample(rule)
+    assert with_history.stopped_by == without.stopped_by == "MaxEvaluations"
+    np.testing.assert_array_equal(with_history.values, without.values)
+    np.testing.assert_array_equal(history.values[-1], without.values)
+
+
+def test_a_run_that_goes_on_from_a_checkpoint(tmp_path):
+    rule = osv.RelativeChange(1e-3, window=300)
+    path = tmp_path / "run.npz"
+    sample(osv.History(rule), n_permutations=500, checkpoint=path)
+    history = osv.History(rule)
+    resumed = sample(history, n_permutations=900, checkpoint=path)
+    whole = osv.History(rule)
+    np.testing.assert_array_equal(sample(whole, n_permutations=900).values, resumed.values)
+    name = "relative change over 300 permutations"
+    np.testing.assert_array_equal(history.n_permutations[-4:], whole.n_permutations[-4:])
+    np.testing.assert_array_equal(history.readings[name][-4:], whole.readings[name][-4:])
+
+
 def feed(history, n_rounds):
     check = history.begin()
     for number in range(1, n_rounds + 1):

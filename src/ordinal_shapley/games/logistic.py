@@ -266,6 +266,17 @@ class LogisticGame(Game):
             self._radius_tolerance,
         )
 
+    @property
+    def _settings(self) -> dict[str, Any]:
+        names = (
+            *("X", "y", "C or sample_weight", "groups", "groups", "position_weight", "X_valid", "y_valid"),
+            *("y", "scoring", "position_weight", "empty_value", "X", "X"),
+        )
+        settings: dict[str, Any] = {}
+        for name, part in zip(names, self._payload, strict=True):
+            settings[name] = (*settings.get(name, ()), part)
+        return settings
+
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
         values = np.full(len(players) if every else 1, self.empty_value_)

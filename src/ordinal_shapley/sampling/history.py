@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
-from ordinal_shapley.sampling.stopping import Check, Progress, Reading, StoppingRule
+from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
 
 _MOST_ROUNDS = 1_000_000
 
@@ -23,7 +23,8 @@ class History(StoppingRule):
     """Stop when another rule does, and keep the values at the end of each round of the run.
 
     A run by itself keeps none, for they take memory in the number of players times that of rounds. Unlike
-    other rules this one holds a state, that of its latest run, so let each run have its own.
+    other rules this one holds a state, that of its latest run, so let each run have its own. Of a run that
+    goes on from a checkpoint it keeps the rounds from there.
 
     Parameters
     ----------
@@ -84,6 +85,16 @@ class History(StoppingRule):
     def max_permutations(self) -> int | None:
         """That of ``rule``."""
         return self.rule.max_permutations
+
+    @property
+    def max_evaluations(self) -> int | None:
+        """That of ``rule``."""
+        return self.rule.max_evaluations
+
+    @property
+    def max_seconds(self) -> float | None:
+        """That of ``rule``."""
+        return self.rule.max_seconds
 
     def _add(self, progress: Progress, readings: tuple[Reading, ...]) -> None:
         number = self._rounds[-1].number + 1 if self._rounds else 1
@@ -151,3 +162,9 @@ class _HistoryCheck(Check):
             setattr(self, name, getattr(self._check, name))
         self._history._add(progress, self.readings)
         return stop
+
+    def memory(self) -> Memory:
+        return self._check.memory()
+
+    def recall(self, memory: Memory) -> None:
+        self._check.recall(memory)

@@ -137,9 +137,9 @@ def test_shards_that_nobody_waits_for_stop(monkeypatch):
     played = game()
     plan = _plan(played)
     payload = (cancellation, len(plan), *plan, *played._payload)
-    moments, _, _ = shards.walk_shard(played._workspace_maker, 0, 10, *payload)
+    handed_in = shards.walk_shard(played._workspace_maker, 0, 10, *payload)
     assert calls == []
-    assert moments.n_evaluations == 0
+    assert handed_in.moments.n_evaluations == 0
 
 
 def _plan(played):
@@ -158,17 +158,18 @@ def test_interrupted_run_leaves_no_worker_behind(monkeypatch):
         seen.append(cancellation)
         return real(make_workspace, first, stop, cancellation, *rest)
 
-    from ordinal_shapley.sampling import driver
+    from ordinal_shapley.sampling import running
+    from ordinal_shapley.sampling.stopping import Check
 
-    monkeypatch.setattr(driver, "walk_shard", spy)
+    monkeypatch.setattr(running, "walk_shard", spy)
+
+    class Strike(Check):
+        def __call__(self, progress):
+            raise KeyboardInterrupt
 
     class Interrupting(osv.MaxPermutations):
         def begin(self):
-            def check(progress):
-                raise KeyboardInterrupt
-
-            check.figure, check.fired, check.converged = "", "", False
-            return check
+            return Strike()
 
     with pytest.raises(KeyboardInterrupt):
         osv.sample_values(game(), stopping=Interrupting(1000), n_jobs=2, random_state=0)

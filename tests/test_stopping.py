@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ordinal_shapley as osv
+from ordinal_shapley import _parallel
+from ordinal_shapley.sampling.convergence import MaxStandardError, RankStability, RelativeChange
 from ordinal_shapley.sampling.stopping import (
     Check,
+    MaxEvaluations,
     MaxPermutations,
+    MaxSeconds,
     Progress,
-    RelativeChange,
     StoppingRule,
 )
 
 
-def at(n_permutations, values=(1.0, 2.0)):
+def at(n_permutations, values=(1.0, 2.0), stderr=0.0, seconds=0.1):
     values = np.array(values, dtype=float)
-    return Progress(values, np.zeros_like(values), n_permutations, 10 * n_permutations, 0.1)
+    errors = np.broadcast_to(np.array(stderr, dtype=float), values.shape)
+    return Progress(values, errors, n_permutations, 10 * n_permutations, seconds)
 
 
 def naive_change(history, window):
@@ -110,6 +116,18 @@ class TestRelativeChange:
         assert not any(check(at(t, [0.0, 0.0])) for t in range(100, 1_000, 100))
         assert not check.converged
 
+    def test_a_floor_lets_zeros_converge(self):
+        check = RelativeChange(floor=1e-3).begin()
+        assert not check(at(100, [0.0, 0.0]))
+        assert check(at(200, [0.0, 0.0]))
+        # (1e-4 / 1e-3 + 1e-4 / 1e-3) / 2 = 0.1, where the values themselves moved by 100 %.
+        check = RelativeChange(tol=0.11, floor=1e-3).begin()
+        check(at(100, [1e-4, 0.0]))
+        assert check(at(200, [0.0, 1e-4]))
+        check = RelativeChange(tol=0.09, floor=1e-3).begin()
+        check(at(100, [1e-4, 0.0]))
+        assert not check(at(200, [0.0, 1e-4]))
+
     def test_near_zero_values_do_not_block_it(self):
         check = RelativeChange().begin()
         check(at(100, [1e-9, 1.0]))
@@ -167,6 +185,9 @@ class TestRelativeChange:
             ({"tol": True}, TypeError, "tol is True"),
             ({"window": 0}, ValueError, "window is 0"),
             ({"window": 10.0}, TypeError, "window is 10.0"),
+            ({"floor": -1e-9}, ValueError, "floor is -1e-09"),
+            ({"floor": math.inf}, ValueError, "floor is inf"),
+            ({"floor": "0"}, TypeError, "floor is '0'"),
         ],
     )
     def test_bad_arguments(self, options, error, named):
@@ -175,6 +196,140 @@ class TestRelativeChange:
 
     def test_has_no_cap(self):
         assert RelativeChange().max_permutations is None
+
+
+class TestMaxStandardError:
+    def test_by_hand(self):
+        check = MaxStandardError(0.1).begin()
+        assert not check(at(100, stderr=[0.05, 0.2]))
+        assert check.figure == "largest standard error 0.2 (stop <= 0.1)"
+        assert (check.fired, check.converged) == ("", False)
+        assert check(at(200, stderr=[0.1, 0.05]))
+        assert (check.fired, check.converged) == ("MaxStandardError", True)
+
+    def test_relative_to_the_spread(self):
+        # Values 1 and 5 have a standard deviation of 2.
+        check = MaxStandardError(0.1, relative=True).begin()
+        assert not check(at(100, [1.0, 5.0], stderr=0.21))
+        assert check.figure == "largest standard error 0.105 of the spread (stop <= 0.1)"
+        assert check(at(100, [1.0, 5.0], stderr=0.19))
+        assert not check(at(200, [3.0, 3.0], stderr=1e-9)), "no spread is no licence"
+        assert check(at(300, [3.0, 3.0], stderr=0.0))
+
+    def test_not_before_its_minimum(self):
+        check = MaxStandardError(0.1, min_permutations=250).begin()
+        assert [check(at(t)) for t in (100, 200, 250, 300)] == [False, False, True, True]
+
+    def test_players_without_an_error_keep_it_going(self):
+        check = MaxStandardError(1.0).begin()
+        assert not check(at(100, [1.0, 2.0], stderr=[0.1, math.nan]))
+        assert check.figure == "largest standard error unknown (stop <= 1)"
+
+    @pytest.mark.parametrize(
+        ("options", "error", "named"),
+        [
+            ({"bound": 0}, ValueError, "bound is 0"),
+            ({"bound": math.nan}, ValueError, "bound is nan"),
+            ({"bound": "1"}, TypeError, "bound is '1'"),
+            ({"bound": 1.0, "relative": 1}, TypeError, "relative is 1"),
+            ({"bound": 1.0, "min_permutations": 0}, ValueError, "min_permutations is 0"),
+        ],
+    )
+    def test_bad_arguments(self, options, error, named):
+        with pytest.raises(error, match=named):
+            MaxStandardError(**options)
+
+
+def naive_spearman(one, two):
+    """1 - 6 sum d^2 / (n^3 - n), for values without ties."""
+    ranks = [[sorted(values).index(v) for v in values] for values in (one, two)]
+    n = len(one)
+    return 1 - 6 * sum((a - b) ** 2 for a, b in zip(*ranks, strict=True)) / (n**3 - n)
+
+
+class TestRankStability:
+    @settings(deadline=None)  # the first example imports scipy
+    @given(st.permutations(range(7)), st.permutations(range(7)))
+    def test_equals_the_definition(self, one, two):
+        check = RankStability(correlation=0.6, k=2, overlap=0.5).begin()
+        assert not check(at(100, one))
+        top = {i for i in range(7) if one[i] >= 5} & {i for i in range(7) if two[i] >= 5}
+        bottom = {i for i in range(7) if one[i] < 2} & {i for i in range(7) if two[i] < 2}
+        overlap, rho = min(len(top), len(bottom)) / 2, naive_spearman(one, two)
+        assert check(at(200, two)) == (rho >= 0.6 - 1e-12 and overlap >= 0.5)
+        assert (
+            check.figure == (f"rank correlation {rho:.3f}, {overlap:.0%} of the ends (stop >= 0.6, 50%)")
+            or abs(rho) < 1e-3
+        )
+
+    def test_looks_at_the_worst_of_the_window(self):
+        check = RankStability(window=200).begin()
+        said = [check(at(t, v)) for t, v in ((100, [1, 2, 3]), (200, [3, 2, 1]), (300, [1, 2, 3]))]
+        assert said == [False] * 3
+        assert [check(at(t, [1, 2, 3])) for t in (400, 500)] == [False, True]
+
+    def test_waits_for_its_window(self):
+        check = RankStability(window=300).begin()
+        assert [check(at(t)) for t in (100, 200, 300, 400)] == [False, False, False, True]
+
+    def test_players_of_no_value_do_not_disturb_it(self):
+        check = RankStability().begin()
+        check(at(100, [0.0] * 9 + [1.0]))
+        assert check(at(200, [0.0] * 9 + [2.0]))
+        check = RankStability().begin()
+        check(at(100, [0.0] * 4))
+        assert check(at(200, [0.0] * 4))
+        check = RankStability().begin()
+        check(at(100, [0.0] * 4))
+        assert not check(at(200, [0.0, 1.0, 2.0, 3.0]))
+
+    def test_unknown_players_are_left_out(self):
+        check = RankStability().begin()
+        check(at(100, [math.nan, 1.0, 2.0, 3.0]))
+        assert check(at(200, [9.0, 1.0, 2.0, 3.0]))
+        check = RankStability().begin()
+        check(at(100, [math.nan] * 2))
+        assert not check(at(200, [math.nan] * 2))
+
+    @pytest.mark.parametrize(
+        ("options", "error", "named"),
+        [
+            ({"correlation": 1.1}, ValueError, "correlation is 1.1"),
+            ({"k": 0}, ValueError, "k is 0"),
+            ({"k": 0.1}, TypeError, "k is 0.1"),
+            ({"overlap": -0.1}, ValueError, "overlap is -0.1"),
+            ({"window": 0}, ValueError, "window is 0"),
+        ],
+    )
+    def test_bad_arguments(self, options, error, named):
+        with pytest.raises(error, match=named):
+            RankStability(**options)
+
+
+class TestLimits:
+    def test_evaluations(self):
+        check = MaxEvaluations(1_500).begin()
+        assert [check(at(t)) for t in (100, 149, 150, 200)] == [False, False, True, True]
+        assert (check.fired, check.converged) == ("MaxEvaluations", False)
+
+    def test_seconds(self):
+        check = MaxSeconds(2).begin()
+        assert [check(at(100, seconds=s)) for s in (0.1, 1.9, 2.0, 3.0)] == [False, False, True, True]
+        assert (check.fired, check.converged) == ("MaxSeconds", False)
+
+    @pytest.mark.parametrize("limit", [0, -1, True, "1", math.inf, math.nan, None])
+    def test_bad_limits(self, limit):
+        for rule, name in ((MaxSeconds, "seconds"), (MaxEvaluations, "n_evaluations")):
+            with pytest.raises((TypeError, ValueError), match=f"{name} is"):
+                rule(limit)
+
+    def test_limits_of_pairs(self):
+        rule = MaxEvaluations(10) | MaxSeconds(5) | MaxSeconds(7) | RelativeChange()
+        assert (rule.max_permutations, rule.max_evaluations, rule.max_seconds) == (None, 10, 5.0)
+        rule = MaxEvaluations(10) & MaxSeconds(5) & MaxSeconds(7)
+        assert (rule.max_permutations, rule.max_evaluations, rule.max_seconds) == (None, None, None)
+        rule = MaxSeconds(5) & MaxSeconds(7)
+        assert rule.max_seconds == 7.0
 
 
 class Scripted(StoppingRule):
@@ -302,3 +457,170 @@ class TestComposition:
             RelativeChange() | other
         with pytest.raises(TypeError, match="unsupported operand"):
             other & RelativeChange()
+
+
+# --------------------------------------------------------------------------------------------
+# In runs
+# --------------------------------------------------------------------------------------------
+
+
+def bits(valuation):
+    profile = valuation.position_profile
+    arrays = [*valuation.moments, valuation.values, valuation.stderr]
+    return [np.asarray(a).tobytes() for a in arrays], None if profile is None else profile.tobytes()
+
+
+def game_of(n, null=None):
+    """Utilities that depend on the order, on all players but `null`."""
+
+    def utility(sequence):
+        order = [int(i) for i in sequence if i != null]
+        return math.sin(sum((k + 1) * (i + 2) for k, i in enumerate(order))) if order else 0.0
+
+    return osv.FunctionGame(utility, n)
+
+
+RULES = {
+    "MaxStandardError": MaxStandardError(0.06),
+    "RankStability": RankStability(0.8, overlap=0.5),
+    "RelativeChange": RelativeChange(0.3),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_run_with_a_null_player_converges(name):
+    run = osv.sample_values(
+        game_of(4, null=2), stopping=RULES[name] | MaxPermutations(5_000), random_state=1, n_jobs=2
+    )
+    assert (run.stopped_by, run.converged) == (name, True)
+    assert run.n_permutations % 100 == 0
+    assert run.n_permutations >= (100 if name == "MaxStandardError" else 200)
+    assert (run.values[2], run.stderr[2]) == (0.0, 0.0)
+
+
+def test_a_game_that_is_worth_nothing_converges():
+    game = osv.TableGame(3, {})
+    for rule in (MaxStandardError(0.1), MaxStandardError(0.1, relative=True), RankStability()):
+        run = osv.sample_values(game, stopping=rule, random_state=1)
+        assert run.converged
+    assert osv.sample_values(game, stopping=RelativeChange(floor=1e-6), random_state=1).converged
+
+
+def test_evaluations_stop_between_the_same_shards_for_any_number_of_jobs():
+    game = game_of(5)
+    runs = [
+        osv.sample_values(game, stopping=MaxEvaluations(333), random_state=1, n_jobs=n) for n in (1, 2, 4)
+    ]
+    # 50 utilities a shard.
+    assert [(run.n_permutations, run.n_evaluations) for run in runs] == [(70, 350)] * 3
+    assert {run.stopped_by for run in runs} == {"MaxEvaluations"}
+    same = osv.sample_values(game, n_permutations=70, random_state=1)
+    assert bits(runs[0]) == bits(runs[1]) == bits(runs[2]) == bits(same)
+
+
+class Out(_parallel.Cancellation):
+    """Time is up at the k-th look at the clock, whatever the time is."""
+
+    left = 0
+
+    @property
+    def time_is_up(self):
+        Out.left -= 1
+        return Out.left < 0 or self.deadline < 0
+
+
+SAMPLED = {
+    "mc": {},
+    "tmc": {"method": "tmc", "truncation": osv.Truncation.paper(0.4)},
+    "patience": {"method": "tmc", "truncation": osv.Truncation.patience(0.5, 2)},
+    "roulette": {"method": "tmc", "truncation": osv.Truncation.roulette()},
+    "cmc": {"method": "cmc", "labels": [0, 0, 1, 1, 1], "average": "selected"},
+    "ctmc": {"method": "ctmc", "labels": [0, 0, 1, 1, 1]},
+    "antithetic": {"design": "antithetic"},
+    "latin": {"design": "latin"},
+    "ordinal": {"value": "ordinal"},
+    "ordinal tmc": {"value": "ordinal", "method": "tmc"},
+    "ordinal roulette": {"value": "ordinal", "method": "tmc", "truncation": osv.Truncation.roulette()},
+    "ordinal antithetic": {"value": "ordinal", "design": "antithetic"},
+    "ordinal latin": {"value": "ordinal", "design": "latin"},
+    "blend": {"value": "blend", "alpha": 0.3},
+    "weighted": {"value": "weighted_ordinal", "order_weight": lambda S: 1 / math.factorial(len(S))},
+    "profile": {"position_profile": True},
+    "ordinal profile": {"value": "ordinal", "position_profile": True, "design": "antithetic"},
+    "groups": {"partition": [0, 0, 1, 1, 2], "case": "between"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:no standard errors", "ignore:the game is not as partition")
+@pytest.mark.filterwarnings("ignore:truncation ended")
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_run_out_of_time_is_a_run_of_as_many_permutations(name, monkeypatch):
+    from ordinal_shapley.sampling import running
+
+    monkeypatch.setattr(_parallel, "_SECONDS_A_CALL", 0.0)  # one utility a call
+    monkeypatch.setattr(running, "Cancellation", Out)
+    game, options = game_of(5), {"random_state": 3, **SAMPLED[name]}
+    lengths = set()
+    for looks in (150, 171, 233, 318):
+        Out.left = looks
+        cut = osv.sample_values(game, stopping=MaxSeconds(1e9), **options)
+        assert (cut.stopped_by, cut.converged) == ("MaxSeconds", False)
+        lengths.add(cut.n_permutations)
+        Out.left = 10**9
+        whole = osv.sample_values(game, n_permutations=cut.n_permutations, **options)
+        assert bits(cut) == bits(whole)
+    assert len(lengths) > 1
+    assert name in ("roulette", "ordinal roulette") or any(n % 5 for n in lengths)
+
+
+def test_time_is_kept():
+    """A real clock, and a game that would take days."""
+    began = time.monotonic()
+    run = osv.sample_values(game_of(300), stopping=MaxSeconds(0.3), random_state=1, n_jobs=2)
+    assert run.stopped_by == "MaxSeconds"
+    assert 0.3 <= run.seconds <= time.monotonic() - began
+    assert run.n_permutations < 100_000
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_time_for_a_permutation(n_jobs):
+    def slow(sequence):
+        time.sleep(0.05)
+        return 0.0
+
+    with pytest.raises(TimeoutError, match=r"MaxSeconds\(0.1\) ended the run before its first permutation"):
+        osv.sample_values(
+            osv.FunctionGame(slow, 1000), stopping=MaxSeconds(0.1), random_state=1, n_jobs=n_jobs
+        )
+
+
+@pytest.mark.parametrize("options", [SAMPLED["roulette"], SAMPLED["ordinal latin"], SAMPLED["patience"]])
+def test_no_time_for_what_goes_ahead(options):
+    def slow(sequence):
+        time.sleep(0.01)
+        return 0.0
+
+    with pytest.raises(TimeoutError, match="MaxSeconds"):
+        osv.sample_values(osv.FunctionGame(slow, 10), stopping=MaxSeconds(0.05), random_state=1, **options)
+
+
+def test_time_that_is_not_over_changes_nothing():
+    game = game_of(4)
+    plain = osv.sample_values(game, n_permutations=130, random_state=2)
+    timed = osv.sample_values(game, stopping=MaxSeconds(1e6) | MaxPermutations(130), random_state=2, n_jobs=2)
+    assert timed.stopped_by == "MaxPermutations"
+    assert bits(plain) == bits(timed)
+
+
+def test_a_deadline_on_another_machine(monkeypatch):
+    import pickle
+
+    near = _parallel.Cancellation(time.monotonic() + 100.0)
+    sent = pickle.dumps(near)
+    assert pickle.loads(sent).deadline == near.deadline
+    monkeypatch.setattr(_parallel.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(_parallel.time, "monotonic", lambda: 5.0)  # another clock
+    assert 104.0 < pickle.loads(sent).deadline <= 105.0
+    never = pickle.loads(pickle.dumps(_parallel.Cancellation()))
+    assert never.deadline == math.inf
+    assert not never.time_is_up

@@ -50,7 +50,9 @@ EVALUATIONS = 5
 WALK_LENGTH = 6  # rows evaluated, summed over walks
 COMPLETED_STOPS = 7  # walks that truncation ended at their first model
 FIRST = 8  # index of the first permutation
-N_STATE = 9
+WHOLE_EVALUATIONS = 9  # EVALUATIONS and WALK_LENGTH without the permutation at hand
+WHOLE_LENGTH = 10
+N_STATE = 11
 BEFORE = -2  # the permutation has not begun
 MEASURING = -1  # its full order is to be evaluated, for the paper's rule
 
@@ -209,6 +211,8 @@ def _end(run: Walk, rule: Rule, row: int, n_places: int) -> None:
         for j in range(place_, n_places):
             run.utilities[row, j] = full
     restore(run.deck, run.n_drawn[row])
+    run.state[WHOLE_EVALUATIONS] = run.state[EVALUATIONS]
+    run.state[WHOLE_LENGTH] = run.state[WALK_LENGTH]
     run.state[NEXT] += 1
     run.state[PLACE] = BEFORE
 

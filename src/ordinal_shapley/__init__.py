@@ -21,15 +21,26 @@ _HOMES = {
     "sample_values": "ordinal_shapley.sampling",
     "Truncation": "ordinal_shapley.sampling",
     "RelativeChange": "ordinal_shapley.sampling",
+    "MaxStandardError": "ordinal_shapley.sampling",
+    "RankStability": "ordinal_shapley.sampling",
     "MaxPermutations": "ordinal_shapley.sampling",
+    "MaxEvaluations": "ordinal_shapley.sampling",
+    "MaxSeconds": "ordinal_shapley.sampling",
+    "History": "ordinal_shapley.sampling",
     "verify": "ordinal_shapley.verification",
     "Verification": "ordinal_shapley.verification",
     "Valuation": "ordinal_shapley.valuation",
     "PartialOrdinalShapley": "ordinal_shapley.estimators",
     "OrdinalShapley": "ordinal_shapley.estimators",
     "ClassicShapley": "ordinal_shapley.estimators",
+    "corrupt_labels": "ordinal_shapley.experiments.noise",
+    "LabelNoise": "ordinal_shapley.experiments.noise",
+    "remove_high_value": "ordinal_shapley.experiments.removal",
+    "RemovalCurves": "ordinal_shapley.experiments.removal",
+    "detect_noisy_labels": "ordinal_shapley.experiments.detection",
+    "NoiseDetection": "ordinal_shapley.experiments.detection",
 }
-_MODULES = ("bounds", "datasets", "plots")
+_MODULES = ("bounds", "datasets", "experiments", "plots")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

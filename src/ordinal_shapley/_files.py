@@ -1,11 +1,15 @@
-"""Files that are complete or not there at all."""
+"""Files that are complete or not there at all, and that one run at a time may write."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
 import shutil
+import socket
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,16 +30,35 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
         return
     if exists and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is write-protected", os.fspath(path))
-    temporary = target.with_name(f".unfinished-{secrets.token_hex(4)}{target.suffix}")
+    start, end = _unfinished(target)
+    temporary = target.with_name(f"{start}{secrets.token_hex(4)}{end}")
     try:
         _make(temporary, path)
         if exists:
             shutil.copymode(target, temporary)
         yield temporary
         if keep:
+            # The content first, then the name: after a crash there is the old file or the new one.
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())
             temporary.replace(target)
+            _sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _unfinished(target: Path) -> tuple[str, str]:
+    """How the name of a temporary file of `target` begins and ends."""
+    return f".{target.stem}-unfinished-", target.suffix
+
+
+def remove_unfinished(path: str | os.PathLike[str]) -> None:
+    """Remove what writers of `path` left behind when they were killed; for those who hold its lock."""
+    target = Path(os.path.realpath(path))
+    start, end = _unfinished(target)
+    for name in os.listdir(target.parent):
+        if name.startswith(start) and name.endswith(end):
+            target.with_name(name).unlink(missing_ok=True)
 
 
 def _make(temporary: Path, path: str | os.PathLike[str]) -> None:
@@ -44,3 +67,72 @@ def _make(temporary: Path, path: str | os.PathLike[str]) -> None:
         temporary.open("x").close()
     except OSError as error:
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a change of names last; not every system has that for folders."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep others who ask for it from `path` until the block or the process ends.
+
+    Raises
+    ------
+    BlockingIOError
+        If another holds the lock; its text says who.
+    OSError
+        If there can be no file beside `path`.
+    """
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(f".{target.name}.lock")
+    descriptor = _take(lock)
+    try:
+        yield
+    finally:
+        # Removed while it is still ours, so that nobody else's is.
+        if sys.platform != "win32":
+            lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _take(lock: Path) -> int:
+    """Open and lock a file that is still in its place then."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _lock(descriptor)
+        except (BlockingIOError, PermissionError):
+            holder = os.read(descriptor, 1000).decode(errors="replace").strip()
+            os.close(descriptor)
+            raise BlockingIOError(errno.EAGAIN, f"it is in use by {holder or 'another run'}") from None
+        except OSError as error:  # some shared file systems have no locks
+            warnings.warn(
+                f"no lock ({error.strerror}): make sure that no other run writes to {lock.parent}",
+                UserWarning,
+                stacklevel=5,
+            )
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
+                os.ftruncate(descriptor, 0)
+                with contextlib.suppress(OSError):  # a full disk
+                    os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
+                return descriptor
+        os.close(descriptor)  # its holder has just removed it
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
+import socket
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
-_FIRST_BUDGET = 16
 
 
 class Cancellation:
-    """Tells the workers of a run that their results are no longer wanted.
+    """Tells the workers of a run that their results are no longer wanted, or when to hand in what they have.
 
     Threads share it. A copy that was sent to another process never hears of a request, and that process
-    finishes its task.
+    finishes its task. It does know the deadline: by the clock that processes of a machine share, and on
+    another machine by the time that was left when the copy was made.
+
+    Attributes
+    ----------
+    requested : bool
+        Whether results are no longer wanted.
+    deadline : float
+        When `time.monotonic` says so, time is up.
+    budget : int
+        Work that took `_SECONDS_A_CALL` lately: what the next worker begins with.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: float = math.inf) -> None:
+        self.requested = False
+        self.deadline = deadline
+        self.budget = 1
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the deadline is over."""
+        return time.monotonic() >= self.deadline
+
+    def __getstate__(self) -> tuple[str, float, float, int]:
+        return socket.gethostname(), self.deadline, self.deadline - time.monotonic(), self.budget
+
+    def __setstate__(self, state: tuple[str, float, float, int]) -> None:
+        home, deadline, left, self.budget = state
+        self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
 
 
@@ -67,19 +95,35 @@ def heeding_interrupts() -> Iterator[None]:
 def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancellation) -> int:
     """Call a resumable kernel with budgets of short work until it says something else than `paused`.
 
-    Returns `paused` when the work was cancelled: what it did is then for nobody.
+    Returns `paused` when the work was cancelled, and what it did is then for nobody; or when time is up.
     """
-    budget = _FIRST_BUDGET
-    while not cancellation.requested:
+    while not (cancellation.requested or cancellation.time_is_up):
         if _Lost.interrupted:
             raise KeyboardInterrupt
-        began = time.perf_counter()
+        began, budget = time.perf_counter(), cancellation.budget
         status = step(budget)
         if status != paused:
             return status
         share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
-        budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
+        cancellation.budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
     return paused
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the end of a block that must not be left half done."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield  # no handler of Python's can strike here
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -1,4 +1,4 @@
-"""The split an estimator makes when it gets no validation data."""
+"""The split an estimator makes when it gets no validation data, and rows picked from what users have."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def split(
                 f"y has a single {unit} of class {names[sizes.argmin()]!s}, which cannot be both "
                 f"valued and held out: {hint}"
             )
-    state = _split_state(random_state)
+    state = sklearn_state(random_state)
     try:
         kept, held = train_test_split(
             np.arange(units.max() + 1),
@@ -64,9 +64,26 @@ def split(
     return train, valid
 
 
-def _split_state(random_state: Any) -> Any:
+def sklearn_state(random_state: Any) -> Any:
     """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return random_state
     seed = seed_of(random_state)
     return (int(random_state) if isinstance(random_state, Integral) else seed) % 2**32
+
+
+def indexable(X: Any, name: str) -> Any:
+    """Return rows as something whose rows can be picked by position."""
+    if hasattr(X, "tocsr") and X.ndim == 2:
+        return X.tocsr()  # not every sparse format has rows
+    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else _inputs.as_array(X, name)
+    if X.ndim != 2:
+        raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} has no rows, expected at least one")
+    return X
+
+
+def take(X: Any, positions: NDArray[np.intp]) -> Any:
+    """Return the rows at these positions."""
+    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,30 +35,52 @@ FIELDS: dict[str, type] = {
 }
 
 
-def write_valuation(
-    path: str | PathLike[str],
-    moments: Moments,
-    ranges: Ranges,
-    labels: NDArray[Any] | None,
-    fields: dict[str, Any],
-) -> None:
+class File(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    moments : Moments
+    ranges : Ranges
+    labels : ndarray or None
+    fields : dict
+        What describes a result, see `FIELDS`.
+    header : dict
+        What more JSON says.
+    more : dict of ndarray
+        Further arrays.
+    """
+
+    moments: Moments
+    ranges: Ranges
+    labels: NDArray[Any] | None
+    fields: dict[str, Any]
+    header: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    more: dict[str, NDArray[Any]] = {}  # noqa: RUF012
+
+
+def write_file(path: str | PathLike[str], file: File) -> None:
     """Write the sums, from which all else is made again, and what describes them."""
     _check_path(path)
-    stored, kind = _encode_labels(labels)
+    stored, kind = _encode_labels(file.labels)
     header = {
+        **file.header,
         "format": _FORMAT,
         "labels": kind,
-        "ranges": ranges,
-        "counts": {name: int(getattr(moments, name)) for name in Moments._fields[N_ARRAYS:]},
-        "fields": fields,
+        "ranges": file.ranges,
+        "counts": {name: int(getattr(file.moments, name)) for name in Moments._fields[N_ARRAYS:]},
+        "fields": file.fields,
     }
-    arrays: dict[str, Any] = dict(zip(Moments._fields[:N_ARRAYS], moments[:N_ARRAYS], strict=True))
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, header=np.array(json.dumps(header)), labels=stored, **arrays)
+    arrays: dict[str, Any] = dict(zip(Moments._fields[:N_ARRAYS], file.moments[:N_ARRAYS], strict=True))
+    arrays |= file.more
+    content = io.BytesIO()  # so that a full disk meets a plain write, and no archive half closed
+    np.savez(content, header=np.array(json.dumps(header)), labels=stored, **arrays)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
 
 
-def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
-    """Make something of what `write_valuation` wrote; ValueError if the file holds something else."""
+def read_file(path: str | PathLike[str]) -> File:
+    """Read what `write_file` wrote; ValueError if the file holds something else."""
     _check_path(path)
     content = io.BytesIO(Path(path).read_bytes())
     try:
@@ -71,6 +93,8 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
                 raise ValueError(f"its format is {header['format']!r}")
             arrays = [file[name] for name in Moments._fields[:N_ARRAYS]]
             labels = _decode_labels(file["labels"], header["labels"])
+            known = {"header", "labels", *Moments._fields}
+            more = {name: file[name] for name in file.files if name not in known}
         if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f"]:
             raise ValueError("its sums are no numbers")
         n = len(arrays[0])
@@ -85,11 +109,24 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
         fields = header["fields"]
         if {name: type(entry) for name, entry in fields.items()} != FIELDS:
             raise ValueError(f"its fields are {', '.join(fields)}, expected {', '.join(FIELDS)}")
-        return make(moments, ranges, labels=labels, **fields)
+        return File(moments, ranges, labels, fields, header, more)
     except Exception as error:  # whatever a damaged file makes of its readers
-        raise ValueError(
-            f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
-        ) from error
+        raise _no_valuation(path, error) from error
+
+
+def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
+    """Make something of what `write_file` wrote; ValueError if the file holds something else."""
+    file = read_file(path)
+    try:
+        return make(file.moments, file.ranges, labels=file.labels, **file.fields)
+    except Exception as error:
+        raise _no_valuation(path, error) from error
+
+
+def _no_valuation(path: str | PathLike[str], error: Exception) -> ValueError:
+    return ValueError(
+        f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
+    )
 
 
 def _check_path(path: object) -> None:

@@ -6,10 +6,9 @@ import dataclasses
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ordinal_shapley._split import labels_of, split
+from ordinal_shapley._split import indexable, labels_of, split, take
 from ordinal_shapley.games import LogisticGame, _inputs
 from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.vocabulary import TRUNCATED_METHODS
@@ -107,7 +106,7 @@ class _ShapleyEstimator(BaseEstimator):
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
-        X = _indexable(X)
+        X = indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
             n = X.shape[0]
@@ -118,8 +117,8 @@ class _ShapleyEstimator(BaseEstimator):
             train, valid = split(y, groups, self.valid_fraction, self.random_state)
             if labels is not None:
                 labels = labels_of(labels, n, groups, train)
-            X_valid, y_valid = _rows(X, valid), y[valid]
-            X, y = _rows(X, train), y[train]
+            X_valid, y_valid = take(X, valid), y[valid]
+            X, y = take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 
@@ -416,19 +415,3 @@ feature_names_in_
     """
 
     _value = "classic"
-
-
-def _indexable(X: Any) -> Any:
-    """Return X as something whose rows can be picked by position."""
-    if hasattr(X, "tocsr") and X.ndim == 2:
-        return X.tocsr()  # not every sparse format has rows
-    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else _inputs.as_array(X, "X")
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimensions, expected 2: rows and features")
-    if X.shape[0] == 0:
-        raise ValueError("X has no rows, expected at least one")
-    return X
-
-
-def _rows(X: Any, positions: NDArray[np.intp]) -> Any:
-    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._valuation_file import FIELDS, as_labels, read_valuation, same_labels, write_valuation
+from ordinal_shapley._valuation_file import FIELDS, File, as_labels, read_valuation, same_labels, write_file
 from ordinal_shapley.moments import Moments, Ranges, join_ranges
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ stopped_by='MaxPermutations', converged=False)
             If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
-        write_valuation(path, self.moments, self.ranges, self.labels, fields)
+        write_file(path, File(self.moments, self.ranges, self.labels, fields))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:

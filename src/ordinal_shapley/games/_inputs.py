@@ -136,6 +136,25 @@ def _check_size(values: NDArray[np.float64], name: str) -> None:
         )
 
 
+def as_tables(
+    X: Any, X_valid: Any, name: str = "X_valid", *, keep_wide_sparse: bool = False
+) -> tuple[Table, Table]:
+    """Convert training rows and those to score models on, and check that they have the same features.
+
+    With `keep_wide_sparse` sparse matrices stay so if the first has more columns than rows.
+    """
+    keep_sparse = keep_wide_sparse and is_sparse(X) and X.shape[1] > X.shape[0]
+    train, valid = (
+        as_table(rows, title, keep_sparse=keep_sparse) for rows, title in ((X, "X"), (X_valid, name))
+    )
+    found, expected = valid.values.shape[1], train.values.shape[1]
+    if found != expected:
+        raise ValueError(f"{name} has {found} features, expected {expected}, as many as X")
+    if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
+        raise ValueError(f"{name} has other columns than X, or in another order: expected the same columns")
+    return train, valid
+
+
 def plain(value: Any) -> Any:
     """A numpy scalar as the Python object that it prints like."""
     return value.item() if isinstance(value, np.generic) else value
@@ -205,6 +224,32 @@ def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
             "target or choose another column (or pass classes that are named by numbers as text)"
         )
     return labels
+
+
+def as_classes(
+    y: Any, y_valid: Any, n_rows: int, n_valid: int
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Convert the labels of training and validation rows to the classes in y, at least two, and to codes."""
+    train = as_labels(y, "y", n_rows, "row of X")
+    valid = as_labels(y_valid, "y_valid", n_valid, "row of X_valid")
+    classes, train_codes = encode(train, "y")
+    known = classes.tolist()
+    if len(known) < 2:
+        raise ValueError(f"y holds one class only ({known[0]!r}), expected at least two")
+    distinct, codes = encode(valid, "y_valid")
+    unknown = [label for label in distinct.tolist() if label not in known]
+    if unknown:
+        raise ValueError(
+            f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {_listed(known)}): "
+            "drop those validation rows or add training rows of that class"
+        )
+    valid_codes = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
+    return classes, train_codes, valid_codes
+
+
+def _listed(names: list[Any]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown}, ... ({len(names)} in all)"
 
 
 def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:

@@ -14,7 +14,15 @@ from ordinal_shapley._parallel import heeding_interrupts
 
 
 class UtilityError(Exception):
-    """A utility that a kernel could not use; its argument is the sequence, for `Game._report` to look at."""
+    """A utility that a kernel could not use; its argument is the sequence, for `Game._report` to look at.
+
+    Attributes
+    ----------
+    permutation : int or None
+        Index of the permutation that it came up in, where there is one.
+    """
+
+    permutation: int | None = None
 
     @property
     def sequence(self) -> tuple[int, ...]:
@@ -60,6 +68,11 @@ class Game(ABC):
     @abstractmethod
     def _payload(self) -> tuple[Any, ...]:
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """`_payload` under the names that users know, to say what tells one game from another."""
+        return {"game": self._payload}
 
     def _make_workspace(self) -> Any:
         """Return a fresh nopython workspace."""

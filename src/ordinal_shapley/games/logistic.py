@@ -138,25 +138,16 @@ class LogisticGame(Game):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        # Sparse rows stay so where their inner products will do.
-        keep_sparse = _inputs.is_sparse(X) and X.shape[1] > X.shape[0]
-        train = _inputs.as_table(X, "X", keep_sparse=keep_sparse)
-        valid = _inputs.as_table(X_valid, "X_valid", keep_sparse=keep_sparse)
-        n_rows, n_features = train.values.shape
-        if valid.values.shape[1] != n_features:
-            raise ValueError(
-                f"X_valid has {valid.values.shape[1]} features, expected {n_features}, as many as X"
-            )
-        if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
-            raise ValueError(
-                "X_valid has other columns than X, or in another order: expected the same columns"
-            )
+        train, valid = _inputs.as_tables(X, X_valid, keep_wide_sparse=True)
+        n_rows = train.values.shape[0]
         self.C = _inputs.as_positive(C, "C")
         if self.C > _LARGEST_COST:
             raise ValueError(f"C is {self.C:g}, expected at most {_LARGEST_COST:g}")
         self.n_rows = n_rows
         self.feature_names = train.columns
-        self._read_classes(y, y_valid, valid.values.shape[0])
+        self.classes_, self._codes, self._truth = _inputs.as_classes(
+            y, y_valid, n_rows, valid.values.shape[0]
+        )
         self._read_scoring(scoring, empty_value)
         self._read_players(train.names, groups, labels)
         self._costs = np.full(n_rows, self.C)
@@ -177,22 +168,6 @@ class LogisticGame(Game):
         )
         self.order_free = self._weight_kind == position_weights.UNIFORM
         self._features = prepare(train.values, valid.values)
-
-    def _read_classes(self, y: Any, y_valid: Any, n_valid: int) -> None:
-        train = _inputs.as_labels(y, "y", self.n_rows, "row of X")
-        valid = _inputs.as_labels(y_valid, "y_valid", n_valid, "row of X_valid")
-        self.classes_, self._codes = _inputs.encode(train, "y")
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds one class only ({self.classes_.tolist()[0]!r}), expected at least two")
-        distinct, codes = _inputs.encode(valid, "y_valid")
-        known = self.classes_.tolist()
-        unknown = [label for label in distinct.tolist() if label not in known]
-        if unknown:
-            raise ValueError(
-                f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {_listed(known)}): "
-                "drop those validation rows or add training rows of that class"
-            )
-        self._truth = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
 
     def _read_scoring(self, name: str, empty_value: str | float) -> None:
         choose("scoring", name, SCORINGS)
@@ -278,6 +253,17 @@ class LogisticGame(Game):
             -1.0 if tolerance is None else tolerance / max(self._features.largest, 1.0),
             self._features.wide,
         )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        names = (
+            *("X", "y", "C or sample_weight", "groups", "groups", "position_weight", "X_valid", "y_valid"),
+            *("y", "scoring", "position_weight", "empty_value", "X", "X", "X"),
+        )
+        settings: dict[str, Any] = {}
+        for name, part in zip(names, self._payload, strict=True):
+            settings[name] = (*settings.get(name, ()), part)
+        return settings
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
@@ -403,11 +389,6 @@ def warn_unconverged(n_fits: int) -> None:
         RuntimeWarning,
         stacklevel=3,
     )
-
-
-def _listed(names: list[Any]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    return shown if len(names) <= 10 else f"{shown}, ... ({len(names)} in all)"
 
 
 def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray[np.float64]]:

@@ -6,18 +6,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from ordinal_shapley._parallel import Cancellation, check_n_jobs, closing
+from ordinal_shapley import __version__
+from ordinal_shapley._parallel import Cancellation, check_n_jobs
 from ordinal_shapley._value_options import check_options, check_symmetry, encode_partition
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
-from ordinal_shapley.moments import Moments
+from ordinal_shapley.sampling.checkpoint import keeping
+from ordinal_shapley.sampling.convergence import RelativeChange
 from ordinal_shapley.sampling.plan import (
-    SHARD_SIZE,
     Plan,
     check_design,
     check_first,
@@ -31,22 +33,15 @@ from ordinal_shapley.sampling.plan import (
     seed_of,
 )
 from ordinal_shapley.sampling.roulette import with_chances
-from ordinal_shapley.sampling.shards import (
-    WeightError,
-    add_to_profile,
-    random_orders,
-    shard_ranges,
-    walk_shard,
-    with_centres,
-)
-from ordinal_shapley.sampling.stopping import MaxPermutations, Progress, RelativeChange, StoppingRule
+from ordinal_shapley.sampling.running import Clock, run_shards
+from ordinal_shapley.sampling.shards import WeightError, random_orders, with_centres
+from ordinal_shapley.sampling.state import State
+from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation import Valuation
 from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
 from ordinal_shapley_kernels.permutations import LATIN
 
-# Stopping rules look at the values every so many permutations, a multiple of the shard size.
-ROUND_SIZE = 100
 _TARGET_ORDERS = 20
 _CENTRING_ORDERS = 10
 
@@ -72,6 +67,7 @@ def sample_values(
     first_permutation: int = 0,
     random_state: Any = None,
     n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> Valuation:
     r"""Estimate the value of every player from random permutations.
@@ -125,7 +121,9 @@ def sample_values(
     position_profile : bool, default False
         Estimate the expected contribution of each player at each position, too; for "mc" and "tmc".
     stopping : StoppingRule, optional
-        Looked at every 100 permutations. With neither it nor ``n_permutations``:
+        When to stop: `RelativeChange`, `MaxStandardError`, `RankStability`, `MaxPermutations`,
+        `MaxEvaluations`, `MaxSeconds`, or some joined by ``|`` and ``&``. Rules of convergence are looked at
+        where the index of a permutation passes a multiple of 100. With neither it nor ``n_permutations``:
         ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``.
     n_permutations : int, optional
         Number of permutations; with ``stopping`` given as well, either ends the run.
@@ -137,6 +135,11 @@ def sample_values(
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
         Workers, as in joblib: None is 1 unless `joblib.parallel_config` says otherwise, -1 is every core.
+    checkpoint : path-like, optional
+        File to keep the run in. The same call goes on from there, however the run was ended, and comes to the
+        bits of one that was never stopped. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others: a
+        run of 100 permutations goes on to 200. With ``random_state=None`` the seed is that of the file. What
+        is kept are shards of ten permutations; it can be read by `Valuation.load`.
     progress : bool, default False
         Show a progress bar on stderr.
 
@@ -149,9 +152,17 @@ def sample_values(
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
-        utility or weight is no finite number; the message names the sequence.
+        utility or weight is no finite number; the message names the permutation and the sequence.
     RuntimeError
-        If the function of a `FunctionGame` or ``order_weight`` raises; the message names the sequence.
+        If the function of a `FunctionGame` or ``order_weight`` raises; the message names the permutation and
+        the sequence.
+    KeyboardInterrupt
+        At Ctrl-C, within a second (but for a Python function that takes longer), after the checkpoint was
+        written.
+    OSError
+        If the checkpoint cannot be made. Later failures to write it are warnings.
+    TimeoutError
+        If `MaxSeconds` ends the run before its first permutation is complete.
 
     Warns
     -----
@@ -161,7 +172,7 @@ def sample_values(
         out to depend on orders that ``partition`` and ``case`` say do not matter. If there are no standard
         errors because a Latin design has fewer than two complete blocks.
     RuntimeWarning
-        If models could not be brought to convergence.
+        If models could not be brought to convergence, or the checkpoint could not be written.
 
     Notes
     -----
@@ -202,7 +213,7 @@ def sample_values(
     >>> valuation.n_permutations, valuation.values.shape
     (200, (4,))
     """
-    began = time.perf_counter()
+    began = time.monotonic()
     if not isinstance(game, Game):
         raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
     choose("value", value, EXACT_VALUES)
@@ -229,23 +240,46 @@ def sample_values(
     stop_rule = _stopping(stopping, n_permutations)
     check_n_jobs(n_jobs)
     first = check_first(first_permutation, plan)
-    plan = plan._replace(seed=seed_of(random_state), weight_game=make_weight_game(order_weight, n))
-    played = game
-    if partition is not None:
-        groups = encode_partition(partition, n)
-        played = RearrangedGame(game, groups, CASE_CODES[str(case)])
-        check_symmetry(game, groups, str(case))
-
-    plan = plan._replace(empty_value=played(()))
-    moments = Moments.zeros(n, plan.unit)
-    with _reporting(played, plan.weight_game):
-        plan, evaluations = _with_rule(plan, rule, played)
-        moments = moments._replace(n_evaluations=evaluations)
-        moments, unconverged, fired, converged = _run(
-            played, plan, moments, stop_rule, average, first, n_jobs, progress, began
-        )
-    if unconverged:
-        warn_unconverged(unconverged)
+    seed = None if random_state is None else seed_of(random_state)
+    groups = None if partition is None else encode_partition(partition, n)
+    clock = Clock(began, stop_rule)
+    with keeping(checkpoint) as keeper:
+        if seed is None:
+            seed = seed_of(None) if keeper.seed is None else keeper.seed
+        plan = plan._replace(seed=seed, weight_game=make_weight_game(order_weight, n))
+        settings = {
+            **{"version of ordinal-shapley": __version__, "random_state": seed, "first_permutation": first},
+            **{"value": value, "method": method, "estimator or alpha": plan.in_out, "average": average},
+            **{"design": design, "class_fraction or labels": (members, starts, quota)},
+            **{"truncation": repr(rule), "position_profile": plan.profile, "case": case},
+            "partition": (groups,),
+            "order_weight": () if plan.weight_game is None else plan.weight_game._payload,
+            **game._settings,
+        }
+        described: dict[str, Any] = {
+            "value": value,
+            "method": method,
+            "average": average,
+            "design": design,
+            "seed": seed,
+        }
+        keeper.begin(settings, game.player_labels, first, described)
+        played = game
+        if groups is not None:
+            played = RearrangedGame(game, groups, CASE_CODES[str(case)])
+            check_symmetry(game, groups, str(case))
+        plan = plan._replace(empty_value=played(()))
+        with _reporting(played, plan.weight_game):
+            plan, evaluations = _with_rule(plan, rule, played, clock.cancellation)
+            made = _digest(value, plan, played, game)
+            state = keeper.state(State.before(plan, evaluations), made)
+            clock.check(state.moments.n_permutations)
+            state, check = run_shards(
+                played, plan, state, stop_rule, average, first, n_jobs, progress, clock, keeper
+            )
+    moments = state.moments
+    if state.unconverged:
+        warn_unconverged(state.unconverged)
     if moments.completed_stops > 0.5 * moments.n_permutations:
         has_classes = isinstance(game, LogisticGame)
         where = "the first row that completed the classes" if has_classes else "the first player or before it"
@@ -264,17 +298,13 @@ def sample_values(
         )
     return Valuation.from_moments(
         moments,
-        value=value,
-        method=method,
-        average=average,
-        design=design,
-        seed=plan.seed,
+        **described,
         first_permutation=first,
-        converged=converged,
-        stopped_by=fired,
-        seconds=time.perf_counter() - began,
+        converged=check.converged,
+        stopped_by=check.fired,
+        seconds=state.seconds + time.monotonic() - began,
         labels=game.player_labels,
-        digest=_digest(value, plan, played, game),
+        digest=made,
     )
 
 
@@ -293,9 +323,15 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
         try:
             weight_game._report(error)
         except (RuntimeError, TypeError, ValueError) as cause:
-            raise type(cause)(f"order_weight: {cause}") from cause
+            where = "" if error.permutation is None else f"permutation {error.permutation}: "
+            raise type(cause)(f"{where}order_weight: {cause}") from cause
     except UtilityError as error:
-        game._report(error)
+        try:
+            game._report(error)
+        except (RuntimeError, TypeError, ValueError) as cause:
+            if error.permutation is None:
+                raise
+            raise type(cause)(f"permutation {error.permutation}: {cause}") from cause.__cause__
 
 
 def full_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
@@ -311,11 +347,13 @@ def full_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
     return float(np.mean([game(order) for order in orders])), len(orders)
 
 
-def _with_rule(plan: Plan, rule: Truncation | None, game: Game) -> tuple[Plan, int]:
+def _with_rule(
+    plan: Plan, rule: Truncation | None, game: Game, cancellation: Cancellation
+) -> tuple[Plan, int]:
     """Add to a plan what utilities must tell first; return how many it took."""
     evaluations = 0
     if rule is not None and rule.rule == "roulette":
-        return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol))
+        return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol), cancellation)
     if rule is not None:
         target, evaluations = full_score(game, rule, plan.seed)
         plan = plan._replace(
@@ -326,7 +364,7 @@ def _with_rule(plan: Plan, rule: Truncation | None, game: Game) -> tuple[Plan, i
         )
     if plan.in_out and plan.design == LATIN:
         # Rows of one Latin square depend on one another, so none is centred with others.
-        plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, Cancellation())
+        plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, cancellation)
         evaluations += more
     return plan, evaluations
 
@@ -348,59 +386,3 @@ def _stopping(stopping: Any, n_permutations: Any) -> StoppingRule:
         return stopping or RelativeChange(0.05, window=100) | MaxPermutations(10_000)
     cap = MaxPermutations(n_permutations)
     return cap if stopping is None else stopping | cap
-
-
-def _run(
-    game: Game,
-    plan: Plan,
-    moments: Moments,
-    stopping: StoppingRule,
-    average: str,
-    first_permutation: int,
-    n_jobs: int | None,
-    progress: bool,
-    began: float,
-) -> tuple[Moments, int, str, bool]:
-    """Walk shards in order of their index until the rule says stop.
-
-    Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
-    so what comes out does not depend on who was fast.
-    """
-    from joblib import Parallel, delayed
-
-    from ordinal_shapley.progress import ProgressBar
-
-    cap = stopping.max_permutations
-    end = None if cap is None else first_permutation + cap
-    check = stopping.begin()
-    unconverged = 0
-    cancellation = Cancellation()
-    arguments = (cancellation, len(plan), *plan, *game._payload)
-    tasks = (
-        delayed(walk_shard)(game._workspace_maker, first, stop, *arguments)
-        for first, stop in shard_ranges(first_permutation, end, plan)
-    )
-    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
-    profile = Moments.zeros(0, n_profile=game.n_players if plan.profile else 0).profile
-    block = np.zeros(game.n_players)  # a unit that is longer than a shard
-    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
-        for part, n_unconverged, record in shards:
-            before = first_permutation + moments.n_permutations
-            moments = moments.plus(part)
-            unconverged += n_unconverged
-            if record is not None:
-                add_to_profile(plan, record, profile)
-            seconds = time.perf_counter() - began
-            done = moments.n_permutations
-            now = first_permutation + done
-            if plan.unit > SHARD_SIZE:
-                block = block + part.sums
-                if now % plan.unit == 0:
-                    moments = moments.plus_unit(block)
-                    block = np.zeros(game.n_players)
-            if now // ROUND_SIZE > before // ROUND_SIZE or done == cap:
-                values, stderr, _ = moments.estimates(average)
-                if check(Progress(values, stderr, done, moments.n_evaluations, seconds)):
-                    break
-            bar.update(done, moments.n_evaluations, seconds, check.figure)
-    return moments._replace(profile=profile), unconverged, check.fired, check.converged

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley._parallel import Cancellation, check_memory
 from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
+from ordinal_shapley.sampling.shards import numberless, other_stream, walked, weighted_marginals
 from ordinal_shapley_kernels.walks import EVALUATIONS
 
 # In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
@@ -17,7 +17,9 @@ from ordinal_shapley_kernels.walks import EVALUATIONS
 _MOST_PREFIXES = 8
 
 
-def with_chances(plan: Plan, game: Any, n_walks: int, least: float) -> tuple[Plan, int]:
+def with_chances(
+    plan: Plan, game: Any, n_walks: int, least: float, cancellation: Cancellation
+) -> tuple[Plan, int]:
     r"""Give each place a chance of being evaluated, and centres; return the evaluations too.
 
     If what is evaluated at place k with chance :math:`p_k` adds :math:`v_k / p_k` to a variance, variance
@@ -29,8 +31,9 @@ def with_chances(plan: Plan, game: Any, n_walks: int, least: float) -> tuple[Pla
         f"{n_walks:,} walks of {n:,} players ahead of the run",
         "give roulette a smaller pilot",
     )
-    run = walked(other_stream(plan), game, 0, n_walks, Cancellation())
-    utilities, marginals = run.utilities, weighted_marginals(plan, run)
+    with numberless():
+        run = walked(other_stream(plan), game, 0, n_walks, cancellation)
+        utilities, marginals = run.utilities, weighted_marginals(plan, run)
     # Chances don't depend on the unit of the utilities, but squares of some are out of range.
     size = max(np.abs(utilities).max(), np.abs(marginals).max()) or 1.0
     spread = (utilities / size).var(axis=0)

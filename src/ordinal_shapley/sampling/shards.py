@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
@@ -31,11 +31,13 @@ from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
     EVALUATIONS,
     FAILED,
+    FIRST,
     MEASURING,
     NEXT,
     PAUSED,
     PLACE,
-    WALK_LENGTH,
+    WHOLE_EVALUATIONS,
+    WHOLE_LENGTH,
     Rule,
     Walk,
     evaluate_prefixes,
@@ -50,16 +52,42 @@ class WeightError(UtilityError):
     """A weight that could not be used."""
 
 
-def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of shards, which begin and end at multiples of the shard size where they can.
+class Shard(NamedTuple):
+    """What a worker hands in.
+
+    Attributes
+    ----------
+    moments : Moments
+        Sums over the permutations, fewer than were asked for if time was up.
+    unconverged : int
+        Model fits that could not be brought to convergence.
+    record : Record or None
+        Where a profile is wanted, what the contributions are made of: a profile of its own for each shard
+        that waits to be added would take too much memory.
+    failure : UtilityError or None
+        The utility that could not be used. It is handed in, not raised, so that the shards before count.
+    """
+
+    moments: Moments
+    unconverged: int
+    record: Record | None = None
+    failure: UtilityError | None = None
+
+
+def shard_end(first: int, plan: Plan) -> int:
+    """Where the shard that begins at permutation `first` ends: at a multiple of the shard size.
 
     In the Latin design these are counted from the start of a block, and no shard reaches into the next.
     """
+    start = first - first % plan.unit if plan.design == LATIN else 0
+    stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
+    return min(stop, start + plan.unit) if plan.design == LATIN else stop
+
+
+def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the shards from `first` on; the last is cut off at `end`."""
     while end is None or first < end:
-        start = first - first % plan.unit if plan.design == LATIN else 0
-        stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
-        if plan.design == LATIN:
-            stop = min(stop, start + plan.unit)
+        stop = shard_end(first, plan)
         stop = stop if end is None else min(stop, end)
         yield first, stop
         first = stop
@@ -72,30 +100,36 @@ def walk_shard(
     cancellation: Cancellation,
     n_plan: int,
     *arguments: Any,
-) -> tuple[Moments, int, Record | None]:
-    """Walk permutations first..stop-1 and return their sums, and how many fits did not converge.
-
-    Where a profile is wanted the third is what the contributions are made of: a profile of its own for each
-    shard that waits to be added would take too much memory.
+) -> Shard:
+    """Walk permutations first..stop-1, or as many as there is time for.
 
     The arrays of plan and game are direct arguments (`n_plan` entries of a Plan, then the game's payload),
     so that a backend that ships arrays apart from tasks finds them.
     """
     plan = Plan(*arguments[:n_plan])
     game = make_workspace(*arguments[n_plan:])
+    nothing = Shard(Moments.zeros(len(plan.members), plan.unit), 0)
     evaluations = 0
-    if plan.in_out and not len(plan.centres) and stop - first <= plan.unit:
-        # Nothing else in this shard to centre with.
-        plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
-    run = walked(plan, game, first, stop, cancellation)
-    n_players, n_permutations = len(plan.members), stop - first
-    record = None
-    if plan.recorded and not cancellation.requested:
-        record = _record(plan, run)
-        run = run._replace(marginals=np.empty_like(run.marginals))
-        contributions(record, run.marginals)
-    sums, unit_sums, unit_spread, unit = np.zeros((4, n_players))
-    chosen, units, seen = np.zeros((3, n_players), np.int64)
+    try:
+        if _needs_centres(plan, stop - first):
+            plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
+        run = walked(plan, game, first, stop, cancellation)
+        n_permutations = int(run.state[NEXT]) - first
+        # A run of as many permutations would need centres, which there is no time for.
+        if n_permutations == 0 or _needs_centres(plan, n_permutations):
+            return nothing
+        run = _cut(run, n_permutations)
+        record = None
+        if plan.recorded:
+            record = _record(plan, run)
+            run = run._replace(marginals=np.empty_like(run.marginals))
+            contributions(record, run.marginals)
+    except UtilityError as error:
+        return nothing._replace(failure=error)
+    except Exception as error:
+        raise RuntimeError(f"permutations {first} to {stop - 1}: {type(error).__name__}: {error}") from error
+    sums, unit_sums, unit_spread, unit = np.zeros((4, len(plan.members)))
+    chosen, units, seen = np.zeros((3, len(plan.members)), np.int64)
     tally = Tally(sums, unit_sums, unit_spread, chosen, units, unit, seen)
     add_units(run.orders, run.n_drawn, run.marginals, plan.unit, not plan.keep_chosen, tally)
     moments = Moments(
@@ -108,11 +142,22 @@ def walk_shard(
         unit_size=plan.unit,
         n_units=n_permutations // plan.unit,
         n_permutations=n_permutations,
-        n_evaluations=evaluations + int(run.state[EVALUATIONS]),
-        walk_length=int(run.state[WALK_LENGTH]),
+        n_evaluations=evaluations + int(run.state[WHOLE_EVALUATIONS]),
+        walk_length=int(run.state[WHOLE_LENGTH]),
         completed_stops=int(run.state[COMPLETED_STOPS]),
     )
-    return moments, unconverged_fits(game), record if plan.profile else None
+    return Shard(moments, unconverged_fits(game), record if plan.profile else None)
+
+
+def _needs_centres(plan: Plan, n_permutations: int) -> bool:
+    """Whether a shard of so many permutations has nothing else to centre with."""
+    return bool(plan.in_out) and not len(plan.centres) and n_permutations <= plan.unit
+
+
+def _cut(run: Walk, n_permutations: int) -> Walk:
+    """Leave out the permutations that there was no time for."""
+    rows = ("orders", "n_drawn", "lengths", "marginals", "utilities", "luck")
+    return run._replace(**{name: getattr(run, name)[:n_permutations] for name in rows})
 
 
 def add_to_profile(plan: Plan, record: Record, profile: NDArray[np.float64]) -> None:
@@ -134,12 +179,28 @@ def with_centres(
     plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation
 ) -> tuple[Plan, int]:
     """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
-    run = walked(other_stream(plan), game, first, stop, cancellation)
+    with numberless():
+        run = walked(other_stream(plan), game, first, stop, cancellation)
     return plan._replace(centres=run.utilities.mean(axis=0)), int(run.state[EVALUATIONS])
 
 
+def _numbered(error: UtilityError, permutation: int) -> UtilityError:
+    error.permutation = permutation
+    return error
+
+
+@contextmanager
+def numberless() -> Iterator[None]:
+    """Leave numbers of permutations out of errors: in another stream they tell nobody anything."""
+    try:
+        yield
+    except UtilityError as error:
+        error.permutation = None
+        raise
+
+
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
-    """Walk permutations first..stop-1.
+    """Walk permutations first..stop-1, or as far as there is time.
 
     Raises
     ------
@@ -167,7 +228,8 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
     if status == FAILED:
         place = run.state[PLACE]
         length = plan.quota.sum() if place == MEASURING else place + 1
-        raise UtilityError(tuple(run.orders[run.state[NEXT] - first, :length].tolist()))
+        index = int(run.state[NEXT])
+        raise _numbered(UtilityError(tuple(run.orders[index - first, :length].tolist())), index)
     return run
 
 
@@ -214,7 +276,7 @@ def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:
     weights = np.ones_like(run.marginals)
     if evaluate_prefixes(plan.weight_game._make_workspace(), run.orders, run.lengths, weights) == FAILED:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
-        raise WeightError(tuple(run.orders[t, :j].tolist()))
+        raise _numbered(WeightError(tuple(run.orders[t, :j].tolist())), int(run.state[FIRST]) + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
     return np.asarray(run.marginals * (weights * factorials))
 

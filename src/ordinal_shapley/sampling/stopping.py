@@ -1,18 +1,23 @@
-"""When a sampling run has enough permutations: rules that compose with ``|`` and ``&``."""
+"""When a sampling run ends: rules that compose with ``|`` and ``&``, and those that set a limit."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley import _numbers
+
 # Permutations are numbered by int64, with room for a first one.
 _MOST_PERMUTATIONS = 2**62
+
+_Number = TypeVar("_Number", int, float)
+# What checks must know of earlier rounds to go on after a break: by rule (its repr), the numbers of
+# permutations at the ends of rounds and the values there.
+Memory: TypeAlias = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 
 class Progress(NamedTuple):
@@ -25,7 +30,7 @@ class Progress(NamedTuple):
     n_permutations, n_evaluations : int
         Permutations and utility evaluations so far.
     seconds : float
-        Time spent so far.
+        Time spent so far, by this call.
     """
 
     values: NDArray[np.float64]
@@ -33,6 +38,24 @@ class Progress(NamedTuple):
     n_permutations: int
     n_evaluations: int
     seconds: float
+
+
+class Reading(NamedTuple):
+    """What a rule measures, as a number.
+
+    Attributes
+    ----------
+    name : str
+        What it is, for people to read.
+    value : float
+        What it is now; NaN while it is unknown.
+    limit : float
+        Where the rule says stop.
+    """
+
+    name: str
+    value: float
+    limit: float
 
 
 class Check(ABC):
@@ -46,15 +69,25 @@ class Check(ABC):
         The rule, or rules, that said stop at the last call; "" if none did.
     converged : bool
         Whether a rule that said stop at the last call is one of convergence.
+    readings : tuple of Reading
+        The same as ``figure``, as numbers.
     """
 
     figure: str = ""
     fired: str = ""
     converged: bool = False
+    readings: tuple[Reading, ...] = ()
 
     @abstractmethod
     def __call__(self, progress: Progress) -> bool:
         """Take in the state at the end of a round, and say whether to stop."""
+
+    def memory(self) -> Memory:
+        """Return what a check of the same rule needs to go on from here in another run."""
+        return {}
+
+    def recall(self, memory: Memory) -> None:  # noqa: B027 - most rules remember nothing
+        """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
 
 
 class StoppingRule(ABC):
@@ -78,6 +111,16 @@ class StoppingRule(ABC):
     @property
     def max_permutations(self) -> int | None:
         """Number of permutations after which the rule stops for certain, None if there is none."""
+        return None
+
+    @property
+    def max_evaluations(self) -> int | None:
+        """Number of utilities after which the rule stops for certain, None if there is none."""
+        return None
+
+    @property
+    def max_seconds(self) -> float | None:
+        """Seconds after which the rule stops for certain, None if there are none."""
         return None
 
     def __or__(self, other: object) -> StoppingRule:
@@ -113,13 +156,13 @@ class MaxPermutations(StoppingRule):
     n_permutations: int
 
     def __post_init__(self) -> None:
-        _check_count("n_permutations", self.n_permutations)
+        _numbers.count("n_permutations", self.n_permutations)
         if int(self.n_permutations) > _MOST_PERMUTATIONS:
             raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
-        return _MaxPermutationsCheck(self)
+        return _LimitCheck("MaxPermutations", "n_permutations", self.n_permutations)
 
     @property
     def max_permutations(self) -> int | None:
@@ -127,104 +170,100 @@ class MaxPermutations(StoppingRule):
         return int(self.n_permutations)
 
 
-class _MaxPermutationsCheck(Check):
-    def __init__(self, rule: MaxPermutations) -> None:
-        self._rule = rule
-
-    def __call__(self, progress: Progress) -> bool:
-        # No figure: a progress bar shows permutations against the cap already.
-        stop = progress.n_permutations >= self._rule.n_permutations
-        self.fired = "MaxPermutations" if stop else ""
-        return stop
-
-
 @dataclass(frozen=True)
-class RelativeChange(StoppingRule):
-    r"""Stop when the values have hardly moved over the last ``window`` permutations.
+class MaxEvaluations(StoppingRule):
+    """Stop after so many evaluated utilities, converged or not.
 
-    With :math:`v` the values now and :math:`v'` those at the end of an earlier round, the change is
-
-    .. math:: \frac{1}{n} \sum_i \frac{|v_i - v'_i|}{\max(|v_i|, \frac{1}{n} \sum_j |v_j|)},
-
-    and the rule looks at the largest change against the rounds that ended within the last
-    ``window`` permutations and the latest round that ended before. Players without a value (NaN)
-    are left out. It never stops a run whose values are all 0, nor one that cannot yet look back
-    over ``window`` permutations.
-
-    It bounds the recent movement, not the error: use the standard errors for that.
+    It is looked at every ten permutations (in a Latin design of fewer players, every block), so a run takes
+    up to as many more utilities as these have.
 
     Parameters
     ----------
-    tol : float, default 0.05
-        Stop when the change is below this.
-    window : int, default 100
-        Number of permutations to look back over.
+    n_evaluations : int
+        The number of utilities, those of full orders included.
 
     Raises
     ------
     TypeError, ValueError
-        If ``tol`` is not a positive finite number or ``window`` not an integer of at least 1.
-
-    References
-    ----------
-    A. Ghorbani and J. Zou, "Data Shapley: Equitable Valuation of Data for Machine Learning",
-    ICML 2019, whose criterion divides by :math:`|v_i|` alone and so may never be met when some
-    values are close to 0.
+        If ``n_evaluations`` is not an integer from 1 to 2**63 - 1.
 
     Examples
     --------
-    >>> from ordinal_shapley import RelativeChange
-    >>> RelativeChange(tol=0.01)
-    RelativeChange(tol=0.01, window=100)
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0})
+    >>> run = osv.sample_values(game, stopping=osv.MaxEvaluations(1_000), random_state=0)
+    >>> run.n_evaluations, run.stopped_by
+    (1000, 'MaxEvaluations')
     """
 
-    tol: float = 0.05
-    window: int = 100
+    n_evaluations: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tol, Real) or isinstance(self.tol, bool):
-            raise TypeError(f"tol is {self.tol!r}, expected a number such as 0.05")
-        if not (math.isfinite(self.tol) and self.tol > 0):
-            raise ValueError(f"tol is {self.tol!r}, expected a finite number above 0")
-        _check_count("window", self.window)
+        _numbers.count("n_evaluations", self.n_evaluations)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
-        return _RelativeChangeCheck(self)
+        return _LimitCheck("MaxEvaluations", "n_evaluations", self.n_evaluations)
+
+    @property
+    def max_evaluations(self) -> int | None:
+        """The number of utilities."""
+        return int(self.n_evaluations)
 
 
-class _RelativeChangeCheck(Check):
-    def __init__(self, rule: RelativeChange) -> None:
-        self._rule = rule
-        self._history: list[tuple[int, NDArray[np.float64]]] = []
+@dataclass(frozen=True)
+class MaxSeconds(StoppingRule):
+    """Stop after so many seconds, within a second, converged or not.
+
+    What counts is the time of one call of `ordinal_shapley.sample_values`, compiling included; a call that
+    goes on from a checkpoint has all of it again. The result is that of a run of as many permutations as
+    were complete (`MaxPermutations`), to the last bit; how many these are depends on the machine. A single
+    utility that takes longer than a second is waited for, and so are workers on other machines until they
+    have heard of the limit, which they are told with each piece of work.
+
+    Parameters
+    ----------
+    seconds : float
+        The number of seconds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``seconds`` is not a finite number above 0.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> osv.RelativeChange(0.01) | osv.MaxSeconds(3600)
+    RelativeChange(tol=0.01, window=100, floor=0.0) | MaxSeconds(seconds=3600)
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _numbers.number("seconds", self.seconds, above=0.0)
+
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        return _LimitCheck("MaxSeconds", "seconds", float(self.seconds))
+
+    @property
+    def max_seconds(self) -> float | None:
+        """The number of seconds."""
+        return float(self.seconds)
+
+
+class _LimitCheck(Check):
+    # No figure: a progress bar shows permutations, utilities and time already.
+    def __init__(self, name: str, field: str, limit: float) -> None:
+        self._name = name
+        self._field = field
+        self._limit = limit
 
     def __call__(self, progress: Progress) -> bool:
-        now, values = progress.n_permutations, np.array(progress.values, dtype=np.float64)
-        start = now - self._rule.window
-        # Keep one round end at or before the window's start: without it a last, short round would
-        # be compared over a few permutations only and look converged.
-        while len(self._history) > 1 and self._history[1][0] <= start:
-            del self._history[0]
-        change = math.nan
-        if self._history and self._history[0][0] <= start:
-            change = max(_relative_change(values, earlier) for _, earlier in self._history)
-        self._history.append((now, values))
-        shown = "unknown" if math.isnan(change) else f"{change:.3g}"
-        self.figure = f"relative change {shown} (stop < {self._rule.tol:g})"
-        self.converged = change < self._rule.tol
-        self.fired = "RelativeChange" if self.converged else ""
-        return self.converged
-
-
-def _relative_change(values: NDArray[np.float64], earlier: NDArray[np.float64]) -> float:
-    """Return the mean relative change of the values known at both times; inf when all are 0."""
-    known = ~np.isnan(values) & ~np.isnan(earlier)
-    size = np.abs(values[known])
-    if not size.any():
-        return math.inf
-    with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, as those at 0 do
-        change = np.abs(values[known] - earlier[known]) / np.maximum(size, size.mean())
-        return float(change.mean())
+        stop = bool(getattr(progress, self._field) >= self._limit)
+        self.fired = self._name if stop else ""
+        return stop
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,18 +271,33 @@ class _Pair(StoppingRule):
     left: StoppingRule
     right: StoppingRule
 
-    def _caps(self) -> list[int]:
-        caps = (self.left.max_permutations, self.right.max_permutations)
-        return [cap for cap in caps if cap is not None]
+    @staticmethod
+    @abstractmethod
+    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
+        """Limit of the pair, from those of its sides."""
+
+    @property
+    def max_permutations(self) -> int | None:
+        return self._limit(self.left.max_permutations, self.right.max_permutations)
+
+    @property
+    def max_evaluations(self) -> int | None:
+        return self._limit(self.left.max_evaluations, self.right.max_evaluations)
+
+    @property
+    def max_seconds(self) -> float | None:
+        return self._limit(self.left.max_seconds, self.right.max_seconds)
 
 
 class _Either(_Pair):
     def begin(self) -> Check:
         return _PairCheck(self.left.begin(), self.right.begin(), need_both=False)
 
-    @property
-    def max_permutations(self) -> int | None:
-        return min(self._caps(), default=None)
+    @staticmethod
+    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
+        if left is None or right is None:
+            return right if left is None else left
+        return min(left, right)
 
     def __repr__(self) -> str:
         return f"{self.left!r} | {self.right!r}"
@@ -253,10 +307,9 @@ class _Both(_Pair):
     def begin(self) -> Check:
         return _PairCheck(self.left.begin(), self.right.begin(), need_both=True)
 
-    @property
-    def max_permutations(self) -> int | None:
-        caps = self._caps()
-        return max(caps) if len(caps) == 2 else None
+    @staticmethod
+    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
+        return None if left is None or right is None else max(left, right)
 
     def __repr__(self) -> str:
         sides = (self.left, self.right)
@@ -274,6 +327,7 @@ class _PairCheck(Check):
         stop = all(said) if self._need_both else any(said)
         fired = [check for check, yes in zip(self._checks, said, strict=True) if yes and stop]
         self.figure = "; ".join(check.figure for check in self._checks if check.figure)
+        self.readings = tuple(reading for check in self._checks for reading in check.readings)
         self.converged = any(check.converged for check in fired)
         if not self._need_both and self.converged:
             # Converged and at the cap in one round: it is convergence that counts.
@@ -281,9 +335,10 @@ class _PairCheck(Check):
         self.fired = (" & " if self._need_both else " | ").join(check.fired for check in fired)
         return stop
 
+    def memory(self) -> Memory:
+        first, second = self._checks
+        return first.memory() | second.memory()
 
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected an integer")
-    if int(value) < 1:
-        raise ValueError(f"{name} is {value}, expected at least 1")
+    def recall(self, memory: Memory) -> None:
+        for check in self._checks:
+            check.recall(memory)

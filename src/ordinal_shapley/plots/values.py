@@ -1,10 +1,12 @@
-"""Pictures of values; Matplotlib (the ``plot`` extra) is loaded when one is drawn."""
+"""Values with their intervals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ordinal_shapley.plots._axes import MARKERS, axes_for, finish, names_of, player_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.valuation import Valuation
 
-__all__ = ["plot_values"]
-
-_MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
 _LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
 
 
@@ -77,16 +76,9 @@ def plot_values(
             f"valuation is a {type(valuation).__name__}, expected a Valuation, such as sample_values "
             "returns and a fitted estimator keeps as valuation_"
         )
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "plot_values needs Matplotlib; install it with: pip install 'ordinal-shapley[plot]'"
-        ) from error
-
     values = np.asarray(valuation.values)
     n = values.size
-    ringed = _player_mask(highlight, n)
+    ringed = player_mask(highlight, n, "highlight")
     if classes is not None and len(classes) != n:
         raise ValueError(f"classes has {len(classes)} entries; give one per player ({n})")
     low, high = valuation.confidence_interval(level)
@@ -94,8 +86,7 @@ def plot_values(
     order = np.argsort(values, kind="stable")
     order = order[np.isfinite(values[order])]
     at = np.arange(1, order.size + 1)
-    if ax is None:
-        ax = plt.subplots(figsize=(8.0, 4.5), layout="constrained")[1]
+    ax = axes_for("plot_values", ax, (8.0, 4.5))
     ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--", zorder=2.5)
     known = np.isfinite(low[order]) & np.isfinite(high[order])
     if known.any():
@@ -120,7 +111,7 @@ def plot_values(
             ax.scatter(
                 at[mine],
                 values[order][mine],
-                marker=_MARKERS[code % len(_MARKERS)],
+                marker=MARKERS[code % len(MARKERS)],
                 facecolors="black" if code % 2 == 0 else "white",
                 label=f"class {kind}",
                 **drawn,
@@ -143,30 +134,13 @@ def plot_values(
         f"{valuation.value.replace('_', ' ').capitalize()} Shapley value, {valuation.method}, "
         f"{valuation.n_permutations:,} permutations",
         fontsize="medium",
+        wrap=True,
     )
     ax.margins(x=0.02)
     if order.size <= _LABELLED_PLAYERS:
-        labels = np.arange(n) if valuation.labels is None else np.asarray(valuation.labels)
-        ax.set_xticks(at, [str(label) for label in labels[order]], rotation=90, fontsize="small")
+        names = names_of(valuation.labels, n)
+        ax.set_xticks(at, [names[player] for player in order], rotation=90, fontsize="small")
         ax.set_xlabel("player")
     else:
-        ax.set_xlabel("players, from the lowest value to the highest")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.legend(loc="upper left", frameon=False)
-    return ax
-
-
-def _player_mask(players: Any, n: int) -> npt.NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=np.bool_)
-    if players is None:
-        return mask
-    index = np.asarray(players)
-    if index.size == 0:
-        return mask
-    if index.dtype.kind not in "iu" or index.ndim != 1:
-        raise ValueError("highlight must be a one-dimensional sequence of player indices")
-    if index.min() < 0 or index.max() >= n:
-        raise ValueError(f"highlight names a player outside 0..{n - 1}")
-    mask[index] = True
-    return mask
+        ax.set_xlabel("players, lowest value first")
+    return finish(ax, "upper left", most_inside=8)

@@ -1,0 +1,29 @@
+"""What the experiments are given: values, rows and held-out rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+
+
+def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
+    """Return the values of a Valuation, a fitted estimator or an array: finite, one a row."""
+    for name in ("values_", "values"):  # of an estimator; of a Valuation, of ExactValues or a Series
+        inner = getattr(values, name, None)
+        if inner is not None and not callable(inner):
+            values = inner
+            break
+    if n_rows is None:
+        n_rows = _inputs.as_array(values, "values").size
+    column = _inputs.as_numbers(_inputs.as_column(values, "values", n_rows, "training row"), "values")
+    if not n_rows:
+        raise ValueError("values is empty, expected one for each training row")
+    bad = ~np.isfinite(column)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"values is {column[row]} at row {row}, expected a finite value for every row")
+    return column

@@ -1,0 +1,105 @@
+"""Wrong labels, put in on purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.sampling.plan import seed_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LabelNoise", "corrupt_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNoise:
+    """Labels of which some were changed.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        The labels with the changes.
+    rows : ndarray of intp
+        The rows that were changed, in increasing order.
+    original : ndarray of shape (n_rows,)
+        The labels before.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> noise = osv.corrupt_labels(["no", "no", "yes", "yes", "no"], fraction=0.2, random_state=0)
+    >>> noise.to_frame()[noise.mask]
+      label original  changed
+    2    no      yes     True
+    """
+
+    labels: NDArray[Any]
+    rows: NDArray[np.intp]
+    original: NDArray[Any]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Whether each row was changed."""
+        mask = np.zeros(len(self.labels), np.bool_)
+        mask[self.rows] = True
+        return mask
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a row: its label, the one before, whether they differ."""
+        import pandas as pd
+
+        return pd.DataFrame({"label": self.labels, "original": self.original, "changed": self.mask})
+
+
+def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> LabelNoise:
+    """Change the labels of some rows, each to another class.
+
+    The rows are drawn at random, and so are their new labels, with equal chances among the other classes of
+    ``y``. ``y`` itself is left alone.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of at least two classes.
+    fraction : float, default 0.2
+        The share of the rows to change, from 0 to 1; their number is rounded to the nearest integer.
+    random_state : None, int, numpy Generator or RandomState
+        The same number gives the same changes.
+
+    Returns
+    -------
+    LabelNoise
+        The new labels, and which rows were changed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> osv.corrupt_labels([0, 0, 1, 1, 2, 2], fraction=0.5, random_state=1).labels
+    array([2, 0, 2, 1, 0, 2])
+    """
+    if isinstance(fraction, bool) or not isinstance(fraction, Real):
+        raise TypeError(f"fraction is {fraction!r}, expected a number from 0 to 1")
+    if not 0 <= float(fraction) <= 1:
+        raise ValueError(f"fraction is {fraction!r}, expected a number from 0 to 1")
+    n = _inputs.as_array(y, "y").size
+    # A copy, for an array of Python objects would be returned as it is.
+    original = np.array(_inputs.as_labels(y, "y", n, "row"))
+    classes, codes = _inputs.encode(original, "y")
+    if len(classes) < 2:
+        raise ValueError("y holds one class only, expected at least two: there is no other label to give")
+    random = np.random.default_rng(seed_of(random_state))
+    rows = np.sort(random.permutation(n)[: int(np.floor(float(fraction) * n + 0.5))])
+    codes[rows] = (codes[rows] + random.integers(1, len(classes), size=len(rows))) % len(classes)
+    return LabelNoise(classes[codes], rows, original)

@@ -1,0 +1,21 @@
+"""Pictures of values, and of runs and experiments; needs Matplotlib, the ``plot`` extra.
+
+Each function draws on ``ax`` or makes a new figure, and returns the axes. Shapes, line styles and greys tell
+things apart, colours never do so alone, so that pictures survive a black and white printer.
+"""
+
+from ordinal_shapley.plots.convergence import plot_convergence, plot_stopping
+from ordinal_shapley.plots.curves import plot_detection, plot_removal
+from ordinal_shapley.plots.estimates import plot_estimates
+from ordinal_shapley.plots.profile import plot_profile
+from ordinal_shapley.plots.values import plot_values
+
+__all__ = [
+    "plot_convergence",
+    "plot_detection",
+    "plot_estimates",
+    "plot_profile",
+    "plot_removal",
+    "plot_stopping",
+    "plot_values",
+]

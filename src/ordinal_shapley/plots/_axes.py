@@ -1,0 +1,132 @@
+"""What the pictures share: axes, line styles, names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinal_shapley.games import _inputs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
+_COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
+_LONGEST_NAME = 24
+
+
+def axes_for(function: str, ax: Axes | None, size: tuple[float, float] = (6.4, 4.2)) -> Axes:
+    """Return the axes given, or those of a new figure."""
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(
+            f"{function} needs Matplotlib; install it with: pip install 'ordinal-shapley[plot]'"
+        ) from error
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax is a {type(ax).__name__}, expected the Axes of a Matplotlib figure")
+    return ax
+
+
+def line_style(index: int, n_points: int = 0) -> dict[str, Any]:
+    """Dashes, marker, filling and colour of a series, its markers apart from those of other series."""
+    step = max(1, n_points // 8)
+    colour = _COLOURS[index % len(_COLOURS)]
+    return {
+        "color": colour,
+        "linestyle": _DASHES[index % len(_DASHES)],
+        "linewidth": 1.4,
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 4.5,
+        "markerfacecolor": colour if index % 2 == 0 else "white",
+        "markevery": (index * max(1, step // 3) % step, step),
+    }
+
+
+def shorten(name: Any) -> str:
+    """Text of a name, its middle left out if it is long."""
+    text = str(name)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    half = (_LONGEST_NAME - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def names_of(labels: Any, n: int) -> list[str]:
+    """Names to print for n players: short, and different where the players' are."""
+    if labels is None:
+        return [str(player) for player in range(n)]
+    full = [str(label) for label in _inputs.as_column(labels, "labels", n, "player")]
+    short = [shorten(name) for name in full]
+    if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
+        start = max(0, _shared(full) - 6)
+        end = max(0, _shared([name[::-1] for name in full]) - 6)
+        cores = [shorten(name[start : len(name) - end].strip()) for name in full]
+        short = [f"{'…' * (start > 0)}{core}{'…' * (end > 0)}" for core in cores]
+    if len(set(short)) < len(set(full)):
+        short = [f"{player}: {name}" for player, name in enumerate(short)]
+    return short
+
+
+def _shared(names: list[str]) -> int:
+    """Length of the longest common beginning."""
+    count = 0
+    while all(len(name) > count and name[count] == names[0][count] for name in names):
+        count += 1
+    return count
+
+
+def player_mask(players: Any, n: int, name: str) -> npt.NDArray[np.bool_]:
+    """Whether each of n players is among those given by index; none are for None."""
+    mask = np.zeros(n, dtype=np.bool_)
+    if players is None:
+        return mask
+    index = np.asarray(players)
+    if index.size == 0:
+        return mask
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise ValueError(f"{name} must be a one-dimensional sequence of player indices")
+    if index.min() < 0 or index.max() >= n:
+        raise ValueError(f"{name} names a player outside 0..{n - 1}")
+    mask[index] = True
+    return mask
+
+
+def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any]]:
+    """Lists of results by name, from one result, several runs, or a mapping of names to either."""
+    groups = results if isinstance(results, Mapping) else {"": results}
+    found = {str(key): list(group) if isinstance(group, list | tuple) else [group]
+             for key, group in groups.items()}  # fmt: skip
+    if not found or not all(found.values()):
+        raise ValueError(f"{name} is empty, expected at least one {kind}")
+    for group in found.values():
+        for result in group:
+            if not hasattr(result, needed):
+                raise TypeError(
+                    f"{name} holds a {type(result).__name__}, expected a {kind}, a list of them (runs, "
+                    "which are averaged), or a dictionary of names to either"
+                )
+    return found
+
+
+def finish(ax: Axes, place: str, most_inside: int = 4, title: str | None = None) -> Axes:
+    """Take away the box, and put a legend at a place inside, or beside the axes if it has more lines."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    n_lines = len(ax.get_legend_handles_labels()[1])
+    if n_lines:
+        where: dict[str, Any] = {"loc": place}
+        if n_lines > most_inside:
+            where = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(
+            title=title, title_fontsize="small", fontsize="small", handlelength=3.2,
+            framealpha=0.7, edgecolor="none", **where,
+        )  # fmt: skip
+    return ax

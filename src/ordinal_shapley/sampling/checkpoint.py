@@ -1,0 +1,237 @@
+"""The file that a run is kept in, so that it can go on after it was ended in any way.
+
+It is a file of a `Valuation` (`Valuation.load` reads it) with what a run needs besides. Only whole shards are
+in it, and what is added up after them is the same in any run that long, so a run that goes on gives the bits
+of one that was never stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley._files import locked, remove_unfinished
+from ordinal_shapley._parallel import uninterrupted
+from ordinal_shapley._valuation_file import File, read_file, write_file
+from ordinal_shapley.sampling.plan import digest
+from ordinal_shapley.sampling.state import State
+
+_FORMAT = 1
+# Between writes a run works this many times as long as one took.
+_SPACING = 20.0
+
+
+class Keeper:
+    """Reads and writes the checkpoint of one run; with no path, it does nothing.
+
+    Attributes
+    ----------
+    seed : int or None
+        Seed of the run that the file is of, None if there is none yet.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = path
+        self._name = "" if path is None else repr(os.fspath(path))
+        self._file: File | None = None
+        self._written: State | None = None
+        self._next = 0.0
+        self._warned = False
+        if path is not None and Path(path).exists():
+            self._file = _read(path, self._name)
+        self.seed = None if self._file is None else int(self._file.fields["seed"])
+
+    def begin(
+        self, settings: dict[str, Any], labels: NDArray[Any] | None, first: int, fields: dict[str, Any]
+    ) -> None:
+        """Take in what the run is, before it begins.
+
+        Raises
+        ------
+        ValueError
+            If the file is of a run with other settings.
+        """
+        self._settings = {name: _in_short(value) for name, value in settings.items()}
+        self._labels, self._first = labels, first
+        self._fields = {**fields, "converged": False, "stopped_by": "checkpoint"}
+        if self._file is None:
+            return
+        theirs = self._file.header["run"]["settings"]
+        names = [*self._settings, *(name for name in theirs if name not in self._settings)]
+        differing = [
+            _difference(name, theirs.get(name), self._settings.get(name))
+            for name in names
+            if theirs.get(name) != self._settings.get(name)
+        ]
+        if differing:
+            raise ValueError(
+                f"checkpoint {self._name} is of another run, which differs in {', '.join(differing)}: "
+                "expected that of the same game and options; give this run another file"
+            )
+
+    def state(self, before: State, made: str) -> State:
+        """Return the state to go on from; `before` is that of a new run, whose fingerprint is `made`.
+
+        Raises
+        ------
+        ValueError
+            If the file is of a run whose game says something else.
+        OSError
+            If a new file cannot be written.
+        """
+        self._fields["digest"] = made
+        if self._path is None:
+            return before
+        if self._file is None:
+            self._write(before)
+            return before
+        if self._file.fields["digest"] != made:
+            raise ValueError(
+                f"checkpoint {self._name} is of a game whose utilities differ, if only in the last digits: "
+                "expected the same game on the same kind of machine; give this run another file"
+            )
+        run, more = self._file.header["run"], self._file.more
+        memory = {rule: (more[f"rounds_{k}"], more[f"values_{k}"]) for k, rule in enumerate(run["rules"])}
+        self._written = State(
+            self._file.moments,
+            more["block"],
+            run["unconverged"],
+            self._file.fields["seconds"],
+            run["round_ends"],
+            memory,
+        )
+        return self._written
+
+    def offer(self, state: State, seconds: float) -> None:
+        """Write the state, unless it was written a moment ago."""
+        if self._path is not None and time.monotonic() >= self._next:
+            self.save(state, seconds)
+
+    def save(self, state: State, seconds: float) -> None:
+        """Write the state; warn if that fails, for the file keeps an earlier one and the run can go on."""
+        if self._path is None or state is self._written:
+            return
+        try:
+            self._write(state, seconds)
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                warnings.warn(f"{error}; {self._holds()}", RuntimeWarning, stacklevel=4)
+        else:
+            self._warned = False
+
+    def note(self) -> str:
+        """Say what is kept where, and how to go on; empty without a file."""
+        return "" if self._path is None else f"{self._holds()}; the same call goes on from there"
+
+    def _holds(self) -> str:
+        count = 0 if self._written is None else self._written.moments.n_permutations
+        return f"{count:,} permutations are kept in {self._name}"
+
+    def _write(self, state: State, seconds: float = 0.0) -> None:
+        assert self._path is not None
+        began = time.monotonic()
+        moments, total = state.moments, state.seconds + seconds
+        more: dict[str, NDArray[Any]] = {"block": state.block}
+        for k, (rounds, values) in enumerate(state.memory.values()):
+            more |= {f"rounds_{k}": rounds, f"values_{k}": values}
+        run = {
+            "format": _FORMAT,
+            "settings": self._settings,
+            "unconverged": state.unconverged,
+            "round_ends": state.round_ends,
+            "rules": list(state.memory),
+        }
+        ranges = ((self._first, self._first + moments.n_permutations),)
+        fields = {**self._fields, "seconds": total}
+        try:
+            with uninterrupted():
+                write_file(self._path, File(moments, ranges, self._labels, fields, {"run": run}, more))
+                self._written = state
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise type(error)(error.errno, f"checkpoint {self._name} cannot be written: {reason}") from error
+        finally:
+            self._next = time.monotonic() + _SPACING * (time.monotonic() - began)
+
+
+@contextmanager
+def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
+    """Hold the checkpoint for one run; an interrupt says what is kept.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no name of a file, another run has it, or it is no checkpoint.
+    OSError
+        If the file can be neither read nor made.
+    """
+    if path is None:
+        yield Keeper(None)
+        return
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"checkpoint is {path!r}, expected the name of a file")
+    name = repr(os.fspath(path))
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"checkpoint is {name}, expected the name of an ordinary file")
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path))
+        except BlockingIOError as error:
+            raise ValueError(f"checkpoint {name} is another run's at present: {error.strerror}") from None
+        except OSError as error:
+            raise type(error)(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from None
+        remove_unfinished(path)
+        keeper = Keeper(path)
+        try:
+            yield keeper
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (keeper.note(),)
+            raise
+
+
+def _read(path: str | os.PathLike[str], name: str) -> File:
+    try:
+        file = read_file(path)
+    except ValueError as error:
+        raise ValueError(
+            f"checkpoint {name} cannot be used ({error.__cause__ or error}): expected a file that "
+            "sample_values wrote as a checkpoint, or none; move it away to begin anew"
+        ) from error
+    except OSError as error:
+        raise type(error)(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from None
+    run = file.header.get("run")
+    if run is None or run.get("format") != _FORMAT:
+        held = "a finished result" if run is None else f"of format {run.get('format')}"
+        raise ValueError(
+            f"checkpoint {name} is {held}, expected one of format {_FORMAT} or no file: give another name"
+        )
+    return file
+
+
+def _in_short(value: Any) -> str:
+    """A setting as text: itself where that is short, else its digest."""
+    if value is None or isinstance(value, bool | int | float | str | np.number):
+        return json.dumps(value.item() if isinstance(value, np.number) else value)
+    return digest(*value) if isinstance(value, tuple) else digest(value)
+
+
+def _difference(name: str, theirs: str | None, ours: str | None) -> str:
+    """Say in which way a setting differs, where its values are readable."""
+    if theirs is None or ours is None or _is_digest(theirs) or _is_digest(ours):
+        return name
+    return f"{name} ({theirs} there, {ours} here)"
+
+
+def _is_digest(text: str) -> bool:
+    # Texts are quoted, numbers of 32 characters are of no setting.
+    return len(text) == 32 and not text.startswith('"')

@@ -1,0 +1,310 @@
+"""Stopping rules of convergence: what the values or their errors must be like for a run to end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley import _numbers
+from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
+
+Values = NDArray[np.float64]
+
+
+class _LookingBack(Check):
+    """A check that compares the values with those at the ends of earlier rounds."""
+
+    def __init__(self, rule: StoppingRule, window: int) -> None:
+        self._name = repr(rule)
+        self._window = window
+        self._history: list[tuple[int, Values]] = []
+
+    def _earlier(self, progress: Progress) -> list[Values]:
+        """Values of the rounds in the window and of the latest before it; none if it isn't full.
+
+        Without one at or before its start a last, short round would be compared over a few permutations
+        only and look converged.
+        """
+        now, start = progress.n_permutations, progress.n_permutations - self._window
+        while len(self._history) > 1 and self._history[1][0] <= start:
+            del self._history[0]
+        full = self._history and self._history[0][0] <= start
+        earlier = [values for _, values in self._history] if full else []
+        self._history.append((now, np.array(progress.values, dtype=np.float64)))
+        return earlier
+
+    def memory(self) -> Memory:
+        if not self._history:
+            return {}
+        rounds, values = zip(*self._history, strict=True)
+        return {self._name: (np.array(rounds, np.int64), np.array(values))}
+
+    def recall(self, memory: Memory) -> None:
+        if self._name in memory:
+            rounds, values = memory[self._name]
+            self._history = list(zip(rounds.tolist(), values, strict=True))
+
+
+@dataclass(frozen=True)
+class RelativeChange(StoppingRule):
+    r"""Stop when the values have hardly moved over the last ``window`` permutations.
+
+    With :math:`v` the values now and :math:`v'` those at the end of an earlier round, the change is
+
+    .. math:: \frac{1}{n} \sum_i \frac{|v_i - v'_i|}{\max(|v_i|, \frac{1}{n} \sum_j |v_j|, f)},
+
+    and the rule looks at the largest change against the rounds that ended within the last ``window``
+    permutations and the latest round that ended before. Players without a value (NaN) are left out. It
+    never stops a run that cannot yet look back over ``window`` permutations, nor, with a floor :math:`f` of
+    0, one whose values are all 0.
+
+    It bounds the recent movement, not the error: use `MaxStandardError` for that.
+
+    Parameters
+    ----------
+    tol : float, default 0.05
+        Stop when the change is below this.
+    window : int, default 100
+        Number of permutations to look back over.
+    floor : float, default 0.0
+        Size of a value that counts as nothing: changes of smaller values are set against it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``tol`` is not a positive finite number, ``window`` not an integer of at least 1 or ``floor`` not
+        a finite number of at least 0.
+
+    References
+    ----------
+    A. Ghorbani and J. Zou, "Data Shapley: Equitable Valuation of Data for Machine Learning",
+    ICML 2019, whose criterion divides by :math:`|v_i|` alone and so may never be met when some
+    values are close to 0.
+
+    Examples
+    --------
+    >>> from ordinal_shapley import RelativeChange
+    >>> RelativeChange(tol=0.01)
+    RelativeChange(tol=0.01, window=100, floor=0.0)
+    """
+
+    tol: float = 0.05
+    window: int = 100
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        _numbers.number("tol", self.tol, above=0.0)
+        _numbers.count("window", self.window)
+        _numbers.number("floor", self.floor, least=0.0)
+
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        return _RelativeChangeCheck(self)
+
+
+class _RelativeChangeCheck(_LookingBack):
+    def __init__(self, rule: RelativeChange) -> None:
+        super().__init__(rule, int(rule.window))
+        self._rule = rule
+
+    def __call__(self, progress: Progress) -> bool:
+        values, floor = progress.values, float(self._rule.floor)
+        changes = [_relative_change(values, earlier, floor) for earlier in self._earlier(progress)]
+        change = max(changes, default=math.nan)
+        shown = "unknown" if math.isnan(change) else f"{change:.3g}"
+        self.figure = f"relative change {shown} (stop < {self._rule.tol:g})"
+        self.readings = (
+            Reading(f"relative change over {self._window} permutations", change, self._rule.tol),
+        )
+        self.converged = change < self._rule.tol
+        self.fired = "RelativeChange" if self.converged else ""
+        return self.converged
+
+
+def _relative_change(values: Values, earlier: Values, floor: float) -> float:
+    """Return the mean relative change of the values known at both times; inf when there is no scale."""
+    known = ~np.isnan(values) & ~np.isnan(earlier)
+    size = np.abs(values[known])
+    if not known.any() or not (size.any() or floor):
+        return math.inf
+    with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, as those at 0 do
+        scale = np.maximum(size, max(float(size.mean()), floor))
+        return float((np.abs(values[known] - earlier[known]) / scale).mean())
+
+
+@dataclass(frozen=True)
+class MaxStandardError(StoppingRule):
+    """Stop when no player's standard error is above a bound.
+
+    Players without a standard error keep a run going. A player that never adds anything has a standard
+    error of 0 and keeps none going. The errors are those of Monte Carlo alone, see `Valuation`.
+
+    Parameters
+    ----------
+    bound : float
+        The largest standard error to accept.
+    relative : bool, default False
+        Whether ``bound`` is a share of the spread of the values, which is their standard deviation over the
+        players.
+    min_permutations : int, default 100
+        Never stop before as many permutations: early standard errors are themselves noisy, and 0 where a
+        rare event has not been seen yet.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``bound`` is not a positive finite number, ``relative`` not a bool or ``min_permutations`` not an
+        integer of at least 1.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0})
+    >>> run = osv.sample_values(game, stopping=osv.MaxStandardError(0.02), random_state=0)
+    >>> run.stopped_by, run.n_permutations, float(run.stderr.max()) <= 0.02
+    ('MaxStandardError', 700, True)
+    """
+
+    bound: float
+    relative: bool = False
+    min_permutations: int = 100
+
+    def __post_init__(self) -> None:
+        _numbers.number("bound", self.bound, above=0.0)
+        if not isinstance(self.relative, bool | np.bool_):
+            raise TypeError(f"relative is {self.relative!r}, expected True or False")
+        _numbers.count("min_permutations", self.min_permutations)
+
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        return _MaxStandardErrorCheck(self)
+
+
+class _MaxStandardErrorCheck(Check):
+    def __init__(self, rule: MaxStandardError) -> None:
+        self._rule = rule
+
+    def __call__(self, progress: Progress) -> bool:
+        rule = self._rule
+        largest = float(progress.stderr.max())  # NaN if one is
+        known = progress.values[~np.isnan(progress.values)]
+        spread = float(known.std()) if rule.relative and len(known) else 1.0
+        shown = "unknown"
+        if not math.isnan(largest):
+            shown = f"{largest / spread:.3g}" if spread else f"{largest:.3g} of no spread"
+        what = "of the spread " if rule.relative else ""
+        self.figure = f"largest standard error {shown} {what}(stop <= {rule.bound:g})"
+        ratio = largest / spread if spread else math.nan
+        self.readings = (Reading(f"largest standard error {what}".strip(), ratio, rule.bound),)
+        enough = progress.n_permutations >= rule.min_permutations
+        self.converged = enough and largest <= rule.bound * spread
+        self.fired = "MaxStandardError" if self.converged else ""
+        return self.converged
+
+
+@dataclass(frozen=True)
+class RankStability(StoppingRule):
+    """Stop when the ranking of the players has hardly changed over the last ``window`` permutations.
+
+    The ranking now is compared with those at the ends of the rounds within the last ``window`` permutations
+    and of the latest round before, by Spearman's rank correlation and by how many of the ``k`` highest and
+    of the ``k`` lowest players are the same; the worst comparison counts. Players of equal value share their
+    rank, so players that add nothing do not disturb it, and rankings that are equal agree fully. Players
+    without a value (NaN) are left out.
+
+    Parameters
+    ----------
+    correlation : float, default 0.99
+        The least rank correlation to accept, from -1 to 1.
+    k : int, optional
+        How many of the highest and lowest players to look at: a tenth, at least one, by default; all at most.
+    overlap : float, default 0.9
+        The least share of the ``k`` that must be the same, from 0 to 1.
+    window : int, default 100
+        Number of permutations to look back over; no run stops that cannot yet.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no such number.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame.from_array(3, range(16))
+    >>> rule = osv.RankStability(0.95, window=200) | osv.MaxPermutations(5_000)
+    >>> osv.sample_values(game, stopping=rule, random_state=0).stopped_by
+    'RankStability'
+    """
+
+    correlation: float = 0.99
+    k: int | None = None
+    overlap: float = 0.9
+    window: int = 100
+
+    def __post_init__(self) -> None:
+        _numbers.number("correlation", self.correlation, least=-1.0, most=1.0)
+        if self.k is not None:
+            _numbers.count("k", self.k)
+        _numbers.number("overlap", self.overlap, least=0.0, most=1.0)
+        _numbers.count("window", self.window)
+
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        return _RankStabilityCheck(self)
+
+
+class _RankStabilityCheck(_LookingBack):
+    def __init__(self, rule: RankStability) -> None:
+        super().__init__(rule, int(rule.window))
+        self._rule = rule
+
+    def __call__(self, progress: Progress) -> bool:
+        rule = self._rule
+        found = [_agreement(progress.values, earlier, rule.k) for earlier in self._earlier(progress)]
+        correlation = min((pair[0] for pair in found), default=math.nan)
+        overlap = min((pair[1] for pair in found), default=math.nan)
+        shown = "unknown" if math.isnan(correlation) else f"{correlation:.3f}, {overlap:.0%} of the ends"
+        self.figure = f"rank correlation {shown} (stop >= {rule.correlation:g}, {rule.overlap:.0%})"
+        over = f"over {self._window} permutations"
+        self.readings = (
+            Reading(f"rank correlation {over}", correlation, rule.correlation),
+            Reading(f"share of the ends in common {over}", overlap, rule.overlap),
+        )
+        self.converged = bool(correlation >= rule.correlation and overlap >= rule.overlap)
+        self.fired = "RankStability" if self.converged else ""
+        return self.converged
+
+
+def _agreement(values: Values, earlier: Values, k: int | None) -> tuple[float, float]:
+    """Rank correlation, and share of the k highest and lowest in common; -1 and 0 if nothing is known."""
+    known = ~np.isnan(values) & ~np.isnan(earlier)
+    now, then = values[known], earlier[known]
+    if len(now) == 0:
+        return -1.0, 0.0
+    k = min(len(now), max(1, len(now) // 10) if k is None else int(k))
+    overlap = min(
+        len(
+            np.intersect1d(
+                np.argsort(sign * now, kind="stable")[:k], np.argsort(sign * then, kind="stable")[:k]
+            )
+        )
+        for sign in (1.0, -1.0)
+    )
+    return _correlation(now, then), overlap / k
+
+
+def _correlation(now: Values, then: Values) -> float:
+    """Spearman's correlation; 1 for equal rankings, also where all players are of one rank."""
+    from scipy.stats import rankdata
+
+    one, two = rankdata(now), rankdata(then)
+    if np.array_equal(one, two):
+        return 1.0
+    one -= one.mean()
+    two -= two.mean()
+    scale = math.sqrt(float(one @ one) * float(two @ two))
+    return float(one @ two) / scale if scale else 0.0

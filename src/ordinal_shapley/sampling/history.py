@@ -1,0 +1,170 @@
+"""What a run looked like on its way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
+
+_MOST_ROUNDS = 1_000_000
+
+
+class _Round(NamedTuple):
+    number: int
+    progress: Progress
+    readings: tuple[Reading, ...]
+
+
+class History(StoppingRule):
+    """Stop when another rule does, and keep the values at the end of each round of the run.
+
+    A run by itself keeps none, for they take memory in the number of players times that of rounds. Unlike
+    other rules this one holds a state, that of its latest run, so let each run have its own. Of a run that
+    goes on from a checkpoint it keeps the rounds from there.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+        The rule that stops the run.
+    most_rounds : int, default 500
+        When there are more rounds than this, every other one is dropped, as often as need be; the last round
+        is always kept.
+
+    Attributes
+    ----------
+    rule : StoppingRule
+        As given.
+    n_permutations, n_evaluations : ndarray of int64, shape (n_rounds,)
+        Permutations and utility evaluations by the end of each round.
+    seconds : ndarray of float64, shape (n_rounds,)
+        Time by then.
+    values, stderr : ndarray of float64, shape (n_rounds, n_players)
+        The estimates then and their standard errors; NaN for players with too few permutations.
+    readings : dict of str to ndarray of float64, shape (n_rounds,)
+        What ``rule`` measured then, by name; NaN where it did not know yet.
+    limits : dict of str to float
+        The limits of these, at which ``rule`` stops the run.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> history = osv.History(osv.RelativeChange(0.05) | osv.MaxPermutations(1_000))
+    >>> game = osv.TableGame(2, {(0,): 1.0, (0, 1): 3.0})
+    >>> valuation = osv.sample_values(game, stopping=history, random_state=0)
+    >>> history.n_permutations
+    array([100, 200, 300, 400, 500])
+    >>> bool((history.values[-1] == valuation.values).all())
+    True
+    >>> history.readings["relative change over 100 permutations"].round(3)
+    array([  nan, 0.123, 0.085, 0.052, 0.018])
+    """
+
+    def __init__(self, rule: StoppingRule, most_rounds: int = 500) -> None:
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(f"rule is {rule!r}, expected a rule such as RelativeChange(0.05)")
+        self.rule = rule
+        self.most_rounds = _inputs.as_count(most_rounds, "most_rounds", _MOST_ROUNDS)
+        self._rounds: list[_Round] = []
+        self._every = 1
+
+    def begin(self) -> Check:
+        """Forget the last run, and return a fresh check."""
+        self._rounds, self._every = [], 1
+        return _HistoryCheck(self)
+
+    @property
+    def max_permutations(self) -> int | None:
+        """That of ``rule``."""
+        return self.rule.max_permutations
+
+    @property
+    def max_evaluations(self) -> int | None:
+        """That of ``rule``."""
+        return self.rule.max_evaluations
+
+    @property
+    def max_seconds(self) -> float | None:
+        """That of ``rule``."""
+        return self.rule.max_seconds
+
+    def _add(self, progress: Progress, readings: tuple[Reading, ...]) -> None:
+        number = self._rounds[-1].number + 1 if self._rounds else 1
+        self._rounds = [kept for kept in self._rounds if kept.number % self._every == 0]
+        copies = progress._replace(values=np.array(progress.values), stderr=np.array(progress.stderr))
+        self._rounds.append(_Round(number, copies, readings))
+        if len(self._rounds) > self.most_rounds:
+            self._every *= 2
+
+    def _column(self, name: str) -> list[object]:
+        return [getattr(kept.progress, name) for kept in self._rounds]
+
+    @property
+    def n_permutations(self) -> NDArray[np.int64]:
+        """Permutations by the end of each round."""
+        return np.array(self._column("n_permutations"), np.int64)
+
+    @property
+    def n_evaluations(self) -> NDArray[np.int64]:
+        """Utility evaluations by the end of each round."""
+        return np.array(self._column("n_evaluations"), np.int64)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time by the end of each round."""
+        return np.array(self._column("seconds"), np.float64)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Estimates at the end of each round."""
+        return np.array(self._column("values"), np.float64)
+
+    @property
+    def stderr(self) -> NDArray[np.float64]:
+        """Standard errors at the end of each round."""
+        return np.array(self._column("stderr"), np.float64)
+
+    @property
+    def readings(self) -> dict[str, NDArray[np.float64]]:
+        """What the rule measured at the end of each round."""
+        found: dict[str, NDArray[np.float64]] = {}
+        for at, kept in enumerate(self._rounds):
+            for reading in kept.readings:
+                column = found.setdefault(reading.name, np.full(len(self._rounds), np.nan))
+                column[at] = reading.value
+        return found
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Where the rule stops the run."""
+        return {reading.name: reading.limit for kept in self._rounds for reading in kept.readings}
+
+    def __repr__(self) -> str:
+        return f"History({self.rule!r}, {len(self._rounds)} rounds)"
+
+
+class _HistoryCheck(Check):
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._check = history.rule.begin()
+
+    def __call__(self, progress: Progress) -> bool:
+        stop = self._check(progress)
+        for name in ("figure", "fired", "converged", "readings"):
+            setattr(self, name, getattr(self._check, name))
+        self._history._add(progress, self.readings)
+        return stop
+
+    def memory(self) -> Memory:
+        return self._check.memory()
+
+    def recall(self, memory: Memory) -> None:
+        self._check.recall(memory)

@@ -1,0 +1,119 @@
+"""The loop of a run: shards in order of their index, until the stopping rule says stop."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from ordinal_shapley._parallel import Cancellation, closing, uninterrupted
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.sampling.checkpoint import Keeper
+from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.shards import shard_end, shard_ranges, walk_shard
+from ordinal_shapley.sampling.state import State
+from ordinal_shapley.sampling.stopping import Check, Progress, StoppingRule
+
+
+class Clock:
+    """When a call began, and when its time is up.
+
+    It is one that only goes forward, whatever is done to the time of day.
+    """
+
+    def __init__(self, began: float, stopping: StoppingRule) -> None:
+        self._began = began
+        self._limit = stopping.max_seconds
+        self.cancellation = Cancellation(math.inf if self._limit is None else began + self._limit)
+
+    def end(self) -> None:
+        """Let time be up."""
+        self.cancellation.deadline = -math.inf
+
+    def seconds(self) -> float:
+        """Seconds so far; not less than the limit when time is up."""
+        least = self._limit if self._limit is not None and self.cancellation.time_is_up else 0.0
+        return max(time.monotonic() - self._began, least)
+
+    def check(self, n_permutations: int) -> None:
+        """TimeoutError if time is up and there is nothing to show for it."""
+        if n_permutations == 0 and self.cancellation.time_is_up:
+            raise TimeoutError(
+                f"MaxSeconds({self._limit:g}) ended the run before its first permutation was complete: give "
+                "it more time (the first run on a machine compiles for a while, which counts)"
+            )
+
+
+def run_shards(
+    game: Game,
+    plan: Plan,
+    state: State,
+    stopping: StoppingRule,
+    average: str,
+    first_permutation: int,
+    n_jobs: int | None,
+    progress: bool,
+    clock: Clock,
+    keeper: Keeper,
+) -> tuple[State, Check]:
+    """Walk shards until the rule says stop.
+
+    Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
+    so what comes out does not depend on who was fast.
+    """
+    from joblib import Parallel, delayed
+
+    from ordinal_shapley.progress import ProgressBar
+
+    cap = stopping.max_permutations
+    check = stopping.begin()
+    check.recall(state.memory)
+    if state.moments.n_permutations and _says_stop(check, state, stopping, average, clock):
+        return state, check
+    state = _looked_at(state, check)
+    start = first_permutation + state.moments.n_permutations
+    end = None if cap is None else first_permutation + cap
+    cancellation = clock.cancellation
+    arguments = (cancellation, len(plan), *plan, *game._payload)
+    tasks = (
+        delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
+        for ends in shard_ranges(start, end, plan)
+    )
+    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    kept = state  # after whole shards only: from there a longer run goes on to the same bits
+    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
+        try:
+            for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
+                if shard.failure is not None:
+                    raise shard.failure
+                now = first + shard.moments.n_permutations
+                with uninterrupted():
+                    is_whole = now == shard_end(first, plan)
+                    state = state.plus(shard, plan, first, keep=not is_whole)
+                    kept = state if is_whole else kept
+                if now < stop:  # a worker found that time is up
+                    clock.end()
+                clock.check(state.moments.n_permutations)
+                if _says_stop(check, state, stopping, average, clock):
+                    break
+                kept = state = _looked_at(state, check)
+                keeper.offer(kept, clock.seconds())
+                moments = state.moments
+                bar.update(moments.n_permutations, moments.n_evaluations, clock.seconds(), check.figure)
+        finally:
+            keeper.save(kept, clock.seconds())
+    return state, check
+
+
+def _says_stop(check: Check, state: State, stopping: StoppingRule, average: str, clock: Clock) -> bool:
+    """Ask the rule at the end of a round, and where it will stop for certain."""
+    moments, most = state.moments, (stopping.max_permutations, stopping.max_evaluations)
+    so_far = (moments.n_permutations, moments.n_evaluations)
+    at_limit = any(limit is not None and n >= limit for n, limit in zip(so_far, most, strict=True))
+    if not (state.round_ends or at_limit or clock.cancellation.time_is_up):
+        return False
+    values, stderr, _ = moments.estimates(average)
+    return check(Progress(values, stderr, *so_far, clock.seconds()))
+
+
+def _looked_at(state: State, check: Check) -> State:
+    return state._replace(round_ends=False, memory=check.memory()) if state.round_ends else state

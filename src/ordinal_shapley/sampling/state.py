@@ -1,0 +1,76 @@
+"""How far a run is: all that it needs to go on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.moments import Moments
+from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
+from ordinal_shapley.sampling.shards import Shard, add_to_profile
+from ordinal_shapley.sampling.stopping import Memory
+
+# Stopping rules look at the values every so many permutations, a multiple of the shard size.
+ROUND_SIZE = 100
+
+
+class State(NamedTuple):
+    """State of a run after some shards.
+
+    Attributes
+    ----------
+    moments : Moments
+        Sums over all permutations so far.
+    block : ndarray of float64, shape (n,)
+        Sums over the unit at hand, where a unit is longer than a shard.
+    unconverged : int
+        Fits that could not be brought to convergence.
+    seconds : float
+        Time that earlier calls took.
+    round_ends : bool
+        Whether a round ends here that the stopping rule has not looked at.
+    memory : Memory
+        What the stopping rule remembers of the rounds that it has looked at.
+    """
+
+    moments: Moments
+    block: NDArray[np.float64]
+    unconverged: int = 0
+    seconds: float = 0.0
+    round_ends: bool = False
+    memory: Memory = {}  # noqa: RUF012 - never changed
+
+    @classmethod
+    def before(cls, plan: Plan, n_evaluations: int) -> State:
+        """Return the state before the first permutation, after some evaluations."""
+        n = len(plan.members)
+        moments = Moments.zeros(n, plan.unit, n if plan.profile else 0)
+        return cls(moments._replace(n_evaluations=n_evaluations), np.zeros(n))
+
+    def plus(self, shard: Shard, plan: Plan, first: int, *, keep: bool) -> State:
+        """Return the state after one more shard, which began at permutation `first`.
+
+        The profile, which is large, is changed in place unless this state is to be kept, too.
+        """
+        profile = self.moments.profile
+        if shard.record is not None:
+            if keep:
+                profile = profile.copy()
+            add_to_profile(plan, shard.record, profile)
+        flat = self.moments._replace(profile=shard.moments.profile)
+        moments = flat.plus(shard.moments)._replace(profile=profile)
+        now = first + shard.moments.n_permutations
+        block = self.block
+        if plan.unit > SHARD_SIZE:
+            block = block + shard.moments.sums
+            if now % plan.unit == 0:
+                moments = moments.plus_unit(block)
+                block = np.zeros_like(block)
+        return self._replace(
+            moments=moments,
+            block=block,
+            unconverged=self.unconverged + shard.unconverged,
+            round_ends=now // ROUND_SIZE > first // ROUND_SIZE,
+        )

@@ -1,0 +1,281 @@
+"""Label noise, removal curves and detection, against plain recomputation."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import ordinal_shapley as osv
+from problems import cancer, size, wdbc, wine
+
+# --- label noise
+
+
+@pytest.mark.parametrize("fraction, changed", [(0, 0), (0.2, 18), (0.5, 45), (1, 89), (0.005, 0), (0.006, 1)])
+def test_noise_changes_as_many_rows_as_asked(fraction, changed):
+    y = wine().y
+    noise = osv.corrupt_labels(y, fraction, random_state=0)
+    assert len(noise.rows) == noise.mask.sum() == changed
+    np.testing.assert_array_equal(np.flatnonzero(noise.labels != y), noise.rows)
+    assert set(noise.labels) <= set(y)
+    np.testing.assert_array_equal(noise.original, y)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", "b", "c", "a"] * 5,
+        np.array(["a", "b"] * 10, dtype=object),
+        np.array([True, False] * 10),
+        pd.Series(["x", "y"] * 10, index=range(5, 25)),
+    ],
+)
+def test_noise_leaves_its_input_alone_and_keeps_no_label(y):
+    before = list(y)
+    noise = osv.corrupt_labels(y, 1.0, random_state=3)
+    assert list(y) == before
+    assert not np.shares_memory(noise.original, np.asarray(y))
+    assert (noise.labels != np.asarray(before)).all()
+
+
+def test_new_labels_are_uniform_over_the_other_classes():
+    labels = osv.corrupt_labels(np.repeat([0, 1, 2, 3], 3_000), 1.0, random_state=0).labels
+    counts = np.array([np.bincount(part, minlength=4) for part in labels.reshape(4, 3_000)])
+    assert (np.diag(counts) == 0).all()
+    # Six standard deviations of a binomial count.
+    assert (abs(counts[~np.eye(4, dtype=bool)] - 1_000) < 6 * np.sqrt(3_000 * 2 / 9)).all()
+
+
+def test_rows_to_change_are_uniform():
+    times = np.zeros(20)
+    for seed in range(2_000):
+        times[osv.corrupt_labels([0, 1] * 10, 0.2, random_state=seed).rows] += 1
+    assert (abs(times - 400) < 6 * np.sqrt(2_000 * 0.16)).all()
+
+
+def test_noise_repeats_with_its_seed():
+    y = wine().y
+    one, two, other = (osv.corrupt_labels(y, random_state=seed) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(one.labels, two.labels)
+    assert (one.labels != other.labels).any()
+    frame = one.to_frame()
+    assert frame["changed"].sum() == 18
+    assert (frame["label"] != frame["original"]).equals(frame["changed"])
+
+
+@pytest.mark.parametrize(
+    "y, fraction, error, message",
+    [
+        ([1, 1, 1], 0.2, ValueError, "y holds one class only"),
+        ([0, 1], 1.2, ValueError, "fraction is 1.2, expected a number from 0 to 1"),
+        ([0, 1], float("nan"), ValueError, "fraction is nan"),
+        ([0, 1], "0.2", TypeError, "fraction is '0.2'"),
+        ([0, 1], True, TypeError, "fraction is True"),
+        ([0.5, 1.7], 0.2, ValueError, "y holds 2 distinct numbers and looks like regression"),
+        ([[0, 1], [1, 0]], 0.2, ValueError, "y has 2 dimensions"),
+    ],
+)
+def test_noise_refuses(y, fraction, error, message):
+    with pytest.raises(error, match=message):
+        osv.corrupt_labels(y, fraction)
+
+
+# --- removal
+
+
+def plain_accuracy(X, y, X_test, y_test, rows):
+    """Accuracy of scikit-learn's liblinear on some rows, one against the rest."""
+    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=100_000, random_state=0)
+    if len(np.unique(y[rows])) > 2:
+        model = OneVsRestClassifier(model)
+    return model.fit(X[rows], y[rows]).score(X_test, y_test)
+
+
+@pytest.mark.parametrize("problem", [wine(), wdbc(), cancer()], ids=["wine", "wdbc", "cancer"])
+def test_curves_are_those_of_scikit_learn_at_three_marks(problem):
+    X, y, X_test, y_test = problem
+    n = len(y)
+    values = np.random.default_rng(0).normal(size=n)
+    curves = osv.remove_high_value(values, *problem)
+    high = sorted(range(n), key=lambda row: -values[row])
+    assert len(curves.removed) == 20
+    for mark in (0, 7, 15):
+        k = mark * (n // 20)
+        assert curves.removed[mark] == k
+        for order, heights in ((high, curves.high_first), (high[::-1], curves.low_first)):
+            assert heights[mark] == pytest.approx(plain_accuracy(X, y, X_test, y_test, order[k:]), abs=1e-12)
+
+
+def test_curves_of_any_estimator_and_any_table():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    y = y.map({0: "red", 1: "white", 2: "rose"})
+    estimator = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0))
+    rows, labels, held, truth = X.iloc[::2], y.iloc[::2], X.iloc[1::2], y.iloc[1::2]
+    values = np.arange(len(rows))[::-1]  # the first rows are worth most
+    curves = osv.remove_high_value(values, rows, labels, held, truth, estimator=estimator, marks=10)
+    for mark in (0, 3, 9):
+        k = mark * (len(rows) // 10)
+        fitted = estimator.fit(rows.iloc[k:], labels.iloc[k:])
+        assert curves.high_first[mark] == pytest.approx(fitted.score(held, truth), abs=1e-12)
+        fitted = estimator.fit(rows.iloc[: len(rows) - k], labels.iloc[: len(rows) - k])
+        assert curves.low_first[mark] == pytest.approx(fitted.score(held, truth), abs=1e-12)
+
+
+def test_curves_where_classes_run_out():
+    problem = wine()
+    X, y, X_test, y_test = problem
+    curves = osv.remove_high_value(-y, *problem, marks=89)  # class 0 goes first, then class 1
+    kept = np.argsort(y, kind="stable")
+    sizes = np.bincount(y)
+    two, one = sizes[0] + 3, sizes[0] + sizes[1] + 3
+    assert curves.high_first[two] == pytest.approx(
+        plain_accuracy(X, y, X_test, y_test, kept[two:]), abs=1e-12
+    )
+    assert curves.high_first[one] == pytest.approx(np.mean(y_test == 2), abs=1e-12)
+    forest = osv.remove_high_value(-y, *problem, marks=89, estimator=DecisionTreeClassifier(random_state=0))
+    assert forest.high_first[one] == curves.high_first[one]
+
+
+def test_no_held_out_row_of_the_classes_left():
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+    curves = osv.remove_high_value([9, 8, 1, 2, 3, 4], X, y, [[0.0], [0.5]], [0, 0])
+    np.testing.assert_array_equal(curves.high_first[2:], 0)
+
+
+def test_areas_are_what_they_say():
+    curves = osv.remove_high_value(np.arange(89) % 7, *wine())
+    high, low = curves.high_first, curves.low_first
+    assert curves.half_sum == pytest.approx(sum(high[:10]), abs=1e-12)
+    assert curves.auc == pytest.approx((sum(high) - (high[0] + high[-1]) / 2) / 19, abs=1e-12)
+    assert curves.auc_low_first == pytest.approx((sum(low) - (low[0] + low[-1]) / 2) / 19, abs=1e-12)
+    frame = curves.to_frame()
+    assert list(frame.columns) == ["removed", "share", "high_first", "low_first"]
+    np.testing.assert_array_equal(frame["share"], frame["removed"] / 89)
+
+
+def test_rows_of_equal_value_go_in_their_order():
+    problem = wine()
+    tied, counted = np.zeros(89), np.arange(89)
+    curves = osv.remove_high_value(tied, *problem)
+    np.testing.assert_array_equal(curves.high_first, osv.remove_high_value(-counted, *problem).high_first)
+    np.testing.assert_array_equal(curves.low_first, osv.remove_high_value(counted, *problem).low_first)
+
+
+def test_few_rows_give_few_marks():
+    problem = wine().first(5)
+    curves = osv.remove_high_value([5, 4, 3, 2, 1], *problem)
+    np.testing.assert_array_equal(curves.removed, np.arange(5))
+    lone = osv.remove_high_value([5, 4, 3, 2, 1], *problem, marks=1)
+    assert lone.auc == lone.high_first[0]
+
+
+def test_values_come_in_many_forms():
+    problem = wine().first(20)
+    game = osv.LogisticGame(*problem)
+    valuation = osv.sample_values(game, n_permutations=size(20, 3), random_state=0)
+    fitted = osv.PartialOrdinalShapley("mc", n_permutations=size(20, 3), random_state=0).fit(*problem)
+    expected = osv.remove_high_value(valuation.values, *problem, marks=4)
+    mask = np.arange(20) % 5 == 0
+    found = osv.detect_noisy_labels(valuation.values, mask)
+    for values in (valuation, fitted, pd.Series(valuation.values), valuation.values.tolist()):
+        curves = osv.remove_high_value(values, *problem, marks=4)
+        np.testing.assert_array_equal(curves.high_first, expected.high_first)
+        assert osv.detect_noisy_labels(values, mask).auc == found.auc
+    table = sparse.csr_matrix(problem.X), problem.y, sparse.coo_matrix(problem.X_valid), problem.y_valid
+    curves = osv.remove_high_value(valuation, *table, marks=4)
+    np.testing.assert_array_equal(curves.low_first, expected.low_first)
+
+
+@pytest.mark.parametrize(
+    "change, error, message",
+    [
+        ({"values": np.ones(88)}, ValueError, "values has 88 entries, expected 89"),
+        ({"values": np.full(89, np.nan)}, ValueError, "values is nan at row 0, expected a finite value"),
+        ({"values": ["a"] * 89}, TypeError, "values holds values of type"),
+        ({"values": {1: 2}}, TypeError, "values is a dict"),
+        ({"marks": 0}, ValueError, "marks is 0"),
+        ({"marks": 2.5}, TypeError, "marks is 2.5"),
+        ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier"),
+        ({"X_test": np.ones((49, 3))}, ValueError, "X_test has 3 features, expected 13"),
+        ({"y_test": np.ones(3)}, ValueError, "y_test has 3 entries, expected 49"),
+        ({"X": np.ones(89)}, ValueError, "X has 1 dimensions"),
+    ],
+)
+def test_removal_refuses(change, error, message):
+    X, y, X_test, y_test = wine()
+    given = {"values": np.ones(89), "X": X, "y": y, "X_test": X_test, "y_test": y_test} | change
+    with pytest.raises(error, match=message):
+        osv.remove_high_value(**given)
+
+
+# --- detection
+
+
+def test_detection_is_a_plain_count_at_three_marks():
+    values = np.random.default_rng(1).normal(size=89)
+    noise = osv.corrupt_labels(wine().y, random_state=1)
+    result = osv.detect_noisy_labels(values, noise)
+    order = sorted(range(89), key=lambda row: values[row])
+    for k in (0, 18, 60):
+        hits = len(set(order[:k]) & set(noise.rows.tolist()))
+        assert result.inspected[k] == k / 89
+        assert result.found[k] == pytest.approx(hits / 18, abs=1e-12)
+        assert result.found_at(k / 89) == pytest.approx(hits / 18, abs=1e-12)
+    assert result.precision == pytest.approx(len(set(order[:18]) & set(noise.rows.tolist())) / 18, abs=1e-12)
+    assert result.auc == pytest.approx(roc_auc_score(noise.mask, -values), abs=1e-12)
+    assert result.n_noisy == 18
+    assert result.to_frame()["found"].iloc[-1] == 1
+
+
+def test_ties_are_means_over_their_orders():
+    values, noisy = np.array([1.0, 1.0, 0.0, 1.0, 2.0]), np.array([True, False, True, False, False])
+    result = osv.detect_noisy_labels(values, noisy)
+    curves = []
+    for tie in itertools.permutations([0, 1, 3]):
+        order = [2, *tie, 4]
+        curves.append([sum(noisy[order[:k]]) / 2 for k in range(6)])
+    np.testing.assert_allclose(result.found, np.mean(curves, axis=0), atol=1e-12)
+    assert result.auc == pytest.approx(roc_auc_score(noisy, -values), abs=1e-12)
+    assert result.precision == pytest.approx(np.mean(curves, axis=0)[2], abs=1e-12)
+
+
+def test_a_constant_value_is_chance():
+    result = osv.detect_noisy_labels(np.zeros(10), [0, 1])
+    assert (result.auc, result.precision) == pytest.approx((0.5, 0.2), abs=1e-12)
+
+
+def test_rows_and_masks_mean_the_same():
+    values = np.arange(6.0)
+    mask = np.array([True, False, False, True, False, False])
+    assert osv.detect_noisy_labels(values, mask).auc == osv.detect_noisy_labels(values, [3, 0]).auc
+    with pytest.raises(ValueError, match=r"share is 1\.5"):
+        osv.detect_noisy_labels(values, mask).found_at(1.5)
+
+
+@pytest.mark.parametrize(
+    "values, noisy, error, message",
+    [
+        ([1, 2, 3], [], ValueError, "noisy names no row"),
+        ([1, 2], [0, 1], ValueError, "noisy names every row"),
+        ([1, 2, 3], [3], ValueError, "noisy names row 3, expected rows from 0 to 2"),
+        ([1, 2, 3], [-1], ValueError, "noisy names row -1"),
+        ([1, 2, 3], [True, False], ValueError, "noisy has 2 entries, expected 3"),
+        ([1, 2, 3], [0.5], TypeError, "noisy holds values of type float64"),
+        ([1, 2, np.inf], [0], ValueError, "values is inf at row 2"),
+        ([], [0], ValueError, "values is empty"),
+    ],
+)
+def test_detection_refuses(values, noisy, error, message):
+    with pytest.raises(error, match=message):
+        osv.detect_noisy_labels(values, noisy)

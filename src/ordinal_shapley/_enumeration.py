@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Cancellation, closing, run_in_steps
+from ordinal_shapley._parallel import Cancellation, run_in_steps, running
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.shards import unconverged_fits
 from ordinal_shapley_kernels import enumeration as kernels
@@ -303,9 +303,9 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
         if not split:
             return total
         tasks = (delayed(walk_branch)(*task(branch)) for branch in _branches(scope, wanted, total.singles))
-        parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         step = subtree_sizes(n)[n - 2]
-        with closing(parts, cancellation):
+        with running(lambda: parallel(tasks), cancellation) as parts:
             for number, part in enumerate(parts):
                 total = _plus(total, part)
                 if wanted.utilities:  # for ALL every player is followed by n - 1 others

@@ -142,15 +142,22 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def closing(results: Any, cancellation: Cancellation) -> Iterator[None]:
-    """End what runs ahead when the run stops, without joblib's warning that it did."""
+def running(start: Callable[[], Any], cancellation: Cancellation) -> Iterator[Any]:
+    """Give the results that `start` promises; end what runs ahead when the block is left.
+
+    That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts.
+    """
+    results = None
     try:
-        yield
+        with uninterrupted():
+            results = start()
+        yield results
     finally:
         cancellation.requested = True
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
-            results.close()
+        if results is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
+                results.close()
 
 
 def available_memory() -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from ordinal_shapley._parallel import Cancellation, closing, uninterrupted
+from ordinal_shapley._parallel import Cancellation, running, uninterrupted
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
 from ordinal_shapley.sampling.plan import Plan
@@ -78,9 +78,10 @@ def run_shards(
         delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
         for ends in shard_ranges(start, end, plan)
     )
-    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
-    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
+    bar = ProgressBar(total=cap, enabled=progress)
+    with bar, running(lambda: parallel(tasks), cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:

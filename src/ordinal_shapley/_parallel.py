@@ -19,6 +19,7 @@ import numpy as np
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
+_SECONDS_OF_WAITING = 0.002
 
 
 class Cancellation:
@@ -36,12 +37,15 @@ class Cancellation:
         When `time.monotonic` says so, time is up.
     budget : int
         Work that took `_SECONDS_A_CALL` lately: what the next worker begins with.
+    horizon : float
+        Work from this number on has to wait, so that results do not pile up before they are used.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
         self.requested = False
         self.deadline = deadline
         self.budget = 1
+        self.horizon = math.inf
 
     @property
     def time_is_up(self) -> bool:
@@ -55,6 +59,12 @@ class Cancellation:
         home, deadline, left, self.budget = state
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
+        self.horizon = math.inf  # nobody will move it
+
+    def await_turn(self, number: int) -> None:
+        """Wait while work of this number would come too early."""
+        while number >= self.horizon and not (self.requested or self.time_is_up):
+            time.sleep(_SECONDS_OF_WAITING)
 
 
 class _Lost:

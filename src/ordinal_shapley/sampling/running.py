@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 
-from ordinal_shapley._parallel import Cancellation, running, uninterrupted
+from ordinal_shapley._parallel import Cancellation, n_workers, running, uninterrupted
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
-from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.sampling.shards import shard_end, shard_ranges, walk_shard
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import Check, Progress, StoppingRule
+
+# How many shards a worker may be ahead of those that have been added up.
+_SHARDS_AHEAD = 2
 
 
 class Clock:
@@ -81,6 +84,8 @@ def run_shards(
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
     bar = ProgressBar(total=cap, enabled=progress)
+    ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
+    cancellation.horizon = start + ahead
     with bar, running(lambda: parallel(tasks), cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
@@ -91,6 +96,7 @@ def run_shards(
                     is_whole = now == shard_end(first, plan)
                     state = state.plus(shard, plan, first, keep=not is_whole)
                     kept = state if is_whole else kept
+                cancellation.horizon = now + ahead
                 if now < stop:  # a worker found that time is up
                     clock.end()
                 clock.check(state.moments.n_permutations)

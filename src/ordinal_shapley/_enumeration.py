@@ -271,7 +271,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
     UtilityError
         If a utility is not finite.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     from ordinal_shapley.progress import ProgressBar
 
@@ -303,9 +303,8 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
         if not split:
             return total
         tasks = (delayed(walk_branch)(*task(branch)) for branch in _branches(scope, wanted, total.singles))
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         step = subtree_sizes(n)[n - 2]
-        with running(lambda: parallel(tasks), cancellation) as parts:
+        with running(tasks, n_jobs, cancellation) as parts:
             for number, part in enumerate(parts):
                 total = _plus(total, part)
                 if wanted.utilities:  # for ALL every player is followed by n - 1 others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import signal
@@ -20,6 +21,7 @@ import numpy as np
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
 _SECONDS_OF_WAITING = 0.002
+_SECONDS_A_LIST = 2.0
 
 
 class Cancellation:
@@ -39,6 +41,8 @@ class Cancellation:
         Work that took `_SECONDS_A_CALL` lately: what the next worker begins with.
     horizon : float
         Work from this number on has to wait, so that results do not pile up before they are used.
+    waits : bool
+        Whether it does. Not where the worker is somebody who is to hand in earlier work, too.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
@@ -46,6 +50,7 @@ class Cancellation:
         self.deadline = deadline
         self.budget = 1
         self.horizon = math.inf
+        self.waits = False
 
     @property
     def time_is_up(self) -> bool:
@@ -59,11 +64,11 @@ class Cancellation:
         home, deadline, left, self.budget = state
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
-        self.horizon = math.inf  # nobody will move it
+        self.horizon, self.waits = math.inf, False  # nobody will move it
 
     def await_turn(self, number: int) -> None:
         """Wait while work of this number would come too early."""
-        while number >= self.horizon and not (self.requested or self.time_is_up):
+        while self.waits and number >= self.horizon and not (self.requested or self.time_is_up):
             time.sleep(_SECONDS_OF_WAITING)
 
 
@@ -152,15 +157,15 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def running(start: Callable[[], Any], cancellation: Cancellation) -> Iterator[Any]:
-    """Give the results that `start` promises; end what runs ahead when the block is left.
+def running(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Iterator[Iterator[Any]]:
+    """Give the results of tasks in their order; end what runs ahead when the block is left.
 
     That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts.
     """
     results = None
     try:
         with uninterrupted():
-            results = start()
+            results = _results(tasks, n_jobs, cancellation)
         yield results
     finally:
         cancellation.requested = True
@@ -168,6 +173,31 @@ def running(start: Callable[[], Any], cancellation: Cancellation) -> Iterator[An
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
                 results.close()
+
+
+def _results(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Any:
+    from joblib.parallel import Parallel, ThreadingBackend, get_active_backend
+
+    try:
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    except ValueError:  # a backend that gives back lists only, such as Ray's
+        return _in_lists(tasks, n_jobs)
+    # Others hand in batches of tasks, or do not know that they should wait.
+    cancellation.waits = type(get_active_backend(prefer="threads")[0]) is ThreadingBackend
+    return parallel(tasks)
+
+
+def _in_lists(tasks: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
+    """Run some tasks after others, as many at a time as take a while."""
+    from joblib import Parallel
+
+    size = 2 * n_workers(n_jobs)
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while batch := list(itertools.islice(tasks, size)):
+            began = time.monotonic()
+            yield from parallel(batch)
+            if time.monotonic() - began < _SECONDS_A_LIST:
+                size *= 2
 
 
 def available_memory() -> int | None:

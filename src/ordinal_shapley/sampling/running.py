@@ -63,7 +63,7 @@ def run_shards(
     Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
     so what comes out does not depend on who was fast.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     from ordinal_shapley.progress import ProgressBar
 
@@ -81,12 +81,11 @@ def run_shards(
         delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
         for ends in shard_ranges(start, end, plan)
     )
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
     bar = ProgressBar(total=cap, enabled=progress)
     ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
     cancellation.horizon = start + ahead
-    with bar, running(lambda: parallel(tasks), cancellation) as shards:
+    with bar, running(tasks, n_jobs, cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:

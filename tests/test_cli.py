@@ -86,6 +86,36 @@ def test_values_are_those_of_the_library(run, tmp_path):
     np.testing.assert_array_equal(table["stderr"], expected.stderr)
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--permutations", 7], "7: as many as were asked for"),
+        (["--standard-error", 1], "100: no standard error is above 1 (MaxStandardError)"),
+        (["--standard-error", 1e-9, "--permutations", 30], "30: the limit; a standard error is still above"),
+        (["--max-seconds", 600, "--permutations", 9], "9: as many as were asked for"),
+        (["--max-seconds", 0.5, "--standard-error", 1e-9, "--permutations", 10**9], "there was time for"),
+    ],
+)
+def test_why_it_stopped(run, train, more, words):
+    assert value(run, train, permutations=1)[0] == 0  # compiled by now, if it is at all
+    code, shown, err = run("value", train, "--target", "outcome", "--jobs", 1, *more)
+    assert (code, err) == (0, "")
+    assert words in shown
+
+
+def test_a_run_goes_on_from_its_checkpoint(run, train, tmp_path):
+    kept, outs = tmp_path / "run.npz", [tmp_path / f"{i}.csv" for i in range(2)]
+    assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0
+    assert value(run, train, "--checkpoint", kept, "--out", outs[0], "--jobs", 1, permutations=30)[0] == 0
+    assert value(run, train, "--out", outs[1], permutations=30)[0] == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    code, _, err = value(run, train, "--checkpoint", kept, "--seed", 1, "--C", 2)
+    assert code == 2
+    assert err.startswith(f"error: checkpoint {str(kept)!r} is of another run, which differs in random_state")
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.csv", "1.csv", "run.npz", "train.csv"]
+
+
 def test_the_same_seed_gives_the_same_file(run, train, tmp_path):
     outs = [tmp_path / f"{i}.csv" for i in range(3)]
     for out, more in zip(outs, (["--jobs", 1], ["--jobs", 2], ["--seed", 1]), strict=True):
@@ -264,6 +294,12 @@ def refused(run, monkeypatch):
         (["--jobs", "10000000"], "--jobs"),
         (["--out", "-"], "--out: '-' is no file name"),
         (["--out", "o.png", "--plot", "./o.png"], "--out and --plot both name 'o.png'"),
+        (["--out", "o.npz", "--checkpoint", "./o.npz"], "--out and --checkpoint both name 'o.npz'"),
+        (["--checkpoint", "."], "--checkpoint: '.' is a folder"),
+        (["--checkpoint", "no/run.npz"], "--checkpoint: there is no folder 'no'"),
+        (["--max-seconds", "0"], "--max-seconds must be a number above 0; got 0.0"),
+        (["--max-seconds", "inf"], "--max-seconds must be"),
+        (["--standard-error", "-1"], "--standard-error must be a number above 0; got -1.0"),
         (["--rows", "41"], "--rows: train.csv has 40 rows, 41 were asked for"),
         (["--rows", "1"], "--rows"),
         (["--dataset", "wine"], "give either a TRAIN.csv or a --dataset, and not both"),
@@ -607,10 +643,11 @@ def test_errors_as_a_process(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
-def test_ctrl_c_in_a_process(tmp_path):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_in_a_process(tmp_path, jobs):
     run = process(
-        "value", "--dataset", "cancer", "--method", "mc", "--permutations", "100000000",
-        "--out", "v.csv", cwd=tmp_path, env={**os.environ, "FORCE_COLOR": "1"},
+        "value", "--dataset", "cancer", "--method", "mc", "--permutations", "100000000", "--jobs", str(jobs),
+        "--out", "v.csv", "--checkpoint", "run.npz", cwd=tmp_path, env={**os.environ, "FORCE_COLOR": "1"},
     )  # fmt: skip
     # The bar comes with the sampling; before that, an interrupt would test Python's imports.
     assert run.stderr is not None
@@ -620,9 +657,25 @@ def test_ctrl_c_in_a_process(tmp_path):
     run.send_signal(signal.SIGINT)
     shown, err = run.communicate()
     assert (run.returncode, shown) == (130, "")
-    assert "interrupted\n" in err
+    held = ordinal_shapley.Valuation.load(tmp_path / "run.npz").n_permutations
+    kept = f"interrupted: {held:,} permutations are kept in 'run.npz'; run the same again to go on from there"
+    assert err.endswith(f"{kept}\n")
     assert "Traceback" not in err
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_ctrl_c_without_a_checkpoint(tmp_path):
+    run = process("value", "--dataset", "adult", "--permutations", "100000000", cwd=tmp_path,
+                  env={**os.environ, "FORCE_COLOR": "1"})  # fmt: skip
+    assert run.stderr is not None
+    seen = ""
+    while "compiles for a while" not in seen:
+        seen += run.stderr.read(1) or pytest.fail(seen)
+    run.send_signal(signal.SIGINT)
+    shown, err = run.communicate()
+    assert (run.returncode, shown) == (130, "")
+    assert err.endswith("interrupted\n")
 
 
 def test_help_loads_no_heavy_module():

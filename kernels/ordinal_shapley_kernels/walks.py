@@ -13,6 +13,7 @@ look for an interrupt, a time limit or show progress inside one long permutation
 from __future__ import annotations
 
 import math
+import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ from ordinal_shapley_kernels.permutations import (
     restore,
     seed_deck,
 )
+
+_LARGE = 2**17  # entries of an array
 
 # truncation rules
 NO_RULE = 0
@@ -163,10 +166,10 @@ def make_walk(
         make_deck(members, starts, quota, design),
         np.array([seed], np.uint64),
         np.array(sizes, np.int64),
-        np.zeros(shape, np.int64),  # memory that a truncated walk does not reach is never touched
+        fresh(shape, np.int64),
         np.zeros(stop - first, np.int64),
         np.zeros(stop - first, np.int64),
-        np.zeros(shape),
+        fresh(shape, np.float64),
         np.full(shape if record else (0, 0), math.nan if len(chances) else 0.0),
         np.array(chances, np.float64),
         np.cumsum(chances if systematic else np.zeros(0)),
@@ -175,6 +178,17 @@ def make_walk(
         state,
         values,
     )
+
+
+def fresh(shape: tuple[int, int], kind: Any) -> NDArray[Any]:
+    """Zeros that take no memory where a truncated walk does not reach.
+
+    Large ones come from the system: what an allocator has used before it must fill with zeros, and memory
+    of that size that one thread takes and another gives back it keeps in pieces.
+    """
+    if shape[0] * shape[1] < _LARGE:
+        return np.zeros(shape, kind)
+    return np.frombuffer(mmap.mmap(-1, 8 * shape[0] * shape[1]), kind).reshape(shape)
 
 
 @kernel(internal=True)

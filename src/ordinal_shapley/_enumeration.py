@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Cancellation, closing, run_in_steps
+from ordinal_shapley._parallel import Cancellation, run_in_steps, running
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.shards import unconverged_fits
 from ordinal_shapley_kernels import enumeration as kernels
@@ -271,7 +271,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
     UtilityError
         If a utility is not finite.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     from ordinal_shapley.progress import ProgressBar
 
@@ -303,9 +303,8 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
         if not split:
             return total
         tasks = (delayed(walk_branch)(*task(branch)) for branch in _branches(scope, wanted, total.singles))
-        parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
         step = subtree_sizes(n)[n - 2]
-        with closing(parts, cancellation):
+        with running(tasks, n_jobs, cancellation) as parts:
             for number, part in enumerate(parts):
                 total = _plus(total, part)
                 if wanted.utilities:  # for ALL every player is followed by n - 1 others

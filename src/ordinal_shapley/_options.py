@@ -48,6 +48,12 @@ Tolerance = Annotated[
 ]
 
 
+StandardError = Annotated[
+    float | None,
+    option("Stop when no standard error is above E, in place of the change of the values.", metavar="E"),
+]
+
+
 def data_option(help: str, **more: Any) -> Any:
     """Return an option that says which data."""
     return option(help, panel="Data", **more)
@@ -98,16 +104,44 @@ def sampling_options(
     return options
 
 
+def stopping_rule(
+    permutations: int | None, standard_error: float | None, max_seconds: float | None
+) -> dict[str, Any]:
+    """Return the arguments of `sample_values` that say when to stop."""
+    for name, given in (("--standard-error", standard_error), ("--max-seconds", max_seconds)):
+        if given is not None and not (given > 0 and math.isfinite(given)):
+            raise ValueError(f"{name} must be a number above 0; got {given}")
+    if standard_error is None and max_seconds is None:
+        return {"n_permutations": permutations}
+    from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
+
+    rule: Any = MaxPermutations(permutations or 10_000)
+    if standard_error is not None:
+        rule = MaxStandardError(standard_error) | rule
+    elif permutations is None:
+        rule = RelativeChange(0.05, window=100) | rule
+    return {"stopping": rule if max_seconds is None else rule | MaxSeconds(max_seconds)}
+
+
+def interruption(error: BaseException) -> str:
+    """Say in one line that the command was interrupted, and what is kept of it."""
+    kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
+    return f"interrupted: {kept}" if kept else "interrupted"
+
+
 @contextmanager
 def error_lines() -> Iterator[None]:
     """End the command with one line where the block fails over what the user gave."""
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+    except KeyboardInterrupt as interrupt:
+        typer.echo(interruption(interrupt), err=True)
         raise typer.Exit(130) from None
     except (ValueError, OSError) as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is None:
+            text = error.strerror  # one of ours, which says what happened to which file
+        typer.echo(f"error: {' '.join(text.split())}", err=True)
         raise typer.Exit(2) from None
 
 

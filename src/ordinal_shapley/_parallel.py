@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import signal
@@ -19,6 +20,8 @@ import numpy as np
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
+_SECONDS_OF_WAITING = 0.002
+_SECONDS_A_LIST = 2.0
 
 
 class Cancellation:
@@ -36,12 +39,18 @@ class Cancellation:
         When `time.monotonic` says so, time is up.
     budget : int
         Work that took `_SECONDS_A_CALL` lately: what the next worker begins with.
+    horizon : float
+        Work from this number on has to wait, so that results do not pile up before they are used.
+    waits : bool
+        Whether it does. Not where the worker is somebody who is to hand in earlier work, too.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
         self.requested = False
         self.deadline = deadline
         self.budget = 1
+        self.horizon = math.inf
+        self.waits = False
 
     @property
     def time_is_up(self) -> bool:
@@ -55,6 +64,12 @@ class Cancellation:
         home, deadline, left, self.budget = state
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
+        self.horizon, self.waits = math.inf, False  # nobody will move it
+
+    def await_turn(self, number: int) -> None:
+        """Wait while work of this number would come too early."""
+        while self.waits and number >= self.horizon and not (self.requested or self.time_is_up):
+            time.sleep(_SECONDS_OF_WAITING)
 
 
 class _Lost:
@@ -142,15 +157,47 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def closing(results: Any, cancellation: Cancellation) -> Iterator[None]:
-    """End what runs ahead when the run stops, without joblib's warning that it did."""
+def running(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Iterator[Iterator[Any]]:
+    """Give the results of tasks in their order; end what runs ahead when the block is left.
+
+    That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts.
+    """
+    results = None
     try:
-        yield
+        with uninterrupted():
+            results = _results(tasks, n_jobs, cancellation)
+        yield results
     finally:
         cancellation.requested = True
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
-            results.close()
+        if results is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*tasks", module="joblib")
+                results.close()
+
+
+def _results(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Any:
+    from joblib.parallel import Parallel, ThreadingBackend, get_active_backend
+
+    try:
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    except ValueError:  # a backend that gives back lists only, such as Ray's
+        return _in_lists(tasks, n_jobs)
+    # Others hand in batches of tasks, or do not know that they should wait.
+    cancellation.waits = type(get_active_backend(prefer="threads")[0]) is ThreadingBackend
+    return parallel(tasks)
+
+
+def _in_lists(tasks: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
+    """Run some tasks after others, as many at a time as take a while."""
+    from joblib import Parallel
+
+    size = 2 * n_workers(n_jobs)
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while batch := list(itertools.islice(tasks, size)):
+            began = time.monotonic()
+            yield from parallel(batch)
+            if time.monotonic() - began < _SECONDS_A_LIST:
+                size *= 2
 
 
 def available_memory() -> int | None:

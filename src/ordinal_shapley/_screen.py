@@ -37,7 +37,7 @@ def show(
     name: str,
     n_valid: int,
     settings: str,
-    asked: int | None,
+    goals: tuple[int | None, float | None],
 ) -> None:
     """Print the summary, the lowest and the highest rows, and what the errors mean.
 
@@ -55,8 +55,8 @@ def show(
         Number of validation rows.
     settings : str
         Method and options, in words.
-    asked : int or None
-        The permutations the user asked for.
+    goals : tuple of int or None and float or None
+        The permutations and the standard error that the user asked for.
     """
     kind = valuation.value.replace("_", " ").capitalize()
     console.print(
@@ -64,7 +64,7 @@ def show(
         f"scored on {n_valid:,} validation rows",
         highlight=False,
     )
-    console.print(_summary(valuation, settings, asked, len(frame)), highlight=False)
+    console.print(_summary(valuation, settings, goals, len(frame)), highlight=False)
 
     plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
@@ -89,15 +89,25 @@ def show(
     )
 
 
-def _summary(valuation: Valuation, settings: str, asked: int | None, n: int) -> Table:
+def _stop(valuation: Valuation, asked: int | None, bound: float | None) -> str:
+    """Why the run ended, in words."""
+    if valuation.stopped_by == "MaxSeconds":
+        return "as many as there was time for"
+    if valuation.converged:
+        if bound is not None:
+            return f"no standard error is above {bound:g} (MaxStandardError)"
+        return "the values changed by less than 5 % over the last 100 (RelativeChange)"
+    if bound is not None:
+        return f"the limit; a standard error is still above {bound:g} ({valuation.stopped_by})"
+    if asked is not None:
+        return "as many as were asked for"
+    return f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"
+
+
+def _summary(valuation: Valuation, settings: str, goals: tuple[int | None, float | None], n: int) -> Table:
     from rich.table import Table
 
-    if valuation.converged:
-        stop = "the values changed by less than 5 % over the last 100 (RelativeChange)"
-    elif asked is not None:
-        stop = "as many as were asked for"
-    else:
-        stop = f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"
+    stop = _stop(valuation, *goals)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)

@@ -14,15 +14,18 @@ import typer
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley._options import (
     Design,
+    StandardError,
     Tolerance,
     TruncationName,
     check_jobs,
     data_option,
     either,
     error_lines,
+    interruption,
     option,
     running_option,
     sampling_options,
+    stopping_rule,
     warning_lines,
 )
 from ordinal_shapley.datasets import NAMES
@@ -68,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         command = typer.main.get_command(app)
         code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted", err=True)
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
     except Exception as error:
         # Usage errors come from the click that typer uses, which may be its own copy.
@@ -169,6 +172,18 @@ def value(
             max=2**62,
         ),
     ] = None,
+    standard_error: StandardError = None,
+    max_seconds: Annotated[
+        float | None,
+        running_option("Stop after S seconds of sampling, with what there is then.", metavar="S"),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        running_option(
+            "Keep the run there; the same command goes on from it, also to more permutations.",
+            metavar="RUN.npz",
+        ),
+    ] = None,
     seed: Annotated[
         int, option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
     ] = 0,
@@ -204,7 +219,8 @@ def value(
             raise ValueError(f"--C must be a number above 0; got {c}")
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
-        _check_outputs(out, plot, (train, valid))
+        stops = stopping_rule(permutations, standard_error, max_seconds)
+        _check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
         with warning_lines():
             problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
@@ -218,23 +234,26 @@ def value(
                 f"seed {seed}",
             ]
         )
-        options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs, "design": design}
+        options |= {"random_state": seed, "n_jobs": jobs, "design": design, "checkpoint": checkpoint, **stops}
+        goals = (permutations, standard_error)
         with warning_lines():
-            _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
+            _run(problem, game_options, value_kind, method, options, settings, goals, progress, out, plot)
 
 
-def _check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | None, ...]) -> None:
-    if out is None and plot is None:
+def _check_outputs(outputs: dict[str, Path | None], inputs: tuple[Path | None, ...]) -> None:
+    named = {name: path for name, path in outputs.items() if path is not None}
+    if not named:
         return
     from ordinal_shapley._outputs import check_picture, check_writable
 
-    if plot is not None:
-        check_picture(plot, "--plot")
-        check_writable(plot, "--plot", inputs)
-    if out is not None:
-        check_writable(out, "--out", inputs)
-    if out is not None and plot is not None and os.path.realpath(out) == os.path.realpath(plot):
-        raise ValueError(f"--out and --plot both name {str(out)!r}; give two files")
+    taken: dict[str, str] = {}
+    for name, path in named.items():
+        if name == "--plot":
+            check_picture(path, name)
+        check_writable(path, name, inputs)
+        other = taken.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise ValueError(f"{other} and {name} both name {str(path)!r}; give two files")
 
 
 def _problem(
@@ -296,6 +315,7 @@ def _run(
     method: str,
     options: dict[str, Any],
     settings: str,
+    goals: tuple[int | None, float | None],
     progress: bool,
     out: Path | None,
     plot: Path | None,
@@ -318,7 +338,7 @@ def _run(
         name=problem.name,
         n_valid=len(problem.y_valid),
         settings=settings,
-        asked=options["n_permutations"],
+        goals=goals,
     )
     for path in (out, plot):
         if path is not None:

@@ -40,6 +40,7 @@ class _ShapleyEstimator(BaseEstimator):
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
         progress: bool = False,
     ) -> None:
         self.method = method
@@ -55,6 +56,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.valid_fraction = valid_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.progress = progress
 
     def fit(
@@ -106,6 +108,11 @@ class _ShapleyEstimator(BaseEstimator):
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
+        if X_valid is None and self.checkpoint is not None and self.random_state is None:
+            raise ValueError(
+                "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
+                "same split again; or give X_valid and y_valid"
+            )
         X = indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
@@ -147,6 +154,7 @@ class _ShapleyEstimator(BaseEstimator):
             n_permutations=self.n_permutations,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
             progress=self.progress,
         )
         if valuation.labels is None and self.train_indices_ is not None:
@@ -203,6 +211,8 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         Makes the split and the permutations repeatable.
     n_jobs : int, optional
         Number of threads; the values do not depend on it.
+    checkpoint : path-like, optional
+        File to keep the run in, from which the same ``fit`` goes on; see `ordinal_shapley.sample_values`.
     progress : bool, default False
         Show a progress bar.
 
@@ -265,6 +275,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
         progress: bool = False,
     ) -> None:
         self.position_weight = position_weight
@@ -282,6 +293,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
             valid_fraction=valid_fraction,
             random_state=random_state,
             n_jobs=n_jobs,
+            checkpoint=checkpoint,
             progress=progress,
         )
 
@@ -298,7 +310,7 @@ class OrdinalShapley(PartialOrdinalShapley):
     method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
     position_weight, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
-empty_value, valid_fraction, random_state, n_jobs, progress
+empty_value, valid_fraction, random_state, n_jobs, checkpoint, progress
         As for `PartialOrdinalShapley`, but ``truncation`` is `Truncation.patience` if not given.
 
     Attributes
@@ -348,6 +360,7 @@ feature_names_in_
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
         progress: bool = False,
     ) -> None:
         super().__init__(
@@ -365,6 +378,7 @@ feature_names_in_
             valid_fraction=valid_fraction,
             random_state=random_state,
             n_jobs=n_jobs,
+            checkpoint=checkpoint,
             progress=progress,
         )
 
@@ -384,7 +398,7 @@ class ClassicShapley(_ShapleyEstimator):
     method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
     C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, empty_value, \
-valid_fraction, random_state, n_jobs, progress
+valid_fraction, random_state, n_jobs, checkpoint, progress
         As for `PartialOrdinalShapley`.
 
     Attributes

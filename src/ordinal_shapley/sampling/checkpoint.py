@@ -131,7 +131,7 @@ class Keeper:
 
     def note(self) -> str:
         """Say what is kept where, and how to go on; empty without a file."""
-        return "" if self._path is None else f"{self._holds()}; the same call goes on from there"
+        return "" if self._path is None else f"{self._holds()}; run the same again to go on from there"
 
     def _holds(self) -> str:
         count = 0 if self._written is None else self._written.moments.n_permutations

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 
-from ordinal_shapley._parallel import Cancellation, closing, uninterrupted
+from ordinal_shapley._parallel import Cancellation, n_workers, running, uninterrupted
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
-from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.sampling.shards import shard_end, shard_ranges, walk_shard
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import Check, Progress, StoppingRule
+
+# How many shards a worker may be ahead of those that have been added up.
+_SHARDS_AHEAD = 2
 
 
 class Clock:
@@ -60,7 +63,7 @@ def run_shards(
     Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
     so what comes out does not depend on who was fast.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     from ordinal_shapley.progress import ProgressBar
 
@@ -78,9 +81,11 @@ def run_shards(
         delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
         for ends in shard_ranges(start, end, plan)
     )
-    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
-    with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
+    bar = ProgressBar(total=cap, enabled=progress)
+    ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
+    cancellation.horizon = start + ahead
+    with bar, running(tasks, n_jobs, cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:
@@ -90,6 +95,7 @@ def run_shards(
                     is_whole = now == shard_end(first, plan)
                     state = state.plus(shard, plan, first, keep=not is_whole)
                     kept = state if is_whole else kept
+                cancellation.horizon = now + ahead
                 if now < stop:  # a worker found that time is up
                     clock.end()
                 clock.check(state.moments.n_permutations)

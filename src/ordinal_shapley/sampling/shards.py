@@ -41,6 +41,7 @@ from ordinal_shapley_kernels.walks import (
     Rule,
     Walk,
     evaluate_prefixes,
+    fresh,
     make_walk,
     walk,
 )
@@ -107,29 +108,32 @@ def walk_shard(
     so that a backend that ships arrays apart from tasks finds them.
     """
     plan = Plan(*arguments[:n_plan])
-    game = make_workspace(*arguments[n_plan:])
-    nothing = Shard(Moments.zeros(len(plan.members), plan.unit), 0)
-    evaluations = 0
+    cancellation.await_turn(first)
     try:
-        if _needs_centres(plan, stop - first):
-            plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
-        run = walked(plan, game, first, stop, cancellation)
-        n_permutations = int(run.state[NEXT]) - first
-        # A run of as many permutations would need centres, which there is no time for.
-        if n_permutations == 0 or _needs_centres(plan, n_permutations):
-            return nothing
-        run = _cut(run, n_permutations)
-        record = None
-        if plan.recorded:
-            record = _record(plan, run)
-            run = run._replace(marginals=np.empty_like(run.marginals))
-            contributions(record, run.marginals)
+        return _walk_shard(plan, make_workspace(*arguments[n_plan:]), first, stop, cancellation)
     except UtilityError as error:
-        return nothing._replace(failure=error)
+        return Shard(Moments.zeros(len(plan.members), plan.unit), 0, failure=error)
     except Exception as error:
         raise RuntimeError(f"permutations {first} to {stop - 1}: {type(error).__name__}: {error}") from error
-    sums, unit_sums, unit_spread, unit = np.zeros((4, len(plan.members)))
-    chosen, units, seen = np.zeros((3, len(plan.members)), np.int64)
+
+
+def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Shard:
+    evaluations = 0
+    if _needs_centres(plan, stop - first):
+        plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
+    run = walked(plan, game, first, stop, cancellation)
+    n_permutations = int(run.state[NEXT]) - first
+    # A run of as many permutations would need centres, which there is no time for.
+    if n_permutations == 0 or _needs_centres(plan, n_permutations):
+        return Shard(Moments.zeros(len(plan.members), plan.unit), 0)
+    run = _cut(run, n_permutations)
+    record = None
+    if plan.recorded:
+        record = _record(plan, run)
+        run = run._replace(marginals=np.empty_like(run.marginals))
+        contributions(record, run.marginals)
+    sums, unit_sums, unit_spread, unit = fresh((4, len(plan.members)), np.float64)
+    chosen, units, seen = fresh((3, len(plan.members)), np.int64)
     tally = Tally(sums, unit_sums, unit_spread, chosen, units, unit, seen)
     add_units(run.orders, run.n_drawn, run.marginals, plan.unit, not plan.keep_chosen, tally)
     moments = Moments(

@@ -1,0 +1,680 @@
+"""Runs that end in any way and go on: to the bits of one that never ended, or to an error that says why."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ordinal_shapley as osv
+from ordinal_shapley.sampling import checkpoint as module
+from problems import wine
+from runs import SAMPLED, bits, game_of
+
+
+def sampled(path, n_permutations=70, game=None, **options):
+    options = {"random_state": 3, "checkpoint": path, "n_permutations": n_permutations, **options}
+    return osv.sample_values(game_of(5) if game is None else game, **options)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.npz"
+
+
+@pytest.fixture(autouse=True)
+def _write_often(monkeypatch):
+    monkeypatch.setattr(module, "_SPACING", 0.0)
+
+
+# --------------------------------------------------------------------------------------------
+# Going on
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:no standard errors", "ignore:the game is not as partition")
+@pytest.mark.filterwarnings("ignore:truncation ended")
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_longer_run_goes_on_to_the_same_bits(name, path):
+    options = SAMPLED[name]
+    whole = sampled(None, **options)
+    for n, n_jobs in ((7, 1), (23, 2), (40, 1), (70, 2)):
+        short = sampled(path, n, n_jobs=n_jobs, **options)
+        assert short.n_permutations == n
+        assert bits(short) == bits(sampled(None, n, **options))
+    assert bits(short) == bits(whole)
+    assert (short.digest, short.stopped_by) == (whole.digest, whole.stopped_by)
+
+
+def test_the_same_call_again_gives_the_result_at_once(path):
+    one, two = struck(4), struck(4)
+    first = sampled(path, game=one)
+    held = osv.Valuation.load(path)
+    again = sampled(path, game=two)
+    assert (one.func.calls, two.func.calls) == (70 * 4 + 1, 1)
+    assert bits(first) == bits(again)
+    assert again.stopped_by == "MaxPermutations"
+    assert again.seconds > held.seconds > 0.0
+
+
+def test_a_smaller_budget_gets_what_is_there(path):
+    long = sampled(path, 70)
+    short = sampled(path, 20)
+    assert short.n_permutations == 70
+    assert bits(short) == bits(long)
+
+
+def test_a_range_of_permutations(path):
+    options = {"first_permutation": 20, "value": "ordinal"}
+    sampled(path, 35, **options)
+    assert bits(sampled(path, 50, **options)) == bits(sampled(None, 50, **options))
+    assert osv.Valuation.load(path).ranges == ((20, 70),)
+
+
+def test_seeds_that_nobody_chose_are_kept(path):
+    first = sampled(path, 30, random_state=None)
+    second = sampled(path, 60, random_state=None)
+    assert second.seed == first.seed
+    assert bits(second) == bits(sampled(None, 60, random_state=first.seed))
+    assert bits(sampled(path, 60, random_state=first.seed)) == bits(second)
+
+
+def test_a_generator_in_the_same_state_goes_on(path):
+    sampled(path, 30, random_state=np.random.default_rng(5))
+    whole = sampled(None, 60, random_state=np.random.default_rng(5))
+    assert bits(sampled(path, 60, random_state=np.random.default_rng(5))) == bits(whole)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        osv.RelativeChange(0.25, window=200),
+        osv.RankStability(0.85, overlap=0.5, window=300),
+        osv.RelativeChange(0.25) & osv.RankStability(0.85, overlap=0.5) | osv.MaxPermutations(3_000),
+        osv.MaxStandardError(0.07),
+    ],
+    ids=["change", "ranks", "both", "errors"],
+)
+def test_rules_remember(rule, path):
+    game = game_of(4)
+    whole = osv.sample_values(game, stopping=rule, random_state=5)
+    assert whole.converged
+    for strike in (1, 90, 405, 410, 480):
+        path.unlink(missing_ok=True)
+        with pytest.raises(KeyboardInterrupt):
+            osv.sample_values(
+                struck(4, strike), stopping=rule | osv.MaxPermutations(123), random_state=5, checkpoint=path
+            )
+        for extra in (150, 200, 200, 210):  # breaks at ends of rounds and elsewhere, and twice at the same
+            osv.sample_values(struck(4), stopping=rule, n_permutations=extra, random_state=5, checkpoint=path)
+        run = osv.sample_values(struck(4), stopping=rule, random_state=5, checkpoint=path)
+        assert run.n_permutations == whole.n_permutations
+        assert bits(run) == bits(whole)
+        assert (run.stopped_by, run.converged) == (whole.stopped_by, True)
+
+
+def test_time_begins_anew_with_each_call(path):
+    game = game_of(200)
+    counts = [
+        osv.sample_values(game, stopping=osv.MaxSeconds(0.2), random_state=3, checkpoint=path).n_permutations
+        for _ in range(3)
+    ]
+    assert counts[0] < counts[1] < counts[2]
+    held = osv.Valuation.load(path)
+    assert held.seconds >= 0.4
+    assert held.n_permutations > 0
+    assert bits(held) == bits(sampled(None, held.n_permutations, game))
+
+
+def test_a_checkpoint_is_a_result_so_far(path):
+    game = osv.FunctionGame(game_of(3).func, 3, names=["a", "b", "c"])
+    sampled(path, 30, game)
+    held = osv.Valuation.load(path)
+    assert (held.stopped_by, held.converged, held.labels.tolist()) == ("checkpoint", False, ["a", "b", "c"])
+    rest = sampled(None, 20, game, first_permutation=30)
+    pooled = osv.Valuation.merge([held, rest])
+    np.testing.assert_allclose(pooled.values, sampled(None, 50, game).values, rtol=0, atol=1e-12)
+
+
+def test_no_pickle_is_in_it(path):
+    sampled(path, 110, stopping=osv.RelativeChange(1e-9))
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype.kind in "fiuU" for name in file.files)
+
+
+def test_writes_are_few_where_shards_are_short(path, monkeypatch):
+    writes = []
+    real = module.write_file
+    monkeypatch.setattr(module, "write_file", lambda p, file: (writes.append(file.moments), real(p, file)))
+    sampled(path, 100)
+    assert [moments.n_permutations for moments in writes] == list(range(0, 101, 10))
+    writes.clear()
+    path.unlink()
+    monkeypatch.setattr(module, "_SPACING", math.inf)
+    sampled(path, 100)
+    assert [moments.n_permutations for moments in writes] == [0, 100]
+
+
+# --------------------------------------------------------------------------------------------
+# Interrupts and kills
+# --------------------------------------------------------------------------------------------
+
+
+class Struck:
+    """The utility of game_of(n), interrupted at one of its calls."""
+
+    def __init__(self, n):
+        self.func = game_of(n).func
+        self.strike = math.inf
+        self.calls = 0
+
+    def __call__(self, sequence):
+        self.calls += 1
+        if self.calls == self.strike:
+            signal.raise_signal(signal.SIGINT)
+        return self.func(sequence)
+
+    def __reduce__(self):  # the fingerprint: the count is no part of the game
+        return Struck, (4,)
+
+
+def struck(n, strike=math.inf):
+    func = Struck(n)
+    func.strike = strike
+    return osv.FunctionGame(func, n)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("strike", [2, 3, 31, 41, 42, 155, 279])
+def test_ctrl_c_saves(strike, n_jobs, path):
+    whole = sampled(None, game=struck(4))
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        sampled(path, game=struck(4, strike), n_jobs=n_jobs)
+    held = osv.Valuation.load(path).n_permutations
+    assert str(interrupt.value) == (
+        f"{held} permutations are kept in {str(path)!r}; run the same again to go on from there"
+    )
+    if n_jobs == 1:
+        assert held == (strike - 2) // 40 * 10  # whole shards
+    assert bits(sampled(path, game=struck(4))) == bits(whole)
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_ctrl_c_without_a_checkpoint_says_nothing():
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        sampled(None, game=struck(4, 50))
+    assert str(interrupt.value) == ""
+
+
+def test_ctrl_c_waits_for_what_must_not_be_half_done(path, monkeypatch):
+    """It strikes within an addition to the profile, and within a write."""
+    from ordinal_shapley.sampling import state
+
+    whole = sampled(None, position_profile=True)
+    real_add, real_write = state.add_to_profile, module.write_file
+    for target, name, real in ((state, "add_to_profile", real_add), (module, "write_file", real_write)):
+        for strike in (1, 3, 6):
+            path.unlink(missing_ok=True)
+            calls = itertools.count(1)
+
+            def struck(*arguments, real=real, calls=calls, strike=strike):
+                real(*arguments)
+                if next(calls) == strike:
+                    signal.raise_signal(signal.SIGINT)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(target, name, struck)
+                with pytest.raises(KeyboardInterrupt):
+                    sampled(path, position_profile=True)
+            held = osv.Valuation.load(path).n_permutations
+            assert held == 10 * (strike if target is state else strike - 1)
+            assert bits(sampled(path, position_profile=True)) == bits(whole)
+
+
+KILLED = """
+import itertools, os, pathlib, signal, sys, time
+import numpy as np
+import ordinal_shapley as osv
+from ordinal_shapley.sampling import checkpoint
+from runs import bits, game_of
+
+checkpoint._SPACING = 0.0
+path = sys.argv[1]
+options = {"n_permutations": 60, "random_state": 3, "checkpoint": path, "position_profile": True}
+whole = bits(osv.sample_values(game_of(5), **{**options, "checkpoint": None}))
+
+
+def forked(work):
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def dying(module, name, strike, before):
+    real, calls = getattr(module, name), itertools.count(1)
+
+    def call(*arguments, **more):
+        now = next(calls) == strike
+        if now and before:
+            if name == "write_bytes":
+                real(arguments[0], bytes(arguments[1])[:100])  # half a file
+            os.kill(os.getpid(), signal.SIGKILL)
+        answer = real(*arguments, **more)
+        if now:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
+
+    def work():
+        setattr(module, name, call)
+        osv.sample_values(game_of(5), **options)
+
+    return work
+
+
+killed = 0
+for module, name in (
+    (pathlib.Path, "write_bytes"), (os, "fsync"), (pathlib.Path, "replace"), (os, "open"), (os, "ftruncate")
+):
+    for before in (True, False):
+        pathlib.Path(path).unlink(missing_ok=True)
+        held = 0
+        for strike in (1, 2, 4):
+            status = forked(dying(module, name, strike, before))
+            killed += os.WIFSIGNALED(status)
+            if pathlib.Path(path).exists():
+                now = osv.Valuation.load(path).n_permutations
+                assert now >= held, (name, before, strike, now, held)
+                held = now
+        assert bits(osv.sample_values(game_of(5), **options)) == whole, (name, before)
+        left = sorted(p.name for p in pathlib.Path(path).parent.iterdir())
+        assert left == ["run.npz"], left
+print("killed", killed)
+"""
+
+
+def child_environment():
+    here = Path(__file__).parent
+    paths = [str(here), *(entry for entry in sys.path if entry)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kill_9_within_a_write(path):
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLED, path],
+        env=child_environment(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout.split()[1]) >= 24
+
+
+def test_kill_9_at_any_moment(path):
+    code = textwrap.dedent("""
+        import sys, time
+        import ordinal_shapley as osv
+        from runs import game_of
+
+        inner = game_of(4).func
+
+        def utility(sequence):
+            time.sleep(0.0005)
+            return inner(sequence)
+
+        game = osv.FunctionGame(utility, 4)
+        run = osv.sample_values(
+            game, n_permutations=2_000, random_state=3, checkpoint=sys.argv[1], n_jobs=2
+        )
+        run.save(sys.argv[2])
+    """)
+    out, held = path.with_name("out.npz"), [0]
+    for _ in range(3):
+        child = subprocess.Popen([sys.executable, "-c", code, path, out], env=child_environment())
+        # Killed once it has got somewhere.
+        while child.poll() is None:
+            now = osv.Valuation.load(path).n_permutations if path.exists() else 0
+            if now >= held[-1] + 200:
+                break
+        child.kill()
+        child.wait()
+        held.append(osv.Valuation.load(path).n_permutations)
+    assert held[0] < held[1] < held[2] < held[3] < 2_000
+    subprocess.run([sys.executable, "-c", code, path, out], env=child_environment(), check=True)
+    whole = sampled(None, 2_000, game_of(4))
+    assert bits(osv.Valuation.load(out)) == bits(whole)
+
+
+# --------------------------------------------------------------------------------------------
+# Files that cannot be used
+# --------------------------------------------------------------------------------------------
+
+
+def changed(**changes):
+    problem = wine(True).first(8)
+    arguments = {**problem._asdict(), **changes}
+    return osv.LogisticGame(**arguments)
+
+
+OTHERS = {
+    "X": lambda p: {"X": p.X + 1e-12},
+    "y": lambda p: {"y": np.roll(p.y, 1)},
+    "X_valid": lambda p: {"X_valid": p.X_valid * 2},
+    "y_valid": lambda p: {"y_valid": np.roll(p.y_valid, 1)},
+    "C or sample_weight": lambda p: {"C": 2.0},
+    "groups": lambda p: {"groups": [0, 0, 1, 1, 2, 2, 3, 3], "labels": [0, 1, 2, 0]},
+    "position_weight": lambda p: {"position_weight": "uniform"},
+    "scoring": lambda p: {"scoring": "balanced_accuracy"},
+    "empty_value": lambda p: {"empty_value": 0.25},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_data_are_refused(name, path):
+    problem = wine(True).first(8)
+    sampled(path, 1, changed(), method="tmc")
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match=f"another run, which differs in .*{name}"):
+        sampled(path, 2, changed(**OTHERS[name](problem)), method="tmc")
+    assert path.read_bytes() == content
+    assert sampled(path, 1, changed(), method="tmc").n_permutations == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"value": "ordinal"}, 'value ("partial_ordinal" there, "ordinal" here)'),
+        ({"method": "tmc"}, 'method ("mc" there, "tmc" here)'),
+        ({"design": "latin"}, 'design ("independent" there, "latin" here)'),
+        ({"random_state": 4}, "random_state (3 there, 4 here)"),
+        ({"first_permutation": 10}, "first_permutation (0 there, 10 here)"),
+        ({"position_profile": True}, "position_profile (false there, true here)"),
+        ({"partition": [0, 0, 1, 1, 2], "case": "within"}, 'case (null there, "within" here), partition'),
+        ({"value": "blend", "alpha": 0.25}, "estimator or alpha (0.0 there, 0.25 here)"),
+        ({"method": "cmc", "labels": [0, 0, 0, 1, 1]}, "class_fraction or labels"),
+        ({"game": osv.TableGame(5, {})}, "game, utilities"),
+    ],
+)
+def test_other_settings_are_refused(options, named, path):
+    sampled(path, 10)
+    with pytest.raises(ValueError) as error:
+        sampled(path, 10, **options)
+    assert f"checkpoint {str(path)!r} is of another run, which differs in " in str(error.value)
+    assert named in str(error.value) or ("game" in options and "differs in game" in str(error.value))
+
+
+def test_other_truncation_and_other_functions_are_refused(path):
+    sampled(path, 10, method="tmc", truncation=osv.Truncation.paper(0.01))
+    with pytest.raises(ValueError, match=r"differs in truncation \(.*tol=0.01.*tol=0.02"):
+        sampled(path, 10, method="tmc", truncation=osv.Truncation.paper(0.02))
+    with pytest.raises(ValueError, match="differs in game"):
+        sampled(
+            path, 10, osv.FunctionGame(lambda S: 1.0, 5), method="tmc", truncation=osv.Truncation.paper(0.01)
+        )
+
+
+def test_another_version_or_format_is_refused(path, monkeypatch):
+    from ordinal_shapley.sampling import driver
+
+    sampled(path, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "__version__", "9.9")
+        with pytest.raises(ValueError, match=r'version of ordinal-shapley \(".*" there, "9.9" here\)'):
+            sampled(path, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_FORMAT", 2)
+        with pytest.raises(ValueError, match="is of format 1, expected one of format 2"):
+            sampled(path, 10)
+
+
+def test_utilities_that_changed_are_refused(path):
+    """The target of the patience rule comes from utilities: another one says that these are others."""
+    hidden = threading.local()  # cannot be taken apart, so it is no part of a fingerprint
+    hidden.worth = 1.0
+
+    def utility(sequence):
+        return hidden.worth * len(sequence)
+
+    options = {"method": "tmc", "truncation": osv.Truncation.patience(0.01, 9)}
+    sampled(path, 10, osv.FunctionGame(utility, 4), **options)
+    hidden.worth = 1.0 + 1e-15
+    with pytest.raises(ValueError, match="of a game whose utilities differ, if only in the last digits"):
+        sampled(path, 20, osv.FunctionGame(utility, 4), **options)
+
+
+def test_results_are_no_checkpoints(path):
+    sampled(None, 10).save(path)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="is a finished result, expected one of format 1 or no file"):
+        sampled(path, 20)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", json.dumps({}).encode()])
+def test_other_files_are_refused_and_left_alone(content, path):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"run.npz' cannot be used \(it is no .npz file\): expected"):
+        sampled(path)
+    assert path.read_bytes() == content
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_damaged_files_are_refused_or_right(path):
+    sampled(path, 30, position_profile=True)
+    whole = bits(sampled(None, 40, position_profile=True))
+    good = path.read_bytes()
+    step = len(good) // 60
+    for end in range(0, len(good), step):
+        path.write_bytes(good[:end])
+        with pytest.raises(ValueError, match="cannot be used"):
+            sampled(path, 40, position_profile=True)
+    refused = right = 0
+    for place in range(0, len(good), step):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
+        try:
+            right += bits(sampled(path, 40, position_profile=True)) == whole
+        except ValueError as error:
+            refused += "cannot be used" in str(error)
+    assert refused + right == len(range(0, len(good), step))
+    assert refused > 30
+
+
+@pytest.mark.parametrize("name", [3, b"run.npz", ["run.npz"], True])
+def test_names_that_are_none(name):
+    with pytest.raises(TypeError, match=r"checkpoint is .*, expected the name of a file"):
+        sampled(name)
+
+
+def test_places_that_are_none(tmp_path):
+    with pytest.raises(ValueError, match="expected the name of an ordinary file"):
+        sampled(tmp_path)
+    with pytest.raises(OSError, match=r"checkpoint '.*none/run.npz' cannot be written: No such file"):
+        sampled(tmp_path / "none" / "run.npz")
+
+
+@pytest.fixture
+def read_only():
+    """A folder that nobody may write to; not even root, who is somebody else for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+        os.chmod(folder, 0o755)
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX")
+def test_a_folder_that_is_read_only(read_only):
+    path = read_only / "run.npz"
+    sampled(path, 10)
+    os.chmod(read_only, 0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        for name in ("run.npz", "new.npz"):
+            with pytest.raises(PermissionError, match=f"{name}' cannot be written: Permission denied"):
+                sampled(read_only / name, 20)
+    finally:
+        os.seteuid(user)
+    os.chmod(read_only, 0o755)
+    assert osv.Valuation.load(path).n_permutations == 10
+
+
+def test_a_full_disk_at_the_start(path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"run.npz' cannot be written: No space left on device"):
+        sampled(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_disk_that_fills_up(path, monkeypatch):
+    whole = sampled(None)
+    real, calls = Path.write_bytes, itertools.count(1)
+
+    def filling(self, data):
+        if next(calls) in (4, 5, 6, 8):
+            real(self, bytes(data)[:50])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", filling)
+    with pytest.warns(RuntimeWarning) as caught:
+        run = sampled(path)
+    # Nothing is lost but the writes: the next ones make up for them. The last one failed as well.
+    assert bits(run) == bits(whole)
+    assert [str(w.message).split("; ")[-1] for w in caught] == [
+        f"20 permutations are kept in {str(path)!r}", f"60 permutations are kept in {str(path)!r}"
+    ]  # fmt: skip
+    assert "cannot be written: No space left on device" in str(caught[0].message)
+    assert osv.Valuation.load(path).n_permutations == 60
+    assert bits(sampled(path)) == bits(whole)
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_a_write_that_the_system_cuts_off(path):
+    """A limit on the size of files stands in for a full disk: the write stops in the middle."""
+    resource = pytest.importorskip("resource")
+    sampled(path, 30)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        with pytest.warns(RuntimeWarning, match="cannot be written: File too large; 30 permutations are"):
+            run = sampled(path, 60)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert bits(run) == bits(sampled(None, 60))
+    assert osv.Valuation.load(path).n_permutations == 30
+
+
+def test_an_interrupt_on_a_full_disk_says_what_is_kept(path, monkeypatch):
+    real, calls = Path.write_bytes, itertools.count(1)
+
+    def full(self, data):
+        if next(calls) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.warns(RuntimeWarning, match="No space left"), pytest.raises(KeyboardInterrupt) as interrupt:
+        sampled(path, game=struck(4, 150))
+    assert str(interrupt.value).startswith("10 permutations are kept")
+
+
+# --------------------------------------------------------------------------------------------
+# Two runs, one file
+# --------------------------------------------------------------------------------------------
+
+
+def test_one_run_at_a_time(path):
+    game, refusals = game_of(4), []
+
+    def meddling(sequence):
+        if len(sequence) == 4 and not refusals:
+            with pytest.raises(ValueError) as error:
+                sampled(path, 10, game)
+            refusals.append(str(error.value))
+        return float(len(sequence))
+
+    sampled(path, 10, osv.FunctionGame(meddling, 4))
+    assert f"checkpoint {str(path)!r} is another run's at present: it is in use by process" in refusals[0]
+    assert str(os.getpid()) in refusals[0]
+    # Another name of the same file is no way round it, and no lock is left.
+    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_links_lead_to_the_same_lock(path):
+    link = path.with_name("link.npz")
+    link.symlink_to(path)
+    from ordinal_shapley._files import locked
+
+    with locked(path), pytest.raises(ValueError, match="another run's"):
+        sampled(link, 10)
+    sampled(link, 10)
+    assert link.is_symlink()
+    assert osv.Valuation.load(path).n_permutations == 10
+
+
+def test_a_lock_that_was_left_behind_is_no_obstacle(path):
+    lock = path.with_name(".run.npz.lock")
+    lock.write_text("process 1 on another machine")
+    assert sampled(path, 10).n_permutations == 10
+    assert not lock.exists()
+
+
+def test_what_killed_writers_left_is_cleared(path):
+    left = path.with_name(".run-unfinished-01234567.npz")
+    other = path.with_name(".run2-unfinished-01234567.npz")
+    left.touch(), other.touch()
+    sampled(path, 10)
+    assert sorted(p.name for p in path.parent.iterdir()) == [other.name, "run.npz"]
+
+
+def test_file_systems_without_locks(path, monkeypatch):
+    from ordinal_shapley import _files
+
+    def no_locks(descriptor):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(_files, "_lock", no_locks)
+    with pytest.warns(UserWarning, match="no lock .*: make sure that no other run"):
+        assert sampled(path, 10).n_permutations == 10
+
+
+# --------------------------------------------------------------------------------------------
+# Estimators
+# --------------------------------------------------------------------------------------------
+
+
+def test_estimators_go_on(path):
+    problem = wine(True).first(9)
+    options = {"method": "tmc", "random_state": 1}
+
+    def fit(n, checkpoint):
+        model = osv.PartialOrdinalShapley(n_permutations=n, checkpoint=checkpoint, **options)
+        return model.fit(problem.X, problem.y, problem.X_valid, problem.y_valid).valuation_
+
+    fit(10, path)
+    assert bits(fit(20, path)) == bits(fit(20, None))
+    assert osv.ClassicShapley(checkpoint="x").get_params()["checkpoint"] == "x"
+    assert osv.OrdinalShapley(checkpoint="x").checkpoint == "x"
+
+
+def test_a_split_must_come_again(path):
+    problem = wine(True)
+    with pytest.raises(ValueError, match="random_state is None, expected an integer: to go on from"):
+        osv.ClassicShapley(checkpoint=path).fit(problem.X, problem.y)
+    assert not path.exists()

@@ -1,0 +1,418 @@
+"""Runs in hostile surroundings: threads, forks, other processes, interrupts, clocks, failing games."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import joblib
+import numba
+import pytest
+
+import naive
+import ordinal_shapley as osv
+from problems import JIT, size, wine
+from runs import bits, game_of
+
+compiled_only = pytest.mark.skipif(not JIT, reason="of compiled code")
+
+
+def logistic(n=8):
+    return osv.LogisticGame(*wine(True).first(n))
+
+
+def sampled(game, n_permutations=40, **options):
+    return osv.sample_values(game, n_permutations=n_permutations, **{"random_state": 3, **options})
+
+
+def script(code, *arguments, **variables):
+    """Run Python code in a process of its own; what it prints."""
+    here = str(Path(__file__).parent)
+    paths = os.pathsep.join([here, *(entry for entry in sys.path if entry)])
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+# --------------------------------------------------------------------------------------------
+# Threads and processes
+# --------------------------------------------------------------------------------------------
+
+
+def test_two_threads_at_once(tmp_path):
+    games = [logistic(size(12, 6)), game_of(6), osv.TableGame.from_array(3, range(16))]
+    alone = [bits(sampled(game)) for game in games]
+    found = {}
+
+    def work(k, n_jobs, path):
+        for turn in range(3):
+            run = sampled(games[k], n_jobs=n_jobs, checkpoint=path.with_suffix(f".{turn}"))
+            found.setdefault(k, []).append(bits(run))
+
+    threads = [
+        threading.Thread(target=work, args=(k, n_jobs, tmp_path / f"{k}-{n_jobs}"))
+        for k in range(3)
+        for n_jobs in (1, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {k: len(runs) for k, runs in found.items()} == dict.fromkeys(range(3), 6)
+    assert all(run == alone[k] for k, runs in found.items() for run in runs)
+
+
+PRINT_BITS = """
+import hashlib, sys
+import ordinal_shapley as osv
+from problems import wine
+from runs import bits, game_of
+
+def run(n_jobs=2, **options):
+    games = [osv.LogisticGame(*wine(True).first(6)), game_of(5)]
+    runs = [osv.sample_values(g, n_permutations=25, random_state=3, n_jobs=n_jobs, **options) for g in games]
+    return hashlib.sha256(repr([bits(r) for r in runs]).encode()).hexdigest()
+"""
+
+
+def digest_here():
+    space = {}
+    exec(PRINT_BITS, space)
+    return space["run"]()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forked_children_after_use():
+    out = script(
+        PRINT_BITS
+        + textwrap.dedent("""
+        import os, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+        here = run()
+        for n_jobs in (1, 2):
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.write(writing, run(n_jobs).encode())
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert os.read(reading, 1000).decode() == here
+        print(here)
+        """)
+    )
+    assert out.strip() == digest_here()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"NUMBA_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"}],
+    ids=lambda variables: next(iter(variables)),
+)
+def test_settings_of_threads(variables):
+    assert script(PRINT_BITS + "print(run())", **variables).strip() == digest_here()
+
+
+@compiled_only
+def test_blas_threads_do_not_join_in():
+    """What a run of one job computes is computed by its own thread, whatever BLAS may use."""
+    out = script(
+        """
+        import time
+        import numpy as np
+        import ordinal_shapley as osv
+
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(300, 40)), rng.integers(0, 2, 300)
+        game = osv.LogisticGame(X[:200], y[:200], X[200:], y[200:])
+        osv.sample_values(game, n_permutations=1, random_state=0)
+        time.sleep(0.3)  # BLAS threads that just worked wait busily for a moment
+        whole, own = time.process_time(), time.thread_time()
+        osv.sample_values(game, n_permutations=150, random_state=0, n_jobs=1)
+        print(time.process_time() - whole, time.thread_time() - own)
+        """,
+        OPENBLAS_NUM_THREADS="8",
+    )
+    whole, own = map(float, out.split())
+    assert own > 0.1
+    assert whole < 1.2 * own
+
+
+def test_loky_workers(tmp_path):
+    path, game = tmp_path / "run.npz", logistic(6)
+    whole = sampled(game, 60)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        sampled(game, 30, checkpoint=path)
+        assert bits(sampled(game, 60, checkpoint=path)) == bits(whole)
+        late = osv.sample_values(
+            game, stopping=osv.MaxSeconds(size(3.0, 6.0)) | osv.MaxPermutations(2_000), random_state=3
+        )
+        with pytest.raises(
+            RuntimeError, match=r"permutation 0: .* raised ZeroDivisionError for the sequence"
+        ):
+            sampled(osv.FunctionGame(dividing, 5))
+    assert bits(late) == bits(sampled(game, late.n_permutations))
+
+
+def dividing(sequence):
+    return 1 / (4 - len(sequence))
+
+
+def test_workers_that_break_say_where(monkeypatch):
+    from ordinal_shapley.sampling import shards
+
+    def broken(*arguments):
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(shards, "add_units", broken)
+    with pytest.raises(RuntimeError, match="permutations 0 to 9: MemoryError: no more"):
+        sampled(game_of(4), n_jobs=2)
+
+
+# --------------------------------------------------------------------------------------------
+# Interrupts
+# --------------------------------------------------------------------------------------------
+
+
+def endless(n):
+    """A game whose permutations take hours."""
+
+    def utility(sequence):
+        total = 0.0
+        for _ in range(1_000):
+            for player in sequence:
+                total += player
+        return total
+
+    return osv.FunctionGame(numba.njit(utility) if JIT else utility, n)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
+    """That it comes back at all is the proof: the permutation would take hours."""
+    path = tmp_path / "run.npz"
+    threads = threading.active_count()
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt, match="0 permutations are kept"):
+        osv.sample_values(
+            endless(size(100_000, 2_000)), n_permutations=20, random_state=3, n_jobs=n_jobs, checkpoint=path
+        )
+    timer.join()
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+    assert osv.Valuation.load(path).n_permutations == 0
+    for _ in range(100):  # joblib ends its pool in the background
+        if threading.active_count() <= threads:
+            break
+        time.sleep(0.1)
+    assert threading.active_count() <= threads
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks into /proc")
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_no_child_stays_behind(backend, tmp_path):
+    code = """
+    import os, signal, sys, threading
+    import joblib
+    import ordinal_shapley as osv
+    from ordinal_shapley.datasets import load_wine
+
+    data = load_wine()
+    game = osv.LogisticGame(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2])
+    if __name__ == "__main__":
+        threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            with joblib.parallel_config(backend=sys.argv[1], n_jobs=2):
+                osv.sample_values(game, n_permutations=10**9, random_state=3, checkpoint=sys.argv[2])
+        except KeyboardInterrupt as interrupt:
+            print(os.getpid(), interrupt)
+    """
+    number, held = script(code, backend, tmp_path / "run.npz").split(maxsplit=1)
+    assert "permutations are kept" in held
+
+    def children():
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes()
+            except OSError:
+                continue
+            if f"LOKY_PARENT={number}".encode() in environment:
+                found.append(process)
+        return found
+
+    assert children() == []
+    session = [
+        process for process in Path("/proc").glob("[0-9]*")
+        if (process / "stat").exists() and f" {number} " in (process / "stat").read_text().split(")")[-1]
+    ]  # fmt: skip
+    assert session == []
+
+
+# --------------------------------------------------------------------------------------------
+# Clocks, locks and failing games
+# --------------------------------------------------------------------------------------------
+
+
+def test_clocks_that_jump(monkeypatch, tmp_path):
+    """The time of day may be set to anything while a run goes on."""
+    whole = sampled(game_of(5), 200)
+    days = itertools.cycle([1e9, -5.0, 4e9, 0.0])
+    monkeypatch.setattr(time, "time", lambda: next(days))
+    run = osv.sample_values(
+        game_of(5), stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200), random_state=3, n_jobs=2,
+        checkpoint=tmp_path / "run.npz", progress=True,
+    )  # fmt: skip
+    assert bits(run) == bits(whole)
+    assert run.stopped_by == "MaxPermutations"
+    assert 0.0 < run.seconds < 1e5
+
+
+HOLDING = """
+import sys
+import ordinal_shapley as osv
+from runs import game_of
+
+inner = game_of(4).func
+
+def utility(sequence):
+    if len(sequence) == 4:
+        print("holding", flush=True)
+        sys.stdin.readline()
+    return inner(sequence)
+
+osv.sample_values(osv.FunctionGame(utility, 4), n_permutations=3, random_state=3, checkpoint=sys.argv[1])
+"""
+
+
+def test_two_processes_and_one_checkpoint(tmp_path):
+    path = tmp_path / "run.npz"
+    paths = os.pathsep.join([str(Path(__file__).parent), *(entry for entry in sys.path if entry)])
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, path], env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "holding\n"
+        with pytest.raises(
+            ValueError, match=f"is another run's at present: it is in use by process {other.pid}"
+        ):
+            sampled(game_of(4), checkpoint=path)
+        other.kill()
+    # The lock went with the process; what it left is another game's.
+    with pytest.raises(ValueError, match="differs in game"):
+        sampled(game_of(4), checkpoint=path)
+
+
+class Failing:
+    """game_of(3), with a fault that goes away."""
+
+    def __init__(self):
+        self.calls = 0
+        self.fault = None
+
+    def __call__(self, sequence):
+        self.calls += 1
+        if self.calls == self.fault or self.fault == -1:
+            self.fault = -1
+            raise ConnectionError("the server is gone")
+        return game_of(3).func(sequence)
+
+    def __reduce__(self):  # the fingerprint: a count and a fault are no part of the game
+        return Failing, ()
+
+
+def test_a_game_that_fails_at_permutation_1234(tmp_path):
+    func, path = Failing(), tmp_path / "run.npz"
+    game = osv.FunctionGame(func, 3)
+    func.fault = 1 + 3 * 1_234 + 2  # the empty sequence comes first
+    with pytest.raises(RuntimeError) as error:
+        sampled(game, 2_000, checkpoint=path)
+    order = tuple(naive.permutation(3, 1_234, [[0, 1, 2]], [3]))
+    assert "permutation 1234: " in str(error.value)
+    assert f"ConnectionError for the sequence {order[:2]}: the server is gone" in str(error.value)
+    assert osv.Valuation.load(path).n_permutations == 1_230
+    func.fault, func.calls = None, 0
+    assert bits(sampled(game, 2_000, checkpoint=path)) == bits(sampled(game_of(3), 2_000))
+    assert func.calls >= 3 * 770
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_the_first_failure_is_told_whoever_is_fast(n_jobs, tmp_path):
+    bad = (3, 5, 1)
+
+    def utility(sequence):
+        if tuple(sequence[:3]) == bad:
+            raise ValueError("bad")
+        return float(len(sequence))
+
+    path = tmp_path / "run.npz"
+    orders = (tuple(naive.permutation(3, t, [list(range(8))], [8])) for t in itertools.count())
+    index = next(t for t, order in enumerate(orders) if order[:3] == bad)
+    assert index > 100
+    with pytest.raises(RuntimeError, match=rf"permutation {index}: .*for the sequence \(3, 5, 1\): bad"):
+        sampled(osv.FunctionGame(utility, 8), 5_000, n_jobs=n_jobs, checkpoint=path)
+    assert osv.Valuation.load(path).n_permutations == index // 10 * 10
+
+
+def test_failures_travel():
+    from ordinal_shapley.games.base import UtilityError
+
+    error = UtilityError((2, 0))
+    error.permutation = 7
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.sequence, again.permutation) == ((2, 0), 7)
+
+
+# --------------------------------------------------------------------------------------------
+# Memory
+# --------------------------------------------------------------------------------------------
+
+
+@compiled_only
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("method", ["tmc", "ctmc"])
+def test_memory_of_100_000_players(method, tmp_path):
+    out = script(
+        """
+        import sys
+        import numpy as np
+        import ordinal_shapley as osv
+
+        def peak():
+            with open("/proc/self/status") as lines:
+                return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+        rng = np.random.default_rng(0)
+        n, method, path = 100_000, *sys.argv[1:]
+        X, y = rng.normal(size=(n + 100, 4)), rng.integers(0, 2, n + 100)
+        rule = osv.Truncation.patience(0.5, 3)
+        small = osv.LogisticGame(X[:50], y[:50], X[n:], y[n:])
+        osv.sample_values(small, method=method, truncation=rule, n_permutations=20, random_state=0)
+        game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])
+        before = peak()
+        for count in (100, 500, 900):
+            osv.sample_values(
+                game, method=method, truncation=rule, n_permutations=count, random_state=0, n_jobs=2,
+                stopping=osv.RelativeChange(1e-9), checkpoint=path,
+            )
+            print(peak() - before)
+        """,
+        method,
+        tmp_path / "run.npz",
+    )  # fmt: skip
+    few, more, most = map(float, out.split())
+    assert most < 200
+    assert most < more + 50  # it does not grow with the permutations
+    assert few > 0

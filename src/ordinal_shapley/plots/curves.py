@@ -125,9 +125,7 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     shares = {d.n_noisy / (len(d.inspected) - 1) for group in groups.values() for d in group}
     if len(shares) == 1:
         rate = 100 * shares.pop()
-        ax.plot(
-            [0, rate, 100], [0, 100, 100], color="0.4", linewidth=0.9, label="best possible"
-        )
+        ax.plot([0, rate, 100], [0, 100, 100], color="0.4", linewidth=0.9, label="best possible")
     ax.plot([0, 100], [0, 100], color="0.4", linewidth=0.9, linestyle=(0, (1, 3)), label="at random")
     ax.set_xlabel("rows inspected, lowest values first (%)")
     ax.set_ylabel("wrong labels found (%)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +20,25 @@ CLASS_FRACTION = 0.8
 WINDOW = 100
 MOST_PERMUTATIONS = 5_000
 
-# Weights of positions and arguments of `sample_values`; the first three are the paper's.
-_SAMPLED: dict[str, tuple[str, dict[str, Any]]] = {
-    "tmc": ("gaussian", {"method": "tmc", "truncation": Truncation.paper(TOLERANCE)}),
-    "cmc": ("gaussian", {"method": "cmc", "class_fraction": CLASS_FRACTION}),
-    "ctmc": (
-        "gaussian",
-        {"method": "ctmc", "truncation": Truncation.paper(TOLERANCE), "class_fraction": CLASS_FRACTION},
-    ),
-    "mc": ("gaussian", {"method": "mc"}),
-    "ordinal": (
-        "gaussian",
-        {"value": "ordinal", "method": "tmc", "truncation": Truncation.patience(TOLERANCE)},
-    ),
-    "classic": ("uniform", {"value": "classic", "method": "tmc", "truncation": Truncation.paper(TOLERANCE)}),
+_PAPER = Truncation.paper(TOLERANCE)
+
+
+class _Sampled(NamedTuple):
+    """A method that samples: the game, and arguments of `sample_values`. In the paper empty_value is 0."""
+
+    options: dict[str, Any]
+    position_weight: str = "gaussian"
+    empty_value: str | float = 0.0
+
+
+_SAMPLED = {
+    "tmc": _Sampled({"method": "tmc", "truncation": _PAPER}),
+    "cmc": _Sampled({"method": "cmc", "class_fraction": CLASS_FRACTION}),
+    "ctmc": _Sampled({"method": "ctmc", "truncation": _PAPER, "class_fraction": CLASS_FRACTION}),
+    "mc": _Sampled({"method": "mc"}),
+    "tmc_majority": _Sampled({"method": "tmc", "truncation": _PAPER}, empty_value="majority"),
+    "ordinal": _Sampled({"value": "ordinal", "method": "tmc", "truncation": Truncation.patience(TOLERANCE)}),
+    "classic": _Sampled({"value": "classic", "method": "tmc", "truncation": _PAPER}, "uniform"),
 }
 PAPER_METHODS = ("tmc", "cmc", "ctmc")
 METHODS = (*_SAMPLED, "knn", "oob", "loo", "random")
@@ -41,9 +46,10 @@ NAMES = {
     "tmc": "TMC",
     "cmc": "CMC",
     "ctmc": "CTMC",
-    "mc": "MC, no truncation",
+    "mc": "MC",
+    "tmc_majority": "TMC, empty: majority",
     "ordinal": "ordinal",
-    "classic": "classic TMC, no positions",
+    "classic": "classic TMC",
     "knn": "KNN-Shapley",
     "oob": "Data-OOB",
     "loo": "leave-one-out",
@@ -70,7 +76,7 @@ class Outcome:
 
 
 def make_game(split: Split, position_weight: str, empty_value: str | float = 0.0) -> LogisticGame:
-    """Return the paper's game of a split; there the empty sequence is worth 0."""
+    """Return the game of a split; in the paper the empty sequence is worth 0."""
     return LogisticGame(
         split.X,
         split.y,
@@ -88,13 +94,13 @@ def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outco
         warnings.simplefilter("always")
         began = time.perf_counter()
         if method in _SAMPLED:
-            weight, options = _SAMPLED[method]
+            sampled = _SAMPLED[method]
             valuation = sample_values(
-                make_game(split, weight),
+                make_game(split, sampled.position_weight, sampled.empty_value),
                 stopping=RelativeChange(TOLERANCE, window=WINDOW) | MaxPermutations(cap),
                 random_state=split.values_seed,
                 n_jobs=1,
-                **options,
+                **sampled.options,
             )
             values, walk = valuation.values, valuation.mean_walk_length
             permutations, fits = valuation.n_permutations, valuation.n_evaluations

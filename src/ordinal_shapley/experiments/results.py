@@ -63,6 +63,13 @@ class Settings:
         """The seed of each run."""
         return tuple(range(self.seed, self.seed + self.runs))
 
+    @property
+    def processes(self) -> int:
+        """Number of processes."""
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.jobs))
+
 
 @dataclass(frozen=True, eq=False)
 class Results:

@@ -6,17 +6,27 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from ordinal_shapley._files import replacing
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.figure import Figure
 
     from ordinal_shapley.valuation import Valuation
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+
+
+def check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | None, ...]) -> None:
+    """Raise unless the files asked for can be written later, and are not one."""
+    if plot is not None:
+        check_picture(plot, "--plot")
+        check_writable(plot, "--plot", inputs)
+    if out is not None:
+        check_writable(out, "--out", inputs)
+    if out is not None and plot is not None and os.path.realpath(out) == os.path.realpath(plot):
+        raise ValueError(f"--out and --plot both name {str(out)!r}; give two files")
 
 
 def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from ordinal_shapley._data_options import (
     ValidFraction,
     read_problem,
 )
+from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley._options import (
     Design,
@@ -34,6 +34,7 @@ from ordinal_shapley._options import (
     sampling_options,
     warning_lines,
 )
+from ordinal_shapley._outputs import check_outputs
 from ordinal_shapley._reproduce_command import REPRODUCE_HELP, reproduce
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
@@ -188,7 +189,7 @@ def value(
             raise ValueError(f"--C must be a number above 0; got {c}")
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
-        _check_outputs(out, plot, (train, valid))
+        check_outputs(out, plot, (train, valid))
         with warning_lines():
             problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
@@ -205,20 +206,6 @@ def value(
         options |= {"n_permutations": permutations, "random_state": seed, "n_jobs": jobs, "design": design}
         with warning_lines():
             _run(problem, game_options, value_kind, method, options, settings, progress, out, plot)
-
-
-def _check_outputs(out: Path | None, plot: Path | None, inputs: tuple[Path | None, ...]) -> None:
-    if out is None and plot is None:
-        return
-    from ordinal_shapley._outputs import check_picture, check_writable
-
-    if plot is not None:
-        check_picture(plot, "--plot")
-        check_writable(plot, "--plot", inputs)
-    if out is not None:
-        check_writable(out, "--out", inputs)
-    if out is not None and plot is not None and os.path.realpath(out) == os.path.realpath(plot):
-        raise ValueError(f"--out and --plot both name {str(out)!r}; give two files")
 
 
 def _run(
@@ -260,3 +247,4 @@ def _run(
 app.command(help=EXACT_HELP)(exact)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REPRODUCE_HELP)(reproduce)
+app.add_typer(experiment, name="experiment")

@@ -1,4 +1,4 @@
-"""What plot_values draws: order, intervals, marks, and its errors."""
+"""What pictures of values draw: order, intervals, marks, and their errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-from ordinal_shapley.plots import plot_values  # noqa: E402
+import ordinal_shapley as osv  # noqa: E402
+from ordinal_shapley.plots import plot_estimates, plot_profile, plot_values  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +134,129 @@ def test_missing_matplotlib_names_the_extra(monkeypatch):
 def test_other_things(other):
     with pytest.raises(TypeError, match=f"valuation is a {type(other).__name__}, expected a Valuation"):
         plot_values(other)
+
+
+def test_long_names_are_cut_and_stay_different():
+    start, end = "Hospital of the Holy Spirit, ", " (intensive care unit)"
+    labels = [f"{start}ward {i}{end}" for i in range(3)]
+    ax = plot_values(valuation([0.1, 0.2, 0.3], labels=labels))
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert all(f"{i}" in name and len(name) <= 26 for i, name in enumerate(names))
+    hidden = ["a" * 60 + "0" + "b" * 60, "a" * 60 + "1" + "b" * 60, "z"]
+    ax = plot_values(valuation([0.1, 0.2, 0.3], labels=hidden))
+    assert [tick.get_text()[:3] for tick in ax.get_xticklabels()] == ["0: ", "1: ", "2: "]
+    short = plot_values(valuation([0.1, 0.2], labels=["x" * 50, "ann"]))
+    assert short.get_xticklabels()[1].get_text() == "ann"
+
+
+@pytest.mark.parametrize("n", [4, 1000])
+@pytest.mark.parametrize("size", [(3.4, 2.6), (8.0, 5.0)])
+def test_pictures_of_any_size_are_drawn(n, size):
+    random = np.random.default_rng(0)
+    values = random.normal(size=n)
+    values[0] = np.nan
+    labels = [f"a player whose name is rather long, number {i}" for i in range(n)]
+    profile = random.normal(size=(n, n))
+    profile[:, -1] = np.nan
+    found = valuation(values, labels=labels)
+    found.position_profile = profile
+    for draw in (plot_values, plot_profile, lambda v, ax: plot_estimates(values, v, ax=ax)):
+        ax = plt.figure(figsize=size, layout="constrained").add_subplot()
+        assert draw(found, ax=ax) is ax
+        ax.figure.canvas.draw()
+
+
+def test_estimates_stand_over_exact_values_with_their_intervals():
+    exact, estimate = np.array([0.3, -0.2, 0.1]), valuation([0.25, -0.1, np.nan], [0.01, 0.02, 0.03])
+    ax = plot_estimates(exact, estimate, level=0.5)
+    (drawn,) = (line for line in ax.lines if line.get_label() == "estimate")
+    np.testing.assert_array_equal(drawn.get_xydata(), np.c_[exact, estimate.values])
+    segments = np.array(ax.collections[0].get_segments())
+    half = NormalDist().inv_cdf(0.75) * np.array([0.01, 0.02])
+    np.testing.assert_allclose(segments[:, :, 0], np.c_[exact, exact][:2])
+    known = estimate.values[:2]
+    np.testing.assert_allclose(segments[:, :, 1], np.c_[known - half, known + half])
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["estimate", "estimate = exact value", "50 % interval"]
+    assert [text.get_text() for text in ax.texts] == ["0", "1"]
+
+
+def test_the_diagonal_is_where_estimates_are_exact():
+    ax = plot_estimates([1.0, 2.0], valuation([1.0, 2.0]))
+    (diagonal,) = (line for line in ax.lines if isinstance(line, matplotlib.lines.AxLine))
+    x, y = diagonal.get_xy1()
+    assert x == y
+    assert diagonal.get_slope() == 1.0
+
+
+def test_estimates_of_several_methods_and_real_results():
+    game = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0}, names=["ann", "bob", "cy"])
+    exact = osv.exact_values(game)
+    runs = {f"seed {seed}": osv.sample_values(game, n_permutations=100, random_state=seed) for seed in (0, 1)}
+    ax = plot_estimates(exact, runs)
+    for name, run in runs.items():
+        (drawn,) = (line for line in ax.lines if line.get_label() == name)
+        np.testing.assert_array_equal(drawn.get_xydata(), np.c_[exact.values, run.values])
+    assert [text.get_text() for text in ax.texts] == ["ann", "bob", "cy"]
+
+
+@pytest.mark.parametrize(
+    ("exact", "estimates", "error", "words"),
+    [
+        ([1.0, 2.0], valuation([1.0]), ValueError, "estimates has 1 players, expected 2"),
+        ([[1.0]], valuation([1.0]), ValueError, r"exact has shape \(1, 1\)"),
+        (["a"], valuation([1.0]), TypeError, "exact holds values of type"),
+        ([1.0], [1.0], TypeError, "estimates holds a float, expected a Valuation"),
+        ([1.0], [valuation([1.0])] * 2, TypeError, "estimates is a list"),
+        ([1.0], {"a": [valuation([1.0])]}, TypeError, "estimates holds a list"),
+        ([1.0], {}, ValueError, "estimates is empty"),
+    ],
+)
+def test_bad_input_of_estimates(exact, estimates, error, words):
+    with pytest.raises(error, match=words):
+        plot_estimates(exact, estimates)
+    assert not plt.get_fignums()
+
+
+def test_profile_has_the_highest_player_on_top():
+    game = osv.TableGame(3, {(1,): 1.0, (1, 0): 3.0, (2, 0): -1.0}, names=["ann", "bob", "cy"])
+    exact = osv.exact_values(game, position_profile=True)
+    assert exact.ranking().tolist() == [1, 0, 2]
+    ax = plot_profile(exact)
+    np.testing.assert_array_equal(ax.images[0].get_array(), exact.position_profile[exact.ranking()])
+    ticks = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert ticks == ["bob", "ann", "cy"]
+    written = np.array([float(text.get_text()) for text in ax.texts]).reshape(3, 3)
+    np.testing.assert_allclose(written, exact.position_profile[exact.ranking()], rtol=0.05)
+    assert ax.patch.get_hatch() is None
+
+
+def test_profile_of_a_run_with_gaps_and_without_outliers():
+    run = osv.sample_values(osv.FunctionGame(len, 3), n_permutations=1, position_profile=True, random_state=0)
+    ax = plot_profile(run)
+    assert ax.images[0].get_array().mask.sum() == 6
+    assert ax.patch.get_hatch()
+    assert "hatched" in ax.figure.axes[1].get_ylabel()
+    many = valuation(np.zeros(50))
+    many.position_profile = np.random.default_rng(0).normal(size=(50, 50))
+    many.position_profile[0, 0] = 1e6
+    image = plot_profile(many).images[0]
+    assert image.get_clim() == pytest.approx(np.quantile(many.position_profile, [0.005, 0.995]))
+    assert image.colorbar.extend == "both"
+
+
+@pytest.mark.parametrize(
+    ("profile", "error", "words"),
+    [
+        (None, ValueError, "no position profile, expected one computed with position_profile=True"),
+        (np.full((1, 1), np.nan), ValueError, "without any number"),
+    ],
+)
+def test_bad_profiles(profile, error, words):
+    found = valuation([1.0])
+    found.position_profile = profile
+    with pytest.raises(error, match=words):
+        plot_profile(found)
+    with pytest.raises(TypeError, match="result is a float"):
+        plot_profile(1.0)
+    assert not plt.get_fignums()

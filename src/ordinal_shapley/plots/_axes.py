@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
 _COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
-_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)), (0, (1, 1)))
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 _LONGEST_NAME = 24
 
 
@@ -60,10 +60,27 @@ def shorten(name: Any) -> str:
 
 
 def names_of(labels: Any, n: int) -> list[str]:
-    """Names to print for n players."""
+    """Names to print for n players: short, and different where the players' are."""
     if labels is None:
         return [str(player) for player in range(n)]
-    return [shorten(label) for label in _inputs.as_column(labels, "labels", n, "player")]
+    full = [str(label) for label in _inputs.as_column(labels, "labels", n, "player")]
+    short = [shorten(name) for name in full]
+    if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
+        start = max(0, _shared(full) - 6)
+        end = max(0, _shared([name[::-1] for name in full]) - 6)
+        cores = [shorten(name[start : len(name) - end].strip()) for name in full]
+        short = [f"{'…' * (start > 0)}{core}{'…' * (end > 0)}" for core in cores]
+    if len(set(short)) < len(set(full)):
+        short = [f"{player}: {name}" for player, name in enumerate(short)]
+    return short
+
+
+def _shared(names: list[str]) -> int:
+    """Length of the longest common beginning."""
+    count = 0
+    while all(len(name) > count and name[count] == names[0][count] for name in names):
+        count += 1
+    return count
 
 
 def player_mask(players: Any, n: int, name: str) -> npt.NDArray[np.bool_]:
@@ -99,7 +116,7 @@ def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any
     return found
 
 
-def finish(ax: Axes, place: str, most_inside: int = 4) -> Axes:
+def finish(ax: Axes, place: str, most_inside: int = 4, title: str | None = None) -> Axes:
     """Take away the box, and put a legend at a place inside, or beside the axes if it has more lines."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -108,5 +125,8 @@ def finish(ax: Axes, place: str, most_inside: int = 4) -> Axes:
         where: dict[str, Any] = {"loc": place}
         if n_lines > most_inside:
             where = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        ax.legend(frameon=False, fontsize="small", handlelength=3.2, **where)
+        ax.legend(
+            title=title, title_fontsize="small", fontsize="small", handlelength=3.2,
+            framealpha=0.7, edgecolor="none", **where,
+        )  # fmt: skip
     return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_NAMED = 6  # lines that can be told apart
+_MOST_INSIDE = 4  # names in small axes
 
 
 def plot_convergence(
@@ -81,10 +83,12 @@ def plot_convergence(
     else:
         chosen = np.flatnonzero(player_mask(players, n, "players"))
         chosen = chosen[np.argsort(-values[-1][chosen], kind="stable")]
+    most_inside = 0 if ax is None else _MOST_INSIDE
     ax = axes_for("plot_convergence", ax)
-    others = np.setdiff1d(np.arange(n), chosen)
+    others = np.setdiff1d(np.flatnonzero(np.isfinite(values).any(axis=0)), chosen)
     if others.size:
-        lines = ax.plot(at, values[:, others], color="0.75", linewidth=0.6, zorder=1)
+        width = float(np.clip(60 / others.size, 0.3, 0.8))
+        lines = ax.plot(at, values[:, others], color="0.75", linewidth=width, zorder=1)
         lines[0].set_label(f"{len(others):,} other player{'s' if len(others) > 1 else ''}")
     ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
     for index, player in enumerate(chosen):
@@ -94,8 +98,8 @@ def plot_convergence(
         ax.plot(at, values[:, player], label=names[player], zorder=3, **style)
     ax.set_xlabel("permutations")
     ax.set_ylabel("value")
-    ax.set_title(f"Values as the run went on, with {100 * level:g} % intervals", fontsize="medium")
-    return finish(ax, "center left", most_inside=0)
+    ax.set_title("Values as the run went on", fontsize="medium")
+    return finish(ax, "upper right", most_inside, title=f"with {100 * level:g} % intervals")
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
@@ -143,9 +147,11 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
             "RelativeChange, and of a run longer than it looks back"
         )
     ax = axes_for("plot_stopping", ax)
+    from matplotlib.ticker import LogLocator
+
     for index, (name, reading) in enumerate(known.items()):
         style = line_style(index, len(at))
-        ax.plot(at, reading, label=name, zorder=3, **style)
+        ax.plot(at, reading, label=name if len(known) > 1 else None, zorder=3, **style)
         ax.axhline(
             limits[name], color=style["color"], linewidth=0.9, linestyle=(0, (1, 3)), zorder=2,
             label=f"stops at {limits[name]:g}",
@@ -153,8 +159,11 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     smallest = min(np.nanmin(reading) for reading in known.values())
     if smallest > 0 and min(limits[name] for name in known) > 0:
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        ax.yaxis.set_minor_formatter("{x:g}")
     ax.set_xlabel("permutations")
-    ax.set_ylabel(next(iter(known)) if len(known) == 1 else "stopping figure")
+    ax.set_ylabel(textwrap.fill(next(iter(known)), 24) if len(known) == 1 else "stopping figure")
     ax.set_title("What the stopping rule looked at", fontsize="medium")
     return finish(ax, "upper right")
 

@@ -14,6 +14,8 @@ from ordinal_shapley.vocabulary import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_BANDS = 3  # more of them can't be told apart
+
 _Points = npt.NDArray[np.float64]
 
 
@@ -24,8 +26,8 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     ----------
     curves : RemovalCurves, list of RemovalCurves, or dict of str to either
         What `remove_high_value` returns. A list holds runs of one method, over different splits or seeds: the
-        mean is drawn, with a band of one standard deviation to both sides. A dictionary holds methods by
-        name.
+        mean is drawn, with one standard deviation to both sides: as a band, or for many curves as bars at the
+        markers. A dictionary holds methods by name.
     first : {"high", "low", "both"}, default "high"
         Which rows are removed first: those with the highest values, the lowest, or a curve for each.
     ax : matplotlib.axes.Axes, optional
@@ -47,11 +49,9 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from types import SimpleNamespace
-    >>> import numpy as np
     >>> import ordinal_shapley as osv
-    >>> falling, rising = np.array([0.9, 0.7, 0.5]), np.array([0.9, 0.95, 0.8])
-    >>> curves = SimpleNamespace(share=np.array([0, 0.3, 0.6]), high_first=falling, low_first=rising)
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> curves = osv.remove_high_value([0.1, 0.4, 0.3, 0.2], X, y, [[0.5], [2.5]], [0, 1])
     >>> ax = osv.plots.plot_removal({"my values": curves}, first="both")
     >>> ax.get_xlabel()
     'training rows removed (%)'
@@ -69,9 +69,9 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     _draw(ax, series)
     ax.set_xlabel("training rows removed (%)")
     ax.set_ylabel("accuracy on held-out rows")
-    order = {"high": "highest values first", "low": "lowest values first", "both": "by their values"}[first]
-    ax.set_title(_title(f"Rows removed, {order}", groups), fontsize="medium")
-    return finish(ax, "best")
+    order = " by their values" if first == "both" else f", {first}est values first"
+    ax.set_title(f"Rows removed{order}", fontsize="medium")
+    return finish(ax, "best", title=_spread_of(groups))
 
 
 def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
@@ -83,8 +83,8 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     detections : NoiseDetection, list of NoiseDetection, or dict of str to either
         What `detect_noisy_labels` returns. A list holds runs of one method, over different splits or seeds:
-        the mean is drawn, with a band of one standard deviation to both sides. A dictionary holds methods by
-        name.
+        the mean is drawn, with one standard deviation to both sides: as a band, or for many curves as bars
+        at the markers. A dictionary holds methods by name.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure is made.
 
@@ -105,11 +105,8 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from types import SimpleNamespace
-    >>> import numpy as np
     >>> import ordinal_shapley as osv
-    >>> found = SimpleNamespace(
-    ...     inspected=np.linspace(0, 1, 5), found=np.array([0, 1, 1, 1, 1]), n_noisy=1, auc=1.0)
+    >>> found = osv.detect_noisy_labels([0.3, -0.2, 0.1, 0.2], [1])
     >>> ax = osv.plots.plot_detection(found)
     >>> ax.get_ylabel()
     'wrong labels found (%)'
@@ -129,20 +126,21 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot([0, 100], [0, 100], color="0.4", linewidth=0.9, linestyle=(0, (1, 3)), label="at random")
     ax.set_xlabel("rows inspected, lowest values first (%)")
     ax.set_ylabel("wrong labels found (%)")
-    ax.set_title(_title("Wrong labels found", groups), fontsize="medium")
-    return finish(ax, "lower right")
+    ax.set_title("Wrong labels found", fontsize="medium")
+    return finish(ax, "lower right", title=_spread_of(groups))
 
 
 def _label(name: str, more: str) -> str:
     return ", ".join(part for part in (shorten(name) if name else "", more) if part)
 
 
-def _title(text: str, groups: Mapping[str, list[Any]]) -> str:
+def _spread_of(groups: Mapping[str, list[Any]]) -> str | None:
+    """What the legend says of runs."""
     sizes = {len(group) for group in groups.values()}
     if sizes == {1}:
-        return text
+        return None
     runs = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else str(max(sizes))
-    return f"{text}: mean of {runs} runs ± standard deviation"
+    return f"mean ± SD of {runs} runs"
 
 
 def _runs(name: str, group: list[Any], x: str, y: str) -> tuple[_Points, _Points]:
@@ -160,5 +158,11 @@ def _draw(ax: Axes, series: list[tuple[str, _Points, _Points]]) -> None:
         mean = runs.mean(axis=0)
         if len(runs) > 1:
             spread = runs.std(axis=0, ddof=1)
-            ax.fill_between(at, mean - spread, mean + spread, color=style["color"], alpha=0.12, linewidth=0)
+            low, high = mean - spread, mean + spread
+            if len(series) <= _MOST_BANDS:
+                ax.fill_between(at, low, high, color=style["color"], alpha=0.12, linewidth=0)
+            else:  # bars at the markers
+                start, step = style["markevery"]
+                some = slice(start, None, step)
+                ax.vlines(at[some], low[some], high[some], color=style["color"], alpha=0.5, linewidth=0.8)
         ax.plot(at, mean, label=label, zorder=3, **style)

@@ -87,17 +87,20 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
             label=shorten(name) if name else "estimate",
         )  # fmt: skip
     ax.axline((float(np.nanmean(x)),) * 2, slope=1.0, color="black", linewidth=0.9, linestyle="--", zorder=1)
-    if len(x) <= _MOST_NAMED:
+    few = len(x) <= _MOST_NAMED
+    if few:
         first = next(iter(groups.values()))[0]
+        middle = (np.nanmin(x) + np.nanmax(x)) / 2
         for player, name in enumerate(names_of(first.labels, len(x))):
             if np.isfinite(x[player]) and np.isfinite(first.values[player]):
+                left = x[player] <= middle
                 ax.annotate(
-                    name, (x[player], first.values[player]), xytext=(6, -9), textcoords="offset points",
-                    fontsize="small",
+                    name, (x[player], first.values[player]), xytext=(7, -3) if left else (-7, -3),
+                    textcoords="offset points", ha="left" if left else "right", fontsize="small",
                 )  # fmt: skip
     ax.plot([], [], color="black", linewidth=0.9, linestyle="--", label="estimate = exact value")
     ax.vlines([], 0, 0, color="0.6", linewidth=1.6, label=f"{100 * level:g} % interval")
     ax.set_xlabel("exact value")
     ax.set_ylabel("estimate")
     ax.set_title("Estimates against exact values", fontsize="medium")
-    return finish(ax, "upper left")
+    return finish(ax, "best" if few else "upper left")

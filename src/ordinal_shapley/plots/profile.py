@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LABELLED_PLAYERS = 40  # up to this many, each player's name fits beside its row
-_WRITTEN_PLAYERS = 8  # up to this many, the numbers fit into the cells
+_WRITTEN_INCHES = 0.75  # a number fits into a cell of this width
 
 
 def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
@@ -74,17 +74,17 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
         beyond = (low < ends[0], high > ends[1])
         extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(beyond, "neither")
         low, high = map(float, ends)
-    image = ax.imshow(
-        np.ma.masked_invalid(cells), cmap="Greys", vmin=low, vmax=high, aspect="auto", interpolation="nearest"
-    )
+    image = ax.imshow(np.ma.masked_invalid(cells), cmap="Greys", vmin=low, vmax=high, aspect="auto")
+    label = "expected contribution"
     if known.size < cells.size:
         ax.patch.set(facecolor="white", edgecolor="0.5", hatch="xxx")
-        ax.fill([], [], facecolor="white", edgecolor="0.5", hatch="xxx", label="never seen there")
-    scale = ax.figure.colorbar(image, ax=ax, extend=extend, label="expected contribution")
+        label += "\n(hatched: never seen there)"
+    scale = ax.figure.colorbar(image, ax=ax, extend=extend, label=label)
     if low < 0 < high:
         scale.ax.axhline(0.0, color="#D55E00", linewidth=1.2)
         scale.ax.axhline(0.0, color="white", linewidth=1.2, linestyle=(0, (2, 2)))
-    if n <= _WRITTEN_PLAYERS:
+    width = ax.get_window_extent().width / ax.figure.dpi / n
+    if width >= _WRITTEN_INCHES:
         middle = (low + high) / 2
         for (row, column), cell in np.ndenumerate(cells):
             if np.isfinite(cell):
@@ -97,7 +97,7 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
         ax.set_ylabel("player")
     else:
         ax.set_ylabel("players, the highest value on top")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     kind = result.value.replace("_", " ")
-    ax.set_title(f"{kind.capitalize()} Shapley value by position", fontsize="medium")
-    return finish(ax, "center left", most_inside=0)
+    ax.set_title(f"{kind.capitalize()} Shapley value by position", fontsize="medium", wrap=True)
+    return finish(ax, "upper right")

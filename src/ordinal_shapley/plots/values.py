@@ -134,6 +134,7 @@ def plot_values(
         f"{valuation.value.replace('_', ' ').capitalize()} Shapley value, {valuation.method}, "
         f"{valuation.n_permutations:,} permutations",
         fontsize="medium",
+        wrap=True,
     )
     ax.margins(x=0.02)
     if order.size <= _LABELLED_PLAYERS:
@@ -141,5 +142,5 @@ def plot_values(
         ax.set_xticks(at, [names[player] for player in order], rotation=90, fontsize="small")
         ax.set_xlabel("player")
     else:
-        ax.set_xlabel("players, from the lowest value to the highest")
+        ax.set_xlabel("players, lowest value first")
     return finish(ax, "upper left", most_inside=8)

@@ -19,6 +19,7 @@ TOLERANCE = 0.05
 CLASS_FRACTION = 0.8
 WINDOW = 100
 MOST_PERMUTATIONS = 5_000
+TREES = 1_000
 
 _PAPER = Truncation.paper(TOLERANCE)
 
@@ -108,7 +109,7 @@ def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outco
         elif method == "knn":
             values = knn_shapley(split.X, split.y, split.X_valid, split.y_valid)
         elif method == "oob":
-            values = data_oob(split.X, split.y, random_state=split.values_seed, n_jobs=1)
+            values = data_oob(split.X, split.y, n_estimators=TREES, random_state=split.values_seed, n_jobs=1)
         elif method == "loo":
             values = leave_one_out(make_game(split, "uniform"), n_jobs=1)
             fits = len(split.y) + 1

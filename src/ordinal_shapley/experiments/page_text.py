@@ -133,9 +133,10 @@ def influence(influences: pd.DataFrame) -> str:
     mean = influences.groupby("place")[["total", "shift", "own", "correlation"]].mean()
     last, anywhere = mean.loc["last"], mean.loc["anywhere"]
     return f"""
-What a row that comes last changes and what its ghost changes correlate by {last["correlation"]:.2f}
-on average, and by {anywhere["correlation"]:.2f} where a row may join anywhere. The row's own part
-is {anywhere["own"] / last["own"]:.1f} times as large there.
+What a row that comes last changes and what its ghost changes correlate by
+{number(last["correlation"])} on average, and by {number(anywhere["correlation"])} where a row may join
+anywhere. The row's own part is {number(100 * last["own"])} points at the end and
+{number(100 * anywhere["own"])} anywhere.
 """
 
 

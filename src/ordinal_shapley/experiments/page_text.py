@@ -103,7 +103,7 @@ def advice(differences: pd.DataFrame) -> str:
 **To find wrong labels, use the ordinal value, or the classic one of a model that knows no
 positions; not the partial ordinal value.** The paper could compute the partial ordinal value only.
 Here it is compared with the ordinal value, estimated from the very same permutations and model fits
-([how](ordinal.md)), and with the classic one, of the same model without weights of positions.
+(how: docs/ordinal.md), and with the classic one, of the same model without weights of positions.
 {sentences[0]} {sentences[1]} The classic value is as good or better in {behind[0]} settings of few
 fits (300 permutations or 25,000 fits) and in {behind[1]} of more: where positions mean nothing to
 you, or fits are few, take it.
@@ -111,7 +111,7 @@ you, or fits are few, take it.
 Features are standardised and the empty sequence is worth the score of the commonest label, the
 default of the library. Walks are full for equal permutations. For equal model fits, walks are also
 cut short by the patience rule (for the ordinal value the full utility then stands in for what was
-not evaluated) or made shorter without bias (roulette, see [the page of noise](variance.md)). On the
+not evaluated) or made shorter without bias (roulette, see docs/variance.md). On the
 command line, `ordinal-shapley experiment noise` makes this comparison on your own rows, and
 `ordinal-shapley value --value ordinal` values them.
 """
@@ -131,7 +131,7 @@ equal permutations, run by run (seeds {seeds}):
 def influence(influences: pd.DataFrame) -> str:
     """Say what the table of ghosts shows."""
     mean = influences.groupby("place")[["total", "shift", "own", "correlation"]].mean()
-    last, anywhere = mean.loc["last"], mean.loc["anywhere"]
+    last, anywhere = (mean.to_dict("index")[place] for place in ("last", "anywhere"))
     return f"""
 What a row that comes last changes and what its ghost changes correlate by
 {number(last["correlation"])} on average, and by {number(anywhere["correlation"])} where a row may join

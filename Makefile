@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
-.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance
+.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance reproduce
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
+	@echo "make reproduce    the paper's experiments, a quarter of an hour; rewrites docs/reproduction.md"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -101,6 +102,13 @@ bench-error: $(VENV)/.stamp-dev
 
 bench-variance: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/variance.py docs/variance.md
+
+# The page is written by the command; a machine with nothing else to do gives times that mean something.
+reproduce: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
+	$(BIN)/ordinal-shapley reproduce all --runs 5 --seed 0 --out build/reproduction
+	@mkdir -p docs/images
+	cp build/reproduction/reproduction.md docs/reproduction.md
+	cp build/reproduction/images/reproduction-*.png docs/images/
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

@@ -6,16 +6,30 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from ordinal_shapley._files import replacing
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from ordinal_shapley.valuation import Valuation
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: tuple[Path | None, ...]) -> None:
+    """Raise unless the files asked for, by option, can be written later, and no two are one."""
+    taken: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if option == "--plot":
+            check_picture(path, option)
+        check_writable(path, option, inputs)
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ValueError(f"{other} and {option} both name {str(path)!r}; give two files")
 
 
 def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()) -> None:
@@ -38,6 +52,19 @@ def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(f"{option}: can't write {str(path)!r}: {reason}") from error
+
+
+def make_folder(path: Path, option: str) -> None:
+    """Make a folder unless it is there, and raise unless files can be written into it."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{option}: {str(path)!r} is a file; give a folder")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with replacing(path / "manifest.json", keep=False):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(f"{option}: can't write into {str(path)!r}: {reason}") from error
 
 
 def check_picture(path: Path, option: str) -> None:
@@ -65,13 +92,27 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def write_picture(valuation: Valuation, classes: npt.NDArray[Any], path: Path) -> None:
     """Draw the values, without a window."""
+    from ordinal_shapley.plots import plot_values
+
+    figure = blank_figure((8.0, 4.5))
+    plot_values(valuation, ax=figure.subplots(), classes=classes)
+    save_figure(figure, path)
+
+
+def blank_figure(size: tuple[float, float]) -> Figure:
+    """Return an empty figure, without a window, of so many inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ordinal_shapley.plots import plot_values
-
-    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    plot_values(valuation, ax=figure.subplots(), classes=classes)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    return figure
+
+
+def save_figure(figure: Figure, path: Path, dpi: int = 150) -> None:
+    """Write a picture; for an SVG the same bytes whenever it is drawn."""
+    import matplotlib
+
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+    with replacing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(temporary, dpi=dpi, metadata=metadata)

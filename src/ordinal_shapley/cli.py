@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._data_options import (
+    DatasetName,
+    Raw,
+    Rows,
+    Target,
+    Train,
+    Valid,
+    ValidFraction,
+    read_problem,
+)
+from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley._options import (
     Design,
@@ -18,7 +28,6 @@ from ordinal_shapley._options import (
     Tolerance,
     TruncationName,
     check_jobs,
-    data_option,
     either,
     error_lines,
     interruption,
@@ -28,7 +37,8 @@ from ordinal_shapley._options import (
     stopping_rule,
     warning_lines,
 )
-from ordinal_shapley.datasets import NAMES
+from ordinal_shapley._outputs import check_outputs
+from ordinal_shapley._reproduce_command import REPRODUCE_HELP, reproduce
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
     DESIGNS,
@@ -40,7 +50,7 @@ from ordinal_shapley.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from ordinal_shapley._tables import Problem, Table
+    from ordinal_shapley._tables import Problem
 
 app = typer.Typer(
     add_completion=False,
@@ -106,38 +116,13 @@ def _root(
 
 @app.command(help=_VALUE_HELP)
 def value(
-    train: Annotated[
-        Path | None,
-        typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
-    ] = None,
-    target: Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")] = None,
-    dataset: Annotated[
-        str | None,
-        data_option(f"In place of a file: {either(NAMES)}.", metavar="NAME"),
-    ] = None,
-    valid: Annotated[
-        Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")
-    ] = None,
-    valid_fraction: Annotated[
-        float | None,
-        data_option(
-            "Without --valid: the part of the rows, class by class, that is kept for validation.",
-            default="0.3; adult 0.5",
-            metavar="Q",
-        ),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        data_option(
-            "Use only N rows, drawn class by class with the seed.",
-            default="all; adult 400",
-            metavar="N",
-            min=2,
-        ),
-    ] = None,
-    raw: Annotated[
-        bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")
-    ] = False,
+    train: Train = None,
+    target: Target = None,
+    dataset: DatasetName = None,
+    valid: Valid = None,
+    valid_fraction: ValidFraction = None,
+    rows: Rows = None,
+    raw: Raw = False,
     method: Annotated[
         str | None,
         option(f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
@@ -220,9 +205,9 @@ def value(
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
-        _check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
+        check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
         with warning_lines():
-            problem = _problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
+            problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
         settings = ", ".join(
             [
@@ -238,74 +223,6 @@ def value(
         goals = (permutations, standard_error)
         with warning_lines():
             _run(problem, game_options, value_kind, method, options, settings, goals, progress, out, plot)
-
-
-def _check_outputs(outputs: dict[str, Path | None], inputs: tuple[Path | None, ...]) -> None:
-    named = {name: path for name, path in outputs.items() if path is not None}
-    if not named:
-        return
-    from ordinal_shapley._outputs import check_picture, check_writable
-
-    taken: dict[str, str] = {}
-    for name, path in named.items():
-        if name == "--plot":
-            check_picture(path, name)
-        check_writable(path, name, inputs)
-        other = taken.setdefault(os.path.realpath(path), name)
-        if other != name:
-            raise ValueError(f"{other} and {name} both name {str(path)!r}; give two files")
-
-
-def _problem(
-    train: Path | None,
-    target: str | None,
-    dataset: str | None,
-    valid: Path | None,
-    valid_fraction: float | None,
-    rows: int | None,
-    seed: int,
-    raw: bool,
-) -> Problem:
-    """Read, check, split and encode the data."""
-    if (train is None) == (dataset is None):
-        raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
-    if valid is not None and valid_fraction is not None:
-        raise ValueError("give either --valid or --valid-fraction, and not both")
-    if valid_fraction is not None and not 0.0 < valid_fraction < 1.0:
-        raise ValueError(f"--valid-fraction must be between 0 and 1; got {valid_fraction}")
-    if dataset is not None:
-        choose("--dataset", dataset, NAMES)
-        for option, given in (("--target", target), ("--valid", valid)):
-            if given is not None:
-                raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")
-    elif target is None:
-        raise ValueError("--target is needed: the column of classes in TRAIN.csv")
-    if dataset == "adult":
-        # The paper's sizes: 200 rows valued, 200 to validate.
-        rows = 400 if rows is None else rows
-        valid_fraction = 0.5 if valid_fraction is None else valid_fraction
-
-    from ordinal_shapley import _tables
-
-    table: Table
-    if dataset is not None:
-        from ordinal_shapley import datasets
-
-        data = datasets.load(dataset)
-        table = _tables.Table(dataset, data.frame, data.target)
-    else:
-        assert train is not None and target is not None
-        table = _tables.check_classes(_tables.read_csv(train, target))
-    if rows is not None:
-        table = _tables.draw(table, rows, seed)
-    if valid is None:
-        return _tables.encode(*_tables.split(table, valid_fraction or 0.3, seed), raw=raw)
-    assert target is not None
-    return _tables.encode(
-        table,
-        _tables.check_classes(_tables.read_csv(valid, target, _tables.text_columns(table))),
-        raw=raw,
-    )
 
 
 def _run(
@@ -347,3 +264,5 @@ def _run(
 
 app.command(help=EXACT_HELP)(exact)
 app.command(help=VERIFY_HELP)(verify)
+app.command(help=REPRODUCE_HELP)(reproduce)
+app.add_typer(experiment, name="experiment")

@@ -1,0 +1,114 @@
+"""The options that say which rows a command works on, and how they become a problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ordinal_shapley._options import data_option, either
+from ordinal_shapley.datasets import NAMES
+from ordinal_shapley.vocabulary import choose
+
+if TYPE_CHECKING:
+    from ordinal_shapley._tables import Problem, Table
+
+Train = Annotated[
+    Path | None,
+    typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
+]
+Target = Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")]
+DatasetName = Annotated[str | None, data_option(f"In place of a file: {either(NAMES)}.", metavar="NAME")]
+Valid = Annotated[Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")]
+ValidFraction = Annotated[
+    float | None,
+    data_option(
+        "Without --valid: the part of the rows, class by class, that is kept for validation.",
+        default="0.3; adult 0.5",
+        metavar="Q",
+    ),
+]
+Rows = Annotated[
+    int | None,
+    data_option(
+        "Use only N rows, drawn class by class with the seed.",
+        default="all; adult 400",
+        metavar="N",
+        min=2,
+    ),
+]
+Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
+VALID_FRACTION = 0.3
+
+
+def check_source(
+    train: Path | None, target: str | None, dataset: str | None, others: dict[str, Path | None]
+) -> None:
+    """ValueError unless there is one source of rows, and `others`, files by option, go with it."""
+    if (train is None) == (dataset is None):
+        raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
+    if dataset is not None:
+        choose("--dataset", dataset, NAMES)
+        for option, given in {"--target": target, **others}.items():
+            if given is not None:
+                raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")
+    elif target is None:
+        raise ValueError("--target is needed: the column of classes in TRAIN.csv")
+
+
+def check_fraction(option: str, fraction: float | None) -> None:
+    """ValueError unless a fraction is none or between 0 and 1."""
+    if fraction is not None and not 0.0 < fraction < 1.0:
+        raise ValueError(f"{option} must be between 0 and 1; got {fraction}")
+
+
+def read_table(train: Path | None, target: str | None, dataset: str | None) -> Table:
+    """Read the rows of a file or of a data set."""
+    from ordinal_shapley import _tables
+
+    if dataset is not None:
+        from ordinal_shapley import datasets
+
+        data = datasets.load(dataset)
+        return _tables.Table(dataset, data.frame, data.target)
+    assert train is not None and target is not None
+    return _tables.check_classes(_tables.read_csv(train, target))
+
+
+def read_like(table: Table, path: Path, target: str) -> Table:
+    """Read a file with the columns of a table."""
+    from ordinal_shapley import _tables
+
+    return _tables.check_classes(_tables.read_csv(path, target, _tables.text_columns(table)))
+
+
+def read_problem(
+    train: Path | None,
+    target: str | None,
+    dataset: str | None,
+    valid: Path | None,
+    valid_fraction: float | None,
+    rows: int | None,
+    seed: int,
+    raw: bool,
+) -> Problem:
+    """Read, check, split and encode the data."""
+    if valid is not None and valid_fraction is not None:
+        raise ValueError("give either --valid or --valid-fraction, and not both")
+    check_fraction("--valid-fraction", valid_fraction)
+    check_source(train, target, dataset, {"--valid": valid})
+    if dataset == "adult":
+        # The paper's sizes: 200 rows valued, 200 to validate.
+        rows = 400 if rows is None else rows
+        valid_fraction = 0.5 if valid_fraction is None else valid_fraction
+
+    from ordinal_shapley import _tables
+
+    table = read_table(train, target, dataset)
+    if rows is not None:
+        table = _tables.draw(table, rows, seed)
+    if valid is None:
+        return _tables.encode(*_tables.split(table, valid_fraction or VALID_FRACTION, seed), raw=raw)
+    assert target is not None
+    return _tables.encode(table, read_like(table, valid, target), raw=raw)

@@ -1,0 +1,120 @@
+"""The values that the experiments compare: how each is computed on a split, and what it took."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.experiments.baselines import data_oob, knn_shapley, leave_one_out
+from ordinal_shapley.experiments.splits import Split
+from ordinal_shapley.games import LogisticGame
+from ordinal_shapley.sampling import MaxPermutations, RelativeChange, Truncation, sample_values
+
+TOLERANCE = 0.05
+CLASS_FRACTION = 0.8
+WINDOW = 100
+MOST_PERMUTATIONS = 5_000
+TREES = 1_000
+
+_PAPER = Truncation.paper(TOLERANCE)
+
+
+class _Sampled(NamedTuple):
+    """A method that samples: the game, and arguments of `sample_values`. In the paper empty_value is 0."""
+
+    options: dict[str, Any]
+    position_weight: str = "gaussian"
+    empty_value: str | float = 0.0
+
+
+_SAMPLED = {
+    "tmc": _Sampled({"method": "tmc", "truncation": _PAPER}),
+    "cmc": _Sampled({"method": "cmc", "class_fraction": CLASS_FRACTION}),
+    "ctmc": _Sampled({"method": "ctmc", "truncation": _PAPER, "class_fraction": CLASS_FRACTION}),
+    "mc": _Sampled({"method": "mc"}),
+    "tmc_majority": _Sampled({"method": "tmc", "truncation": _PAPER}, empty_value="majority"),
+    "ordinal": _Sampled({"value": "ordinal", "method": "tmc", "truncation": Truncation.patience(TOLERANCE)}),
+    "classic": _Sampled({"value": "classic", "method": "tmc", "truncation": _PAPER}, "uniform"),
+}
+PAPER_METHODS = ("tmc", "cmc", "ctmc")
+METHODS = (*_SAMPLED, "knn", "oob", "loo", "random")
+NAMES = {
+    "tmc": "TMC",
+    "cmc": "CMC",
+    "ctmc": "CTMC",
+    "mc": "MC",
+    "tmc_majority": "TMC, empty: majority",
+    "ordinal": "ordinal",
+    "classic": "classic TMC",
+    "knn": "KNN-Shapley",
+    "oob": "Data-OOB",
+    "loo": "leave-one-out",
+    "random": "random",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Values of the rows of one split by one method.
+
+    ``permutations`` and ``fits`` are 0 where a method draws none; ``fits`` of leave-one-out are those of the
+    logistic model, and 0 for methods that train other models. ``capped``: it was the cap that stopped it.
+    """
+
+    method: str
+    values: NDArray[np.float64]
+    permutations: int
+    fits: int
+    seconds: float
+    walk: float
+    capped: bool
+    warnings: tuple[str, ...]
+
+
+def make_game(split: Split, position_weight: str, empty_value: str | float = 0.0) -> LogisticGame:
+    """Return the game of a split; in the paper the empty sequence is worth 0."""
+    return LogisticGame(
+        split.X,
+        split.y,
+        split.X_valid,
+        split.y_valid,
+        position_weight=position_weight,
+        empty_value=empty_value,
+    )
+
+
+def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outcome:
+    """Value the rows of a split, on one core."""
+    permutations, fits, walk, capped = 0, 0, float("nan"), False
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        began = time.perf_counter()
+        if method in _SAMPLED:
+            sampled = _SAMPLED[method]
+            valuation = sample_values(
+                make_game(split, sampled.position_weight, sampled.empty_value),
+                stopping=RelativeChange(TOLERANCE, window=WINDOW) | MaxPermutations(cap),
+                random_state=split.values_seed,
+                n_jobs=1,
+                **sampled.options,
+            )
+            values, walk = valuation.values, valuation.mean_walk_length
+            permutations, fits = valuation.n_permutations, valuation.n_evaluations
+            capped = not valuation.converged
+        elif method == "knn":
+            values = knn_shapley(split.X, split.y, split.X_valid, split.y_valid)
+        elif method == "oob":
+            values = data_oob(split.X, split.y, n_estimators=TREES, random_state=split.values_seed, n_jobs=1)
+        elif method == "loo":
+            values = leave_one_out(make_game(split, "uniform"), n_jobs=1)
+            fits = len(split.y) + 1
+        else:
+            values = np.random.default_rng(split.values_seed).random(len(split.y))
+        seconds = time.perf_counter() - began
+    said = tuple(dict.fromkeys(str(caution.message) for caution in caught))
+    return Outcome(method, values, permutations, fits, seconds, walk, capped, said)

@@ -1,0 +1,158 @@
+"""What a reproduction writes: tables, pictures, manifest and page."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ordinal_shapley._files import replacing
+from ordinal_shapley.experiments import tables
+from ordinal_shapley.experiments.claims import Claim, check_claims
+from ordinal_shapley.experiments.methods import TOLERANCE, WINDOW
+from ordinal_shapley.experiments.page import (
+    differences_table,
+    influence_table,
+    methods_table,
+    reduction_table,
+    removal_table,
+    time_table,
+    values_table,
+    write_page,
+)
+from ordinal_shapley.experiments.results import Results, Settings
+from ordinal_shapley.experiments.splits import SIZES, seeds_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LIBRARIES = ("ordinal-shapley", "numpy", "numba", "scipy", "scikit-learn", "pandas")
+FOLDERS = ("data", "tables", "images")
+PAGE = "reproduction.md"
+
+
+def write_all(results: Results, folder: Path, command: str) -> tuple[list[str], list[Claim]]:
+    """Write everything into a folder that exists.
+
+    Parameters
+    ----------
+    results : Results
+        What the runs found.
+    folder : Path
+        Where to write; files of an earlier reproduction are replaced.
+    command : str
+        The command that does it again.
+
+    Returns
+    -------
+    files : list of str
+        Those written, relative to the folder.
+    claims : list of Claim
+        What became of the paper's claims.
+    """
+    for name in FOLDERS:
+        (folder / name).mkdir(exist_ok=True)
+    data = results.tables()
+    summaries = summarise(data, results.settings)
+    manifest = make_manifest(results, command)
+    texts = {f"data/{name}.csv": frame.to_csv(index=False) for name, frame in data.items()}
+    texts |= {f"tables/{name}.csv": frame.to_csv(index=False) for name, frame in summaries.items()}
+    shown = {
+        "table1": removal_table,
+        "table2": time_table,
+        "reductions": reduction_table,
+        "methods": methods_table,
+        "differences": differences_table,
+    }
+    texts |= {f"tables/{name}.md": write(summaries[name]) + "\n" for name, write in shown.items()}
+    texts["tables/headline.md"] = values_table(summaries["headline"], summaries["differences"]) + "\n"
+    texts["tables/influence.md"] = influence_table(data["influence"]) + "\n"
+    texts["manifest.json"] = json.dumps(manifest, indent=2) + "\n"
+    pictures = _draw(results, folder / "images")
+    main = data["runs"]["protocol"] == results.settings.protocol
+    claims = check_claims(
+        data["runs"][main],
+        data["curves"][data["curves"]["protocol"] == results.settings.protocol],
+        summaries["table2"],
+        summaries["reductions"],
+    )
+    beside = {"influence": data["influence"], "warnings": data["warnings"]}
+    texts[PAGE] = write_page(summaries | beside, claims, manifest, pictures)
+    for name, text in texts.items():
+        with replacing(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return [*texts, *(f"images/{name}.{kind}" for name in pictures for kind in ("png", "svg"))], claims
+
+
+def _draw(results: Results, folder: Path) -> list[str]:
+    if find_spec("matplotlib") is None:
+        return []
+    from ordinal_shapley.experiments.figures import draw_all
+
+    return draw_all(results, folder)
+
+
+def summarise(data: dict[str, pd.DataFrame], settings: Settings) -> dict[str, pd.DataFrame]:
+    """Return the tables of means, by the names of their files."""
+    main, times = (data[name][data[name]["protocol"] == settings.protocol] for name in ("runs", "times"))
+    table_2 = tables.table_2(main, times)
+    return {
+        "table1": tables.table_1(data["runs"], settings.protocol),
+        "table2": table_2,
+        "reductions": tables.reductions(table_2),
+        "methods": tables.all_methods(main, times),
+        "headline": tables.headline(data["values_compared"]),
+        "differences": tables.differences(data["values_compared"]),
+    }
+
+
+def make_manifest(results: Results, command: str) -> dict[str, Any]:
+    """Return what was run, with what, on what."""
+    settings = results.settings
+    sizes = {
+        name: " / ".join("all others" if size is None else str(size) for size in SIZES[name])
+        for name in settings.datasets
+    }
+    asked = asdict(settings)
+    del asked["jobs"]
+    return {
+        "command": command,
+        "settings": asked
+        | {
+            "seeds": list(settings.seeds),
+            "drawn_seeds": {str(seed): seeds_of(seed) for seed in settings.seeds},
+            "sizes": sizes,
+            "stopping": f"RelativeChange({TOLERANCE}, window={WINDOW}) | MaxPermutations({settings.cap:,})",
+            "processes": settings.processes,
+        },
+        "seconds": results.seconds,
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+        },
+        "versions": {"python": platform.python_version()} | {name: _version(name) for name in _LIBRARIES},
+    }
+
+
+def _version(name: str) -> str:
+    if name == "ordinal-shapley":
+        from ordinal_shapley import __version__
+
+        return __version__
+    return metadata.version(name)
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.split(":", 1)[1].split())
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

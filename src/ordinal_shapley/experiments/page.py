@@ -1,0 +1,214 @@
+"""The page of a reproduction, in Markdown, every figure in it from the runs."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from ordinal_shapley.experiments import page_text, paper
+from ordinal_shapley.experiments._markdown import DATASETS, number, table, with_spread
+from ordinal_shapley.experiments.claims import Claim, interval
+from ordinal_shapley.experiments.methods import NAMES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = {"partial_ordinal": "partial ordinal", "ordinal": "ordinal", "classic": "classic"}
+
+
+def write_page(
+    tables: dict[str, pd.DataFrame], claims: list[Claim], manifest: dict[str, Any], pictures: list[str]
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    tables : dict of str to pandas.DataFrame
+        The summaries, by the names of their files, and "influence" and "warnings" of `Results.tables`.
+    claims : list of Claim
+        What `check_claims` returned.
+    manifest : dict
+        How it was run.
+    pictures : list of str
+        Names of the pictures drawn; empty where Matplotlib is missing.
+    """
+    parts = [
+        page_text.opening(manifest),
+        "## Which value to use for finding wrong labels",
+        page_text.advice(tables["differences"]),
+        _picture("reproduction-values", page_text.VALUES_CAPTION, pictures),
+        values_table(tables["headline"], tables["differences"]),
+        page_text.same_permutations(manifest),
+        differences_table(tables["differences"]),
+        "### Why",
+        page_text.WHY,
+        influence_table(tables["influence"]),
+        page_text.influence(tables["influence"]),
+        "## Removing high-value rows",
+        page_text.REMOVAL,
+        _picture("reproduction-removal", page_text.REMOVAL_CAPTION, pictures),
+        removal_table(tables["table1"]),
+        page_text.removal_differences(tables["table1"], manifest),
+        "## Wrong labels, in the paper's setting",
+        page_text.NOISY,
+        _picture("reproduction-noisy", page_text.NOISY_CAPTION, pictures),
+        _picture("reproduction-detection", page_text.DETECTION_CAPTION, pictures),
+        methods_table(tables["methods"]),
+        page_text.below_chance(tables["methods"]),
+        "## Time",
+        page_text.time(tables["table2"], manifest),
+        time_table(tables["table2"]),
+        reduction_table(tables["reductions"]),
+        "## Which claims of the paper hold here",
+        "\n".join(f"- **{c.claim}** {c.verdict[0].upper()}{c.verdict[1:]}. {c.evidence}" for c in claims),
+        "## Where these figures differ from the paper's, and why",
+        page_text.differences(manifest, tables["methods"]),
+        "## How it was run",
+        page_text.setup(manifest),
+        page_text.cautions(tables["warnings"], tables["methods"]),
+    ]
+    return "\n\n".join(_reflow(part.strip()) for part in parts if part.strip()) + "\n"
+
+
+def _reflow(text: str) -> str:
+    """Fill the lines of paragraphs and lists, and leave all else."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(
+        block
+        if block.startswith(("#", "|", "!", "```"))
+        else "\n".join(map(_fill, re.split(r"\n(?=- )", block)))
+        for block in blocks
+    )
+
+
+def _fill(paragraph: str) -> str:
+    indent = "  " if paragraph.startswith("- ") else ""
+    # Code is kept together.
+    words = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), " ".join(paragraph.split()))
+    filled = textwrap.fill(
+        words, 110, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return filled.replace("\0", " ")
+
+
+def _picture(name: str, caption: str, pictures: list[str]) -> str:
+    return f"![{caption.split(':')[0]}](images/{name}.png)\n\n*{caption}*" if name in pictures else ""
+
+
+def values_table(headline: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """Return ROC AUC of the three values within each budget, and what the ordinal one is ahead by."""
+    lines = []
+    keys = ["dataset", "unit", "budget", "walks"]
+    gaps = {tuple(row[key] for key in (*keys, "less")): row for row in differences.to_dict("records")}
+    for key, group in headline.groupby(keys, sort=False):
+        dataset, unit, budget, walks = key
+        areas = {row["value"]: row for row in group.to_dict("records")}
+        spent = [row["fits" if unit == "permutations" else "permutations"] for row in areas.values()]
+        span = number(min(spent), 0)
+        span += "" if number(max(spent), 0) == span else f" to {number(max(spent), 0)}"
+        what = (f"{budget:,} permutations", f"{span} fits")
+        if unit == "fits":
+            what = (f"{budget:,} fits, {walks}", f"{span} permutations")
+        shown = [with_spread(areas[kind]["roc_auc"], areas[kind]["roc_auc_sd"]) for kind in _KINDS]
+        less = [_gap(gaps[(*key, other)]) for other in ("partial_ordinal", "classic")]
+        lines.append([DATASETS[str(dataset)], *what, *shown, *less])
+    header = ["data", "budget", "that is", *_KINDS.values(), "ordinal less partial ordinal"]
+    return table([*header, "ordinal less classic"], lines, text_columns=3)
+
+
+def _gap(row: dict[Hashable, Any], digits: int = 2) -> str:
+    """Return a mean difference and its interval."""
+    low, high = interval(row)
+    mean = number(row["mean"], digits, "+")
+    return mean if math.isnan(low) else f"{mean} ({number(low, digits, '+')} to {number(high, digits, '+')})"
+
+
+def differences_table(differences: pd.DataFrame) -> str:
+    """Return the differences between values run by run, for equal permutations."""
+    rows = differences[differences["unit"] == "permutations"].to_dict("records")
+    lines = [
+        [DATASETS[row["dataset"]], f"{row['budget']:,}", _KINDS[row["less"]], row["each"], _gap(row, 3)]
+        for row in rows
+    ]
+    header = ["data", "permutations", "ordinal less", "each run", "mean (95 % interval)"]
+    return table(header, lines, text_columns=3)
+
+
+def influence_table(influences: pd.DataFrame) -> str:
+    """Return what a row contributes by where it joins, in points of accuracy."""
+    lines = []
+    for (dataset, place), group in influences.groupby(["dataset", "place"], sort=False):
+        mean = group[["total", "shift", "own", "correlation"]].mean()
+        sizes = [number(100 * float(mean[name]), 2) for name in ("total", "shift", "own")]
+        lines.append([DATASETS[str(dataset)], str(place), *sizes, number(float(mean["correlation"]))])
+    header = ["data", "joins", "change, points", "of a ghost", "row less ghost", "correlation, row and ghost"]
+    return table(header, lines, text_columns=2)
+
+
+def _printed(printed: paper.Table, row: dict[Hashable, Any], value: float | None, digits: int) -> str:
+    """Return the paper's figure; in brackets, for the set that its code loads as Cancer, that of Cancer."""
+    if row["dataset"] != "cancer-wisconsin":
+        return number(value, digits)
+    return f"({number(printed['cancer'][row['method']][paper.LABELS.index(row['labels'])], digits)})"
+
+
+def removal_table(table_1: pd.DataFrame) -> str:
+    """Return Table 1 beside the paper's figures."""
+    lines = []
+    for row in table_1.to_dict("records"):
+        ours = with_spread(row["ours"], row["ours_sd"])
+        theirs = with_spread(row["authors_split"], row["authors_split_sd"])
+        printed = _printed(paper.TABLE_1, row, row["paper"], 2)
+        lines.append([DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]], printed, ours, theirs])
+    header = ["data", "labels", "method", "paper", "here", "here, split as the authors' code"]
+    return table(header, lines, text_columns=3)
+
+
+def methods_table(methods: pd.DataFrame) -> str:
+    """Return what every method takes and is good for."""
+    lines = []
+    for row in methods.to_dict("records"):
+        noisy = [with_spread(row[name], row[f"{name}_sd"]) for name in ("roc_auc", "precision")]
+        ends = [with_spread(row[name], row[f"{name}_sd"]) for name in ("auc_high_first", "auc_low_first")]
+        taken = [number(row[name], 0) if row[name] else "-" for name in ("permutations", "fits")]
+        lines.append(
+            [
+                DATASETS[row["dataset"]],
+                row["labels"],
+                NAMES[row["method"]],
+                *taken,
+                number(row["seconds"], 2),
+                *ends,
+                *noisy,
+            ]
+        )
+    header = ["data", "labels", "method", "permutations", "fits", "seconds", "high first", "low first"]
+    return table([*header, "ROC AUC", "precision"], lines, text_columns=3)
+
+
+def time_table(table_2: pd.DataFrame) -> str:
+    """Return Table 2 beside the paper's figures."""
+    lines = []
+    for row in table_2.to_dict("records"):
+        counts = [number(row[name], 0) for name in ("permutations", "fits")]
+        taken = [number(row["seconds"], 2), number(row["loop_seconds"], 0), f"{number(row['ratio'], 0)} x"]
+        printed = _printed(paper.TABLE_2, row, row["paper_seconds"], 0)
+        lines.append(
+            [DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]], printed, *counts, *taken]
+        )
+    header = ["data", "labels", "method", "paper, s", "permutations", "fits", "here, s"]
+    return table([*header, "scikit-learn loop, s", "ratio"], lines, text_columns=3)
+
+
+def reduction_table(less: pd.DataFrame) -> str:
+    """Return how much less CTMC takes than TMC."""
+    lines = []
+    for row in less.to_dict("records"):
+        shown = [number(row[name], 1) for name in ("paper_seconds", "fits", "seconds", "loop_seconds")]
+        lines.append([DATASETS[row["dataset"]], row["labels"], *shown])
+    header = ["data", "labels", "paper, time", "fits", "time here", "time of a scikit-learn loop"]
+    text = "CTMC takes less than TMC by so many percent (negative: more):"
+    return f"{text}\n\n{table(header, lines, text_columns=2)}"

@@ -1,0 +1,471 @@
+"""The paper's experiments: splits, methods, tables, claims, and the command that writes them all."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import naive
+from ordinal_shapley import LogisticGame, datasets
+from ordinal_shapley.experiments import (
+    claims,
+    figures,
+    headline,
+    influence,
+    methods,
+    outputs,
+    page,
+    paper,
+    results,
+    sklearn_loop,
+    splits,
+    tables,
+)
+from ordinal_shapley.experiments.runs import Task, run
+from problems import JIT, size
+
+Settings = results.Settings
+
+# --- splits
+
+
+@pytest.mark.parametrize(
+    "name, held", [("wine", 40), ("cancer", 100), ("cancer-wisconsin", 100), ("adult", 48_442)]
+)
+def test_sizes_are_the_papers(name, held):
+    split = splits.make_split(name, 0)
+    n, n_valid, _ = splits.SIZES[name]
+    assert (len(split.X), len(split.X_valid), len(split.X_test)) == (n, n_valid, held)
+    assert (len(split.y), len(split.y_valid), len(split.y_test)) == (n, n_valid, held)
+    assert not len(split.flipped)
+
+
+def rows_of(split, data):
+    """The rows of the data set that make up the parts of a split; Wine's rows all differ."""
+    where = {row.tobytes(): number for number, row in enumerate(data.X)}
+    return [[where[row.tobytes()] for row in part] for part in (split.X, split.X_valid, split.X_test)]
+
+
+def test_parts_are_disjoint_and_labels_are_their_rows():
+    data = datasets.load("wine")
+    split = splits.make_split("wine", 3, noisy=True)
+    parts = rows_of(split, data)
+    assert len(set().union(*parts)) == 178
+    np.testing.assert_array_equal(split.y_valid, data.y[parts[1]])
+    np.testing.assert_array_equal(split.y_test, data.y[parts[2]])
+    np.testing.assert_array_equal(np.flatnonzero(split.y != data.y[parts[0]]), split.flipped)
+    assert len(split.flipped) == 18
+    raw = splits.make_split("wine", 3)
+    assert rows_of(raw, data) == parts
+    np.testing.assert_array_equal(raw.y, data.y[parts[0]])
+
+
+def test_runs_have_other_rows_and_a_seed_has_the_same():
+    data = datasets.load("wine")
+    one, again, other = (splits.make_split("wine", seed, noisy=True) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.X, again.X)
+    np.testing.assert_array_equal(one.y, again.y)
+    assert rows_of(one, data) != rows_of(other, data)
+    assert len({seed for run_seed in range(20) for seed in splits.seeds_of(run_seed).values()}) == 60
+
+
+def test_stratified_parts_hold_their_share_of_every_class():
+    share = np.bincount(datasets.load("wine").y) / 178
+    for seed in range(5):
+        split = splits.make_split("wine", seed, stratified=True)
+        for labels in (split.y, split.y_valid, split.y_test):
+            assert (abs(np.bincount(labels) - share * len(labels)) < 2).all()
+
+
+def test_the_authors_way_changes_all_labels_but_adults():
+    data = datasets.load("wine")
+    split = splits.make_split("wine", 0, noisy=True, protocol="authors")
+    changed = [
+        np.count_nonzero(labels != data.y[rows])
+        for labels, rows in zip((split.y, split.y_valid, split.y_test), rows_of(split, data), strict=True)
+    ]
+    assert sum(changed) == 36
+    assert min(changed) > 0
+    assert len(split.flipped) == changed[0]
+
+
+def test_the_authors_adult_is_split_by_file():
+    split = splits.make_split("adult", 0, noisy=True, protocol="authors")
+    assert len(split.y_test) == 16_281 - 1_000
+    assert len(split.flipped) == 40
+    plain = splits.make_split("adult", 0, protocol="authors")
+    np.testing.assert_array_equal(plain.y_valid, split.y_valid)
+    assert np.count_nonzero(plain.y != split.y) == 40
+
+
+def test_scaling_is_by_the_rows_valued():
+    split = splits.make_split("wine", 0, scaled=True)
+    np.testing.assert_allclose(split.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(split.X.std(axis=0), 1, rtol=1e-12)
+    assert splits.make_split("wine", 0).X.max() > 100
+
+
+# --- methods
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Splits, runs and budgets of a size for tests."""
+    monkeypatch.setitem(splits.SIZES, "wine", (size(40, 16), size(30, 12), 20))
+    monkeypatch.setattr(methods, "TREES", 20)
+    monkeypatch.setattr(headline, "_PILOT", size((10, 30), (1, 3)))
+    if not JIT:
+        monkeypatch.delitem(headline.WALKS, "roulette")  # which begins with twenty full walks
+    return size(60, 2)
+
+
+def test_every_method_values_every_row(small):
+    split = splits.make_split("wine", 0, noisy=True)
+    for method in methods.METHODS:
+        outcome = methods.run_method(method, split, cap=small)
+        assert outcome.values.shape == split.y.shape
+        assert np.isfinite(outcome.values).all()
+        again = methods.run_method(method, split, cap=small)
+        np.testing.assert_array_equal(outcome.values, again.values)
+        sampled = method not in ("knn", "oob", "loo", "random")
+        assert (outcome.permutations == small) == sampled == outcome.capped
+        assert (outcome.fits > 0) == (sampled or method == "loo")
+    assert set(methods.NAMES) == set(methods.METHODS)
+
+
+def test_the_papers_game_is_worth_0_without_rows():
+    split = splits.make_split("wine", 0)
+    assert methods.make_game(split, "gaussian")(()) == 0
+    lone = np.flatnonzero(split.y == split.y[0])
+    assert methods.make_game(split, "gaussian")(lone) == 0
+
+
+def test_the_loop_over_scikit_learn_computes_the_papers_utility():
+    for m in (1, 2, 7, 30):
+        np.testing.assert_allclose(sklearn_loop.gaussian_weights(m), naive.gaussian_weights(m), rtol=1e-12)
+    split = splits.make_split("wine", 0, scaled=True)
+    game = methods.make_game(split, "gaussian")
+    random = np.random.default_rng(0)
+    for _ in range(size(10, 2)):
+        order = random.permutation(89)[:40]
+        assert sklearn_loop._accuracy(split, order, np.unique(split.y)) == pytest.approx(
+            game(order), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("method", methods.PAPER_METHODS)
+def test_the_loop_over_scikit_learn_walks_as_the_method_does(method, monkeypatch):
+    split = splits.make_split("wine", 0, scaled=True)
+    lengths = []
+    monkeypatch.setattr(
+        sklearn_loop,
+        "_accuracy",
+        lambda split, order, classes: lengths.append(len(order)) or len(order) / 110,
+    )
+    seconds, fits = sklearn_loop.seconds_per_fit(method, split, 1)
+    counts = np.bincount(split.y)
+    whole = 89 if method == "tmc" else sum(int(0.8 * count) for count in counts)
+    assert fits == len(lengths)
+    assert seconds > 0
+    walked = lengths[1:] if method != "cmc" else lengths
+    if method != "cmc":
+        assert lengths[0] == whole
+    assert walked == list(range(walked[0], walked[-1] + 1))
+    # The utility is the length / 110: within 0.05 of the whole one from five rows before the end.
+    assert walked[-1] == (whole if method == "cmc" else whole - 5)
+
+
+def test_a_run_records_what_its_values_are_good_for(small):
+    task = Task("wine", True, 1, 0, cap=small, methods=("tmc", "random"), loop_fits=5)
+    first, second = run(task)
+    split = splits.make_split("wine", 0, noisy=True)
+    np.testing.assert_array_equal(
+        second.outcome.values, np.random.default_rng(split.values_seed).random(len(split.y))
+    )
+    assert first.detection.n_noisy == len(split.flipped)
+    assert first.loop[1] >= 5
+    assert second.loop is None
+    assert first.curves.removed[0] == 0
+    raw = run(task._replace(noisy=False, methods=("random",)))
+    assert raw[0].detection is None
+
+
+# --- comparison of values, influence
+
+
+def test_equal_fits_are_about_equal(small):
+    split = splits.make_split("wine", 0, noisy=True, scaled=True)
+    game = methods.make_game(split, "gaussian", "majority")
+    budget = size(3_000, 250)
+    for walk in headline.WALKS.values():
+        valuation = headline.sample_fits(game, budget, {"random_state": 0, "value": "ordinal", **walk})
+        assert valuation.n_evaluations == pytest.approx(budget, rel=size(0.06, 0.5))
+
+
+def test_ghosts_shift_weights_and_teach_nothing():
+    split = splits.make_split("wine", 0, scaled=True)
+    n = len(split.y)
+    game = LogisticGame(
+        np.concatenate([split.X, split.X]),
+        np.concatenate([split.y, split.y]),
+        split.X_valid,
+        split.y_valid,
+        sample_weight=np.repeat([1.0, 0.0], n),
+    )
+    order = np.random.default_rng(0).permutation(n)[:30]
+    for at in (0, 12, 30):
+        weights = np.delete(naive.gaussian_weights(31), at)
+        decisions = [
+            LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000, random_state=0)
+            .fit(split.X[order], split.y[order] == k, sample_weight=weights)
+            .decision_function(split.X_valid)
+            for k in range(3)
+        ]
+        expected = np.mean(np.argmax(decisions, axis=0) == split.y_valid)
+        assert game(np.insert(order, at, n + 88)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_influence_sums_up_its_changes(small):
+    split = splits.make_split("wine", 0, scaled=True)
+    last, anywhere = influence.influence(split, 1, n_sequences=size(60, 4))
+    assert (last.place, anywhere.place) == ("last", "anywhere")
+    for found in (last, anywhere):
+        assert found.own <= found.total + found.shift + 1e-12
+    if JIT:
+        assert last.correlation > anywhere.correlation
+
+
+# --- tables and claims, on figures made up
+
+
+def test_paired_differences():
+    gap = tables.paired([0.9, 0.8, 0.7], [0.6, 0.7, 0.8])
+    assert gap["mean"] == pytest.approx(0.1, abs=1e-12)
+    assert gap["sd"] == pytest.approx(0.2, abs=1e-12)
+    assert gap["stderr"] == pytest.approx(0.2 / 3**0.5, abs=1e-12)
+    assert (gap["above_zero"], gap["below_zero"], gap["runs"]) == (2, 1, 3)
+    assert gap["each"] == "+0.300 +0.100 -0.100"
+    low, high = claims.interval(gap)
+    assert (low + high) / 2 == pytest.approx(0.1, abs=1e-12)
+    assert (high - low) / 2 == pytest.approx(4.302652729911275 * 0.2 / 3**0.5, rel=1e-9)
+    assert np.isnan(claims.interval(tables.paired([1.0], [0.5]))).all()
+
+
+def made_up(fits, half_sums=(9.0, 9.0, 9.0), noise_factor=2.0, drop=1.0):
+    """Tables of two runs of TMC, CMC and CTMC on Wine."""
+    lines, times = [], []
+    for labels in ("raw", "noisy"):
+        for number in (1, 2):
+            for method, fit, half in zip(methods.PAPER_METHODS, fits, half_sums, strict=True):
+                key = {"dataset": "wine", "labels": labels, "protocol": "paper", "run": number}
+                key |= {"seed": number - 1, "method": method}
+                noisy = labels == "noisy"
+                lines.append(
+                    key
+                    | {
+                        "permutations": 100,
+                        "fits": fit * (noise_factor if noisy else 1),
+                        "capped": False,
+                        "half_sum": half - drop * noisy + 0.01 * number,
+                        "roc_auc": 0.6 + 0.01 * number if noisy else None,
+                    }
+                )
+                times.append(key | {"seconds": fit / 1e4, "loop_seconds": fit / 1e2, "loop_fits_timed": 60})
+    return pd.DataFrame(lines), pd.DataFrame(times)
+
+
+def test_table_1_stands_beside_the_papers():
+    runs, _ = made_up((100, 300, 80), half_sums=(9.0, 8.0, 7.0))
+    theirs = runs[runs["labels"] == "noisy"].assign(protocol="authors", half_sum=5.0)
+    table = tables.table_1(pd.concat([runs, theirs]), "paper").set_index(["labels", "method"])
+    assert table.loc[("raw", "tmc"), "paper"] == 8.51
+    assert table.loc[("noisy", "ctmc"), "paper"] == 6.32
+    assert table.loc[("raw", "cmc"), "ours"] == pytest.approx(8.015, abs=1e-12)
+    assert table.loc[("raw", "cmc"), "ours_sd"] == pytest.approx(0.01 / 2**0.5, abs=1e-12)
+    assert table.loc[("noisy", "cmc"), "authors_split"] == 5
+    assert table.loc[("raw", "cmc"), "authors_split"] == pytest.approx(8.015, abs=1e-12)
+
+
+def test_table_2_stands_beside_the_papers():
+    runs, times = made_up((100, 300, 80))
+    table = tables.table_2(runs, times)
+    row = table.set_index(["labels", "method"]).loc[("noisy", "tmc")]
+    assert row["paper_seconds"] == 376.62
+    assert (row["fits"], row["permutations"], row["loop_fits_timed"]) == (200, 100, 120)
+    assert row["seconds"] == pytest.approx(0.01, rel=1e-12)
+    assert row["ratio"] == pytest.approx(100, rel=1e-12)
+    less = tables.reductions(table).set_index("labels")
+    assert less.loc["raw", "fits"] == pytest.approx(20, rel=1e-12)
+    assert less.loc["raw", "paper_seconds"] == pytest.approx(11.86, abs=0.005)  # as the paper prints it
+    assert less.loc["noisy", "paper_seconds"] == pytest.approx(17.28, abs=0.005)
+
+
+def test_the_papers_hours():
+    total = sum(sum(pair) for dataset in paper.TABLE_2.values() for pair in dataset.values())
+    assert total / 3600 == pytest.approx(21.4, abs=0.05)
+
+
+def curves_of(low_first):
+    return pd.DataFrame(
+        [
+            {"dataset": "wine", "labels": "noisy", "method": method, "removed": 4 * mark, "low_first": height}
+            for method in methods.PAPER_METHODS
+            for mark, height in enumerate(low_first)
+        ]
+    )
+
+
+def verdicts(runs, times, curves):
+    table = tables.table_2(runs, times)
+    found = claims.check_claims(runs, curves, table, tables.reductions(table))
+    return {claim.claim: claim.verdict for claim in found}
+
+
+def test_claims_hold_where_figures_say_so():
+    runs, times = made_up((100, 300, 80))
+    said = verdicts(runs, times, curves_of([0.8, 0.9, 0.3]))
+    assert said["CTMC needs less time than TMC."] == "holds, counted in model fits"
+    assert said["CTMC needs less time than CMC."] == "holds, counted in model fits"
+    assert said["Runs take longer when labels are noisy."] == "holds, counted in model fits"
+    assert said["The area under the removal curve is smaller when labels are noisy."] == "holds"
+    assert said["The three do equally well at removal."] == "no difference seen in 4 of 4 comparisons"
+    assert said["The three find noisy labels equally well."] == "no difference seen in 2 of 2 comparisons"
+    assert [text for claim, text in said.items() if "deleting" in claim] == [
+        "holds (a gain of more than 0.01)"
+    ]
+
+
+def test_claims_do_not_hold_where_figures_say_otherwise():
+    runs, times = made_up((100, 50, 120), half_sums=(9.0, 8.5, 9.0), noise_factor=0.5, drop=-1.0)
+    said = verdicts(runs, times, curves_of([0.9, 0.8, 0.3]))
+    assert said["CTMC needs less time than TMC."] == "does not hold, counted in model fits"
+    assert said["CTMC needs less time than CMC."] == "does not hold, counted in model fits"
+    assert said["CTMC saves more against TMC when labels are noisy."] == "does not hold"
+    assert said["Runs take longer when labels are noisy."] == "does not hold, counted in model fits"
+    assert said["The area under the removal curve is smaller when labels are noisy."] == "does not hold"
+    assert said["The three do equally well at removal."] == "no difference seen in 2 of 4 comparisons"
+    assert [text for claim, text in said.items() if "deleting" in claim] == [
+        "does not hold (a gain of more than 0.01)"
+    ]
+
+
+# --- all of it
+
+
+def settings_of(cap, **more):
+    budgets = {"permutations": (size(20, 2),), "fits": (size(800, 60),), "sequences": size(10, 2)}
+    return Settings(("wine",), cap=cap, jobs=1, **budgets, **more)
+
+
+def test_a_seed_gives_the_same_tables_twice(small, tmp_path):
+    written = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        found = results.reproduce(settings_of(small, runs=size(2, 1), loop_fits=2))
+        files, _ = outputs.write_all(found, folder, "ordinal-shapley reproduce wine")
+        assert sorted(files) == sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+        written.append(folder)
+    timed = {"data/times.csv", "data/values_compared_times.csv", "manifest.json", outputs.PAGE}
+    timed |= {f"tables/{name}" for name in ("table2.csv", "reductions.csv", "methods.csv")}
+    for path in files:
+        one, two = (folder / path for folder in written)
+        if path in timed or path in ("tables/table2.md", "tables/reductions.md", "tables/methods.md"):
+            continue
+        assert one.read_bytes() == two.read_bytes(), path
+    check_page(written[0])
+
+
+def check_page(folder):
+    text = (folder / outputs.PAGE).read_text(encoding="utf-8")
+    for picture in re.findall(r"\]\((images/[^)]+)\)", text):
+        assert (folder / picture).stat().st_size > 5_000
+        assert (folder / picture).with_suffix(".svg").exists()
+    assert len(re.findall(r"\]\(images/", text)) == 4
+    assert "nan" not in text.lower().replace("finance", "")
+    for anchor in re.findall(r"\]\(#([^)]+)\)", text):
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in headings}
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["settings"]["seeds"] == list(range(len(manifest["settings"]["seeds"])))
+    assert set(manifest["versions"]) >= {"python", "ordinal-shapley", "numpy", "numba", "scikit-learn"}
+    assert manifest["machine"]["cores"] >= 1
+    runs = pd.read_csv(folder / "data/runs.csv")
+    table = pd.read_csv(folder / "tables/methods.csv").set_index(["labels", "method"])
+    mine = runs[(runs["protocol"] == "paper") & (runs["labels"] == "noisy") & (runs["method"] == "ordinal")]
+    assert table.loc[("noisy", "ordinal"), "roc_auc"] == pytest.approx(mine["roc_auc"].mean(), rel=1e-12)
+    row = next(line for line in text.splitlines() if line.startswith("| Wine | noisy | ordinal |"))
+    assert page.with_spread(mine["roc_auc"].mean(), mine["roc_auc"].std()) in row
+
+
+def test_the_command_writes_a_folder(run, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        results,
+        "Settings",
+        lambda names, *, runs, seed, stratified, protocol, cap, jobs: settings_of(
+            cap, runs=runs, seed=seed, protocol=protocol, loop_fits=0
+        ),
+    )
+    out = tmp_path / "deep" / "er"
+    options = ("--runs", 1, "--seed", 4, "--protocol", "authors", "--most-permutations", small)
+    code, shown, err = run("reproduce", "wine", *options, "--out", out)
+    assert (code, err) == (0, "")
+    assert f"Written: {out / outputs.PAGE} and 30 more files" in shown
+    assert "CTMC needs less time than TMC." in shown
+    text = (out / outputs.PAGE).read_text(encoding="utf-8")
+    command = (
+        f"ordinal-shapley reproduce wine --runs 1 --seed 4 --protocol authors --most-permutations {small}"
+    )
+    assert f"```sh\n{command}\n```" in text
+    assert set(pd.read_csv(out / "data/runs.csv")["protocol"]) == {"authors"}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["iris"], "NAME is 'iris', expected one of 'wine', 'cancer', 'cancer-wisconsin', 'adult', 'all'"),
+        (["wine", "--protocol", "mine"], "--protocol is 'mine'"),
+        (["wine", "--jobs", 0], "--jobs must be a number of threads or -1"),
+        (["wine", "--runs", 0], "Invalid value for '--runs'"),
+    ],
+)
+def test_the_command_refuses(run, arguments, message):
+    code, shown, err = run("reproduce", *arguments)
+    assert (code, shown) == (2, "")
+    assert message in err
+
+
+def test_the_command_refuses_a_file_for_a_folder(run, tmp_path):
+    (tmp_path / "taken").write_text("")
+    code, _, err = run("reproduce", "wine", "--out", tmp_path / "taken")
+    assert code == 2
+    assert "is a file; give a folder" in err
+
+
+def test_without_matplotlib_there_is_a_page_without_pictures(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs, "find_spec", lambda name: None)
+    found = results.reproduce(settings_of(size(20, 1), runs=1, loop_fits=0))
+    files, _ = outputs.write_all(found, tmp_path, "ordinal-shapley reproduce wine")
+    assert not [name for name in files if name.startswith("images/")]
+    assert "](images/" not in (tmp_path / outputs.PAGE).read_text(encoding="utf-8")
+    assert figures.KINDS == ("png", "svg")
+
+
+@pytest.mark.skipif(not JIT, reason="processes start slowly, and compile nothing that matters here")
+def test_tables_do_not_depend_on_processes(monkeypatch):
+    plain = results._plain_tasks
+    few = ("tmc", "random")
+    monkeypatch.setattr(
+        results, "_plain_tasks", lambda settings: [task._replace(methods=few) for task in plain(settings)]
+    )
+    monkeypatch.setattr(methods, "TREES", 1)
+    one = settings_of(20, runs=1, loop_fits=0)
+    frames = [results.reproduce(settings).tables() for settings in (one, dataclasses.replace(one, jobs=2))]
+    for name in ("runs", "curves", "values_compared", "influence"):
+        pd.testing.assert_frame_equal(frames[0][name], frames[1][name])

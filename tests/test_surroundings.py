@@ -402,17 +402,14 @@ def test_memory_of_100_000_players(method, tmp_path):
         osv.sample_values(small, method=method, truncation=rule, n_permutations=20, random_state=0)
         game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])
         before = peak()
-        for count in (100, 500, 900):
-            osv.sample_values(
-                game, method=method, truncation=rule, n_permutations=count, random_state=0, n_jobs=2,
-                stopping=osv.RelativeChange(1e-9), checkpoint=path,
-            )
-            print(peak() - before)
+        osv.sample_values(
+            game, method=method, truncation=rule, n_permutations=1_400, random_state=0, n_jobs=2,
+            stopping=osv.RelativeChange(1e-9), checkpoint=path,
+        )
+        print(peak() - before)
         """,
         method,
         tmp_path / "run.npz",
     )  # fmt: skip
-    few, more, most = map(float, out.split())
-    assert most < 200
-    assert most < more + 50  # it does not grow with the permutations
-    assert few > 0
+    # One array of all players left behind by each shard of ten permutations would alone take 107 MiB.
+    assert 0 < float(out) < 200

@@ -152,8 +152,9 @@ def _grid(results: Results, size: tuple[float, float]) -> tuple[Figure, dict[str
     return figure, dict(zip(datasets, axes.ravel(), strict=False))
 
 
-def _one_legend(figure: Figure, panels: Sequence[Axes], n_columns: int) -> None:
-    """Put the legend that the panels share below them."""
+def _one_legend(figure: Figure, panels: Sequence[Axes], most_columns: int) -> None:
+    """Put the legend that the panels share below them, in as many columns as find room."""
+    n_columns = min(most_columns, int(figure.get_figwidth() // 1.7))
     lines, names = panels[0].get_legend_handles_labels()
     for ax in panels:
         legend = ax.get_legend()

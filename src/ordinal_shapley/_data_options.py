@@ -33,7 +33,7 @@ Rows = Annotated[
     int | None,
     data_option(
         "Use only N rows, drawn class by class with the seed.",
-        default="all; adult 400",
+        default="all; adult 400, 600 if rows are held out",
         metavar="N",
         min=2,
     ),

@@ -161,7 +161,7 @@ def removal(
         float | None,
         data_option(
             "Without --test: the part of the rows, class by class, that is held out.",
-            default="0.3",
+            default="0.3; adult a third",
             metavar="Q",
         ),
     ] = None,
@@ -193,7 +193,9 @@ def removal(
         check_outputs({"--out": out, "--plot": plot}, (train, valid, test))
         from ordinal_shapley.experiments.removal import remove_high_value
 
-        fractions = (valid_fraction or VALID_FRACTION, test_fraction or VALID_FRACTION)
+        # Of Adult the paper's sizes, 200 valued and 200 to validate, and as many held out.
+        usual = (0.5, 1 / 3) if dataset == "adult" else (VALID_FRACTION, VALID_FRACTION)
+        fractions = (valid_fraction or usual[0], test_fraction or usual[1])
         curves: dict[str, list[Any]] = {}
         with warning_lines():
             for run in range(seed, seed + runs):
@@ -266,7 +268,7 @@ def _three_parts(
     train, valid, test = files
     table = read_table(train, target, dataset)
     if rows is None and dataset == "adult":
-        rows = 600  # the paper's sizes, and as many held out
+        rows = 600
     if rows is not None:
         table = _tables.draw(table, rows, seed)
     parts = {}

@@ -1,0 +1,201 @@
+"""The commands experiment noise and experiment removal: what they write, show and refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley as osv
+from ordinal_shapley import _data_options, _tables
+from problems import JIT, size
+
+N = size(20, 2)
+
+
+@pytest.fixture
+def people(tmp_path):
+    rng = np.random.default_rng(0)
+    n = size(60, 30)
+    age = rng.integers(20, 70, n)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "city": rng.choice(["Bonn", "Graz"], n),
+            "outcome": np.where(age + rng.normal(0, 5, n) > 45, "old", "young"),
+        }
+    )
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def experiment(run, kind, file, *more):
+    return run("experiment", kind, file, "--target", "outcome", "--permutations", N, "--runs", 2, *more)
+
+
+def lines_of(shown):
+    """The lines of the table by their first words, as the numbers in them."""
+    table = {}
+    for line in shown.splitlines():
+        name = next(
+            (k for k in ("partial ordinal", "ordinal", "classic", "random") if line.startswith(k)), None
+        )
+        if name:
+            table[name] = line[len(name) :].replace("±", " ").split()
+    return table
+
+
+def test_noise_writes_what_the_library_finds(run, people, tmp_path):
+    out = tmp_path / "found.csv"
+    code, shown, err = experiment(run, "noise", people, "--seed", 3, "--fraction", 0.25, "--out", out)
+    assert code == 0, err
+    table = pd.read_csv(out)
+    assert list(table.columns) == ["value", "seed", "inspected", "found"]
+    assert set(table["value"]) == {"partial_ordinal", "ordinal", "classic", "random"}
+    assert set(table["seed"]) == {3, 4}
+    areas = []
+    for seed in (3, 4):
+        problem = _data_options.read_problem(people, "outcome", None, None, None, None, seed, False)
+        noise = osv.corrupt_labels(problem.y, 0.25, seed)
+        game = osv.LogisticGame(problem.X, noise.labels, problem.X_valid, problem.y_valid)
+        valuation = osv.sample_values(
+            game,
+            value="ordinal",
+            method="tmc",
+            truncation=osv.Truncation.patience(tol=0.05),
+            n_permutations=N,
+            random_state=seed,
+        )
+        found = osv.detect_noisy_labels(valuation, noise)
+        areas.append(found.auc)
+        mine = table[(table["value"] == "ordinal") & (table["seed"] == seed)]
+        np.testing.assert_allclose(mine["found"], found.found, atol=1e-12)
+    numbers = lines_of(shown)
+    assert set(numbers) == {"partial ordinal", "ordinal", "classic", "random"}
+    assert numbers["ordinal"][:2] == [f"{np.mean(areas):.2f}", f"{np.std(areas, ddof=1):.2f}"]
+    assert "To clean labels, prefer the ordinal or the classic value." in shown
+
+
+def test_removal_writes_what_the_library_finds(run, people, tmp_path):
+    out = tmp_path / "curves.csv"
+    options = ("--value", "classic", "--method", "mc", "--marks", 4, "--out", out)
+    code, shown, err = experiment(run, "removal", people, *options)
+    assert (code, err) == (0, "")
+    table = pd.read_csv(out)
+    assert list(table.columns) == ["value", "seed", "removed", "share", "high_first", "low_first"]
+    assert set(lines_of(shown)) == {"classic", "random"}
+    read = _tables.check_classes(_tables.read_csv(people, "outcome"))
+    rest, held = _tables.split(read, 0.3, 1)
+    train, valid = _tables.split(rest, 0.3, 1)
+    problem, test = (_tables.encode(train, part, raw=False) for part in (valid, held))
+    game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, position_weight="uniform")
+    valuation = osv.sample_values(
+        game,
+        value="classic",
+        n_permutations=N,
+        random_state=1,
+    )
+    curves = osv.remove_high_value(valuation, problem.X, problem.y, test.X_valid, test.y_valid, marks=4)
+    mine = table[(table["value"] == "classic") & (table["seed"] == 1)]
+    np.testing.assert_allclose(mine["high_first"], curves.high_first, atol=1e-12)
+    np.testing.assert_allclose(mine["low_first"], curves.low_first, atol=1e-12)
+    np.testing.assert_array_equal(mine["removed"], curves.removed)
+
+
+def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
+    whole = pd.read_csv(people)
+    files = [tmp_path / name for name in ("train.csv", "valid.csv", "test.csv")]
+    for part, file in zip(np.array_split(np.arange(len(whole)), 3), files, strict=True):
+        whole.iloc[part].to_csv(file, index=False)
+    train, valid, test = files
+    code, shown, err = experiment(
+        run, "removal", train, "--valid", valid, "--test", test, "--value", "ordinal", "--method", "mc"
+    )
+    assert (code, err) == (0, "")
+    assert (
+        f"{len(whole) // 3} training rows of train.csv, scored on {len(whole) // 3} validation rows" in shown
+    )
+    assert "2 runs from seed 0" in shown
+    code, shown, err = experiment(
+        run, "noise", train, "--valid", valid, "--value", "ordinal", "--method", "mc"
+    )
+    assert (code, err) == (0, "")
+
+
+def test_a_seed_gives_the_same_twice_and_pictures_are_drawn(run, people, tmp_path):
+    for kind in ("noise", "removal"):
+        shown = []
+        for name in ("one.png", "two.png"):
+            picture = tmp_path / f"{kind}-{name}"
+            code, screen, err = experiment(run, kind, people, "--value", "ordinal", "--plot", picture)
+            assert (code, err) == (0, "")
+            assert picture.stat().st_size > 5_000
+            shown.append(screen.replace(str(picture), ""))
+        assert shown[0] == shown[1]
+
+
+def test_data_sets_stand_in_for_files(run):
+    code, shown, err = run(
+        "experiment", "removal", "--dataset", "wine", "--rows", 40, "--value", "ordinal", "--permutations", N,
+        "--runs", 1, "--marks", 3,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "1 run from seed 0" in shown
+    assert "±" not in shown
+
+
+@pytest.mark.parametrize("kind", ["noise", "removal"])
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        (["--value", "best"], "--value is 'best', expected one of"),
+        (["--method", "smc"], "--method is 'smc'"),
+        (["--scoring", "luck"], "--scoring is 'luck'"),
+        (["--jobs", 0], "--jobs must be"),
+        (["--valid-fraction", 1.5], "--valid-fraction must be between 0 and 1; got 1.5"),
+        (["--dataset", "wine"], "give either a TRAIN.csv or a --dataset, and not both"),
+        (["--valid", "v.csv", "--valid-fraction", 0.2], "give either --valid or --valid-fraction"),
+        (["--plot", "curves.txt"], "must end with a kind of picture"),
+        (["--value", "ordinal", "--method", "mc", "--tolerance", 0.1], "--tolerance is for tmc and ctmc"),
+    ],
+)
+def test_refusals(run, people, kind, more, message):
+    code, shown, err = experiment(run, kind, people, *more)
+    assert (code, shown) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "kind, more, message",
+    [
+        ("noise", ["--fraction", 1.0], "--fraction must be between 0 and 1; got 1.0"),
+        ("noise", ["--fraction", 0.001], "training rows is 0; some must be changed and some not"),
+        ("removal", ["--test-fraction", 0.0], "--test-fraction must be between 0 and 1"),
+        ("removal", ["--test", "t.csv", "--test-fraction", 0.2], "give either --test or --test-fraction"),
+        ("removal", ["--test", "t.csv"], "there is no file 't.csv'"),
+    ],
+)
+def test_refusals_of_one(run, people, kind, more, message):
+    code, shown, err = experiment(run, kind, people, *more)
+    assert (code, shown) == (2, "")
+    assert message in err
+
+
+def test_help_says_which_value_cleans_labels(run):
+    code, shown, err = run("experiment")
+    assert (code, err) == (0, "")
+    assert {"noise", "removal"} <= set(shown.split())
+    code, shown, err = run("experiment", "noise", "--help")
+    assert (code, err) == (0, "")
+    assert "To clean labels, prefer the ordinal value, or the classic one" in " ".join(shown.split())
+
+
+@pytest.mark.skipif(not JIT, reason="a minute uncompiled")
+def test_adult_is_cut_to_the_papers_sizes(run):
+    code, shown, err = run(
+        "experiment", "removal", "--dataset", "adult", "--value", "ordinal", "--method", "mc",
+        "--permutations", 2, "--runs", 1, "--marks", 2,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "200 training rows of adult, scored on 200 validation rows" in shown

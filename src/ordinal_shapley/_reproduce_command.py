@@ -50,8 +50,8 @@ def reproduce(
     protocol: Annotated[
         str,
         option(
-            f"{either(_PROTOCOLS)}: which labels are changed and how Adult is split, by the paper's text or "
-            "as its authors' code does.",
+            f"{either(_PROTOCOLS)}: which labels are changed, how Adult is split and what an empty sequence "
+            "is worth, by the paper's text or as in its authors' code.",
             metavar="NAME",
         ),
     ] = "paper",

@@ -25,11 +25,11 @@ _PAPER = Truncation.paper(TOLERANCE)
 
 
 class _Sampled(NamedTuple):
-    """A method that samples: the game, and arguments of `sample_values`. In the paper empty_value is 0."""
+    """A method that samples: arguments of `sample_values`, and the game; empty_value None is the run's."""
 
     options: dict[str, Any]
     position_weight: str = "gaussian"
-    empty_value: str | float = 0.0
+    empty_value: str | float | None = None
 
 
 _SAMPLED = {
@@ -88,7 +88,9 @@ def make_game(split: Split, position_weight: str, empty_value: str | float = 0.0
     )
 
 
-def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outcome:
+def run_method(
+    method: str, split: Split, cap: int = MOST_PERMUTATIONS, empty_value: str | float = 0.0
+) -> Outcome:
     """Value the rows of a split, on one core."""
     permutations, fits, walk, capped = 0, 0, float("nan"), False
     with warnings.catch_warnings(record=True) as caught:
@@ -96,8 +98,9 @@ def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outco
         began = time.perf_counter()
         if method in _SAMPLED:
             sampled = _SAMPLED[method]
+            empty = empty_value if sampled.empty_value is None else sampled.empty_value
             valuation = sample_values(
-                make_game(split, sampled.position_weight, sampled.empty_value),
+                make_game(split, sampled.position_weight, empty),
                 stopping=RelativeChange(TOLERANCE, window=WINDOW) | MaxPermutations(cap),
                 random_state=split.values_seed,
                 n_jobs=1,
@@ -111,7 +114,7 @@ def run_method(method: str, split: Split, cap: int = MOST_PERMUTATIONS) -> Outco
         elif method == "oob":
             values = data_oob(split.X, split.y, n_estimators=TREES, random_state=split.values_seed, n_jobs=1)
         elif method == "loo":
-            values = leave_one_out(make_game(split, "uniform"), n_jobs=1)
+            values = leave_one_out(make_game(split, "uniform", empty_value), n_jobs=1)
             fits = len(split.y) + 1
         else:
             values = np.random.default_rng(split.values_seed).random(len(split.y))

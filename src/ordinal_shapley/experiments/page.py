@@ -160,10 +160,10 @@ def removal_table(table_1: pd.DataFrame) -> str:
     lines = []
     for row in table_1.to_dict("records"):
         ours = with_spread(row["ours"], row["ours_sd"])
-        theirs = with_spread(row["authors_split"], row["authors_split_sd"])
+        theirs = with_spread(row["authors"], row["authors_sd"])
         printed = _printed(paper.TABLE_1, row, row["paper"], 2)
         lines.append([DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]], printed, ours, theirs])
-    header = ["data", "labels", "method", "paper", "here", "here, split as the authors' code"]
+    header = ["data", "labels", "method", "paper", "here", "here, as the authors' code"]
     return table(header, lines, text_columns=3)
 
 

@@ -82,8 +82,8 @@ class Results:
     methods : list of MethodResult
         The paper's experiments.
     authors : list of MethodResult
-        The paper's three methods once more, on splits and labels as the authors' public code draws them,
-        where those differ; empty if all runs are of that kind.
+        The paper's three methods once more, as the authors' public code has splits, labels and empty value;
+        none if all runs are of that kind.
     found : list of Found
         The comparison of values.
     influences : list of Influence
@@ -203,11 +203,12 @@ def _plain_tasks(settings: Settings) -> list[Task]:
 
 def _tasks(settings: Settings) -> list[Task | HeadlineTask]:
     plain = _plain_tasks(settings)
-    # Their code changes labels before the split, and draws the rows of Adult from two files.
+    # Their code changes labels before the split, draws the rows of Adult from two files, and has another
+    # value of the empty sequence.
     others = [
         task._replace(protocol="authors", methods=PAPER_METHODS, loop_fits=0)
         for task in plain
-        if settings.protocol == "paper" and (task.noisy or task.dataset == "adult")
+        if settings.protocol == "paper"
     ]
     compared = [
         HeadlineTask(

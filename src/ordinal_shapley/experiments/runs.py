@@ -21,6 +21,9 @@ from ordinal_shapley.experiments.removal import RemovalCurves, remove_high_value
 from ordinal_shapley.experiments.sklearn_loop import LEAST_FITS, seconds_per_fit
 from ordinal_shapley.experiments.splits import Split, make_split
 
+# What an empty sequence is worth in the paper, and in its authors' public code.
+EMPTY_VALUES: dict[str, str | float] = {"paper": 0.0, "authors": "majority"}
+
 
 class Task(NamedTuple):
     """What one run needs to know.
@@ -91,7 +94,10 @@ def run(task: Task) -> list[MethodResult]:
             task.dataset, task.seed, noisy=task.noisy, stratified=task.stratified, protocol=task.protocol
         )
         warm_up(split, task.methods)
-        return [_try_out(task, split, run_method(method, split, task.cap)) for method in task.methods]
+        return [
+            _try_out(task, split, run_method(method, split, task.cap, EMPTY_VALUES[task.protocol]))
+            for method in task.methods
+        ]
 
 
 def _try_out(task: Task, split: Split, outcome: Outcome) -> MethodResult:

@@ -83,8 +83,8 @@ def make_split(
     stratified : bool, default False
         Draw class by class, instead of from all rows alike.
     protocol : {"paper", "authors"}, default "paper"
-        The paper's text, or its public code, where Adult's valued rows come from UCI's training file and the
-        others from its test file.
+        The paper's text, or its authors' public code, where Adult's valued rows come from UCI's training
+        file and the others from its test file.
 
     Returns
     -------

@@ -34,7 +34,7 @@ def paired(one: Any, other: Any) -> dict[str, Any]:
 
 
 def table_1(runs: pd.DataFrame, protocol: str) -> pd.DataFrame:
-    """Areas of removal curves as the paper sums them: printed, ours, and ours as the authors' code splits.
+    """Areas of removal curves as the paper sums them: printed, ours, and ours as the authors' code has it.
 
     Parameters
     ----------
@@ -55,12 +55,9 @@ def table_1(runs: pd.DataFrame, protocol: str) -> pd.DataFrame:
         line: dict[str, Any] = {"dataset": dataset, "labels": labels, "method": method}
         printed = paper.TABLE_1.get(dataset, {}).get(method)
         line["paper"] = printed[paper.LABELS.index(labels)] if printed else None
-        for name, kind in (("ours", protocol), ("authors_split", "authors")):
+        for name, kind in (("ours", protocol), ("authors", "authors")):
             sums = group.loc[group["protocol"] == kind, "half_sum"]
             line |= {name: sums.mean(), f"{name}_sd": sums.std(ddof=1)}
-        if not len(group[group["protocol"] == "authors"]):
-            # Their split is ours: raw labels of all but Adult.
-            line |= {"authors_split": line["ours"], "authors_split_sd": line["ours_sd"]}
         lines.append(line)
     return pd.DataFrame(lines)
 

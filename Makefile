@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
-.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance
+.PHONY: bench-workers reliability bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
+	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
+	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -101,6 +103,12 @@ bench-error: $(VENV)/.stamp-dev
 
 bench-variance: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/variance.py docs/variance.md
+
+bench-workers: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/workers.py docs/distributed.md
+
+reliability: $(VENV)/.stamp-dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

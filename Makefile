@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
-.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance reproduce
+.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
+.PHONY: reproduce reliability
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +24,8 @@ help:
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
 	@echo "make reproduce    the paper's experiments, a quarter of an hour; rewrites docs/reproduction.md"
+	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
+	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -109,6 +112,12 @@ reproduce: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 	@mkdir -p docs/images
 	cp build/reproduction/reproduction.md docs/reproduction.md
 	cp build/reproduction/images/reproduction-*.png docs/images/
+
+bench-workers: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/workers.py docs/distributed.md
+
+reliability: $(VENV)/.stamp-dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py

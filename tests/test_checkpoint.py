@@ -491,6 +491,18 @@ def test_damaged_files_are_refused_or_right(path):
     assert refused > 30
 
 
+@pytest.mark.parametrize("entry", [b"block.npy", b"rounds_0.npy", b"chosen.npy", b"header.npy"])
+def test_names_within_an_archive_are_in_no_checksum(entry, path):
+    rule = osv.RelativeChange(1e-9)
+    sampled(path, 110, stopping=rule)
+    good = path.read_bytes()
+    assert good.count(entry) == 2
+    place = good.rindex(entry)
+    path.write_bytes(good[:place] + b"x" + good[place + 1 :])
+    with pytest.raises(ValueError, match="cannot be used"):
+        sampled(path, 120, stopping=rule)
+
+
 @pytest.mark.parametrize("name", [3, b"run.npz", ["run.npz"], True])
 def test_names_that_are_none(name):
     with pytest.raises(TypeError, match=r"checkpoint is .*, expected the name of a file"):

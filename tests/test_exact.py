@@ -536,6 +536,7 @@ def test_what_takes_too_much_memory_is_refused(monkeypatch):
         ({"partition": [0, 1, 1], "case": "within", "value": "ordinal"}, "partition goes with"),
         ({"by": "orders"}, "by goes with value='classic'"),
         ({"n_jobs": 0}, "n_jobs is 0"),
+        ({"n_jobs": 10**30}, "n_jobs is 1000000000000000000000000000000, expected at most 65,536"),
         ({"max_seconds": 0}, "max_seconds is 0"),
         ({"max_seconds": math.nan}, "max_seconds is nan"),
     ],

@@ -22,6 +22,7 @@ import numpy as np
 _SECONDS_A_CALL = 0.2
 _SECONDS_OF_WAITING = 0.002
 _SECONDS_A_LIST = 2.0
+_MOST_JOBS = 2**16
 
 
 class Cancellation:
@@ -147,6 +148,8 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
+    if n_jobs is not None and abs(int(n_jobs)) > _MOST_JOBS:
+        raise ValueError(f"n_jobs is {n_jobs}, expected at most {_MOST_JOBS:,}")
 
 
 def n_workers(n_jobs: int | None) -> int:

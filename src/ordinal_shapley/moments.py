@@ -163,7 +163,7 @@ class Moments(NamedTuple):
             NaN without a sample, and below two.
         """
         sums, squares, counts = self.profile
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = sums / counts
             spread = squares - sums * values
             # Below the rounding error of the sums, this is noise about samples that are all equal.

@@ -99,16 +99,7 @@ class Keeper:
                 f"checkpoint {self._name} is of a game whose utilities differ, if only in the last digits: "
                 "expected the same game on the same kind of machine; give this run another file"
             )
-        run, more = self._file.header["run"], self._file.more
-        memory = {rule: (more[f"rounds_{k}"], more[f"values_{k}"]) for k, rule in enumerate(run["rules"])}
-        self._written = State(
-            self._file.moments,
-            more["block"],
-            run["unconverged"],
-            self._file.fields["seconds"],
-            run["round_ends"],
-            memory,
-        )
+        self._written = _state(self._file)
         return self._written
 
     def offer(self, state: State, seconds: float) -> None:
@@ -202,20 +193,42 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
 def _read(path: str | os.PathLike[str], name: str) -> File:
     try:
         file = read_file(path)
+        run = file.header.get("run")
+        if run is None or run["format"] != _FORMAT:
+            held = "a finished result" if run is None else f"of format {run['format']}"
+            raise ValueError(
+                f"checkpoint {name} is {held}, expected one of format {_FORMAT} or no file: give another name"
+            )
+        _state(file)
+    except KeyError as error:  # names are what a damaged archive may lose unnoticed
+        raise _unusable(name, f"it lacks {error}") from error
     except ValueError as error:
-        raise ValueError(
-            f"checkpoint {name} cannot be used ({error.__cause__ or error}): expected a file that "
-            "sample_values wrote as a checkpoint, or none; move it away to begin anew"
-        ) from error
+        if str(error).startswith("checkpoint"):
+            raise
+        raise _unusable(name, str(error.__cause__ or error)) from error
     except OSError as error:
         raise type(error)(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from None
-    run = file.header.get("run")
-    if run is None or run.get("format") != _FORMAT:
-        held = "a finished result" if run is None else f"of format {run.get('format')}"
-        raise ValueError(
-            f"checkpoint {name} is {held}, expected one of format {_FORMAT} or no file: give another name"
-        )
     return file
+
+
+def _unusable(name: str, why: str) -> ValueError:
+    return ValueError(
+        f"checkpoint {name} cannot be used ({why}): expected a file that sample_values wrote as a "
+        "checkpoint, or none; move it away to begin anew"
+    )
+
+
+def _state(file: File) -> State:
+    """The state that a file holds; KeyError if something is not there."""
+    run, more = file.header["run"], file.more
+    return State(
+        file.moments,
+        more["block"],
+        run["unconverged"],
+        file.fields["seconds"],
+        run["round_ends"],
+        {rule: (more[f"rounds_{k}"], more[f"values_{k}"]) for k, rule in enumerate(run["rules"])},
+    )
 
 
 def _in_short(value: Any) -> str:

@@ -1,0 +1,199 @@
+"""Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md and docs/scaling.png.
+
+Usage: python benchmarks/workers.py docs/distributed.md
+
+Shards are measured one by one, in CPU time, and so is what a task costs the client and the scheduler of a
+Dask cluster of this machine, which are one process there. The simulation hands shards of measured lengths out
+as joblib's Dask backend does: a client that spends its time for each batch of shards, workers that take the
+next batch when they are free.
+"""
+
+from __future__ import annotations
+
+import datetime
+import heapq
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+
+import ordinal_shapley as osv
+from bench import problems
+from ordinal_shapley.sampling import running
+from ordinal_shapley.sampling.plan import SHARD_SIZE
+
+N_SHARDS = 60
+WORKERS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+# joblib makes batches about this long.
+BATCH_SECONDS = 0.2
+MARKS = ("<!-- workers -->", "<!-- end of workers -->")
+
+TEXT = """\
+`make bench-workers` measures this: {machine}, {cores} cores; Python {python}, {versions}; {date}.
+Permutations of Adult (200 rows, method "mc") in shards of ten; a shard takes {shard:.0f} ms (from {least:.0f}
+to {most:.0f}) of CPU time, and client and scheduler of a Dask cluster {overhead:.1f} ms for each task (found
+with tasks that do nothing). Rates are wall time, the best of three; the load average was {load:.1f}, so other
+work took its share, and two workers cannot show what they would do alone.
+
+| | 1 worker | 2 workers | times faster |
+|---|---:|---:|---:|
+{rows}
+
+![Permutations a second against workers](scaling.png)
+
+The lines are simulations with the measured shard times: each task, a batch of shards that takes about 0.2 s,
+costs the client its overhead, one after the other, and the worker its shards. For a run of {simulated:,}
+permutations 1,000 workers are {speed:.0f} times as fast as one with shards as they are ({ideal:.0f} if tasks
+cost nothing), and {speed_long:.0f} times with a game whose shards take 100 times as long.
+"""
+
+
+def measured(game: osv.LogisticGame) -> npt.NDArray[np.float64]:
+    """Seconds of each of some shards, one after the other on one thread."""
+    seconds: list[float] = []
+    real = running.walk_shard
+
+    def timed(*arguments: Any) -> Any:
+        began = time.thread_time()
+        shard = real(*arguments)
+        seconds.append(time.thread_time() - began)
+        return shard
+
+    running.walk_shard = timed
+    try:
+        osv.sample_values(game, n_permutations=N_SHARDS * SHARD_SIZE, random_state=0, n_jobs=1)
+    finally:
+        running.walk_shard = real
+    return np.array(seconds)
+
+
+def rate(game: osv.LogisticGame, n_jobs: int) -> float:
+    """Permutations a second, the best of three runs."""
+    n_permutations, seconds = N_SHARDS * SHARD_SIZE, []
+    for _ in range(3):
+        began = time.perf_counter()
+        osv.sample_values(game, n_permutations=n_permutations, random_state=0, n_jobs=n_jobs)
+        seconds.append(time.perf_counter() - began)
+    return n_permutations / min(seconds)
+
+
+def nothing(k: int) -> int:
+    return k
+
+
+def task_overhead(n_tasks: int = 1_000) -> float:
+    """CPU seconds that a task costs this process, client and scheduler, with no batching."""
+    parallel = joblib.Parallel(batch_size=1, pre_dispatch="all")
+    parallel(joblib.delayed(nothing)(k) for k in range(20))
+    began = time.process_time()
+    parallel(joblib.delayed(nothing)(k) for k in range(n_tasks))
+    return (time.process_time() - began) / n_tasks
+
+
+def simulated(shards: npt.NDArray[np.float64], n_shards: int, n_workers: int, overhead: float) -> float:
+    """Seconds that a run takes whose shards have the measured lengths in turn."""
+    size = max(1, min(int(BATCH_SECONDS / shards.mean()), n_shards // n_workers))
+    free = [0.0] * n_workers
+    client = last = 0.0
+    for first in range(0, n_shards, size):
+        work = sum(shards[k % len(shards)] for k in range(first, min(first + size, n_shards)))
+        # A task leaves the client when it has been prepared, and there is a worker for it.
+        client = max(client + overhead, free[0])
+        done = client + work
+        heapq.heapreplace(free, done)
+        last = max(last, done)
+    return last
+
+
+def draw(path: Path, lines: dict[str, list[float]], points: dict[str, dict[int, float]]) -> None:
+    """Draw permutations a second against workers, on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for (label, rates), style in zip(lines.items(), (":", "-", "--"), strict=True):
+        axes.plot(WORKERS, rates, style, label=label)
+    for (label, rates), marker in zip(points.items(), "os", strict=True):
+        axes.plot(list(rates), list(rates.values()), marker, label=label, markersize=6, fillstyle="none")
+    axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="times as fast as one worker")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def main(page: Path) -> None:
+    from distributed import Client, LocalCluster
+
+    problem = problems.adult()
+    game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
+    osv.sample_values(game, n_permutations=1, random_state=0)
+    shards = measured(game)
+    threads, dask = {}, {}
+    for n in (1, 2):
+        threads[n] = rate(game, n)
+    for n in (1, 2):
+        with (
+            LocalCluster(
+                n_workers=n, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            ) as cluster,
+            Client(cluster),
+            joblib.parallel_config(backend="dask"),
+        ):
+            dask[n] = rate(game, n)
+            overhead = task_overhead()
+    n_shards = 20_000
+    load = os.getloadavg()[0]
+    alone = simulated(shards, n_shards, 1, 0.0)
+    lines = {
+        label: [alone / simulated(shards * longer, n_shards, n, cost) * longer for n in WORKERS]
+        for label, longer, cost in (
+            ("no overhead", 1.0, 0.0),
+            (f"{1e3 * overhead:.1f} ms a task", 1.0, overhead),
+            ("the same, shards 100 times as long", 100.0, overhead),
+        )
+    }
+    found = {"threads, measured": threads, "Dask processes, measured": dask}
+    points = {name: {n: r / threads[1] for n, r in rates.items()} for name, rates in found.items()}
+    draw(page.with_name("scaling.png"), lines, points)
+    rows = [
+        f"| {name.split(',')[0]}, permutations a second | {rates[1]:,.0f} | {rates[2]:,.0f} | "
+        f"{rates[2] / rates[1]:.2f} |"
+        for name, rates in found.items()
+    ]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("joblib", "distributed"))
+    ideal, speed, speed_long = (rates[-1] for rates in lines.values())
+    text = TEXT.format(
+        machine=f"{platform.system()} on {platform.machine()}",
+        cores=os.cpu_count(),
+        python=platform.python_version(),
+        versions=versions,
+        date=datetime.date.today(),
+        shard=1e3 * shards.mean(),
+        least=1e3 * shards.min(),
+        most=1e3 * shards.max(),
+        overhead=1e3 * overhead,
+        load=load,
+        rows="\n".join(rows),
+        simulated=n_shards * SHARD_SIZE,
+        speed=speed,
+        ideal=ideal,
+        speed_long=speed_long,
+    )
+    begin, end = MARKS
+    old = page.read_text(encoding="utf-8")
+    new = re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}{end}", old, flags=re.DOTALL)
+    page.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", category=UserWarning)
+    main(Path(sys.argv[1]))

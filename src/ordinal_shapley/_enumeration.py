@@ -303,7 +303,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
         if not split:
             return total
         tasks = (delayed(walk_branch)(*task(branch)) for branch in _branches(scope, wanted, total.singles))
-        parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+        parts = Parallel(n_jobs=n_jobs, prefer=game._prefer, return_as="generator")(tasks)
         step = subtree_sizes(n)[n - 2]
         with closing(parts, cancellation):
             for number, part in enumerate(parts):

@@ -70,20 +70,3 @@ def sklearn_state(random_state: Any) -> Any:
         return random_state
     seed = seed_of(random_state)
     return (int(random_state) if isinstance(random_state, Integral) else seed) % 2**32
-
-
-def indexable(X: Any, name: str) -> Any:
-    """Return rows as something whose rows can be picked by position."""
-    if hasattr(X, "tocsr") and X.ndim == 2:
-        return X.tocsr()  # not every sparse format has rows
-    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else _inputs.as_array(X, name)
-    if X.ndim != 2:
-        raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
-    if X.shape[0] == 0:
-        raise ValueError(f"{name} has no rows, expected at least one")
-    return X
-
-
-def take(X: Any, positions: NDArray[np.intp]) -> Any:
-    """Return the rows at these positions."""
-    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]

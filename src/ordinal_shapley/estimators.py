@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ordinal_shapley._split import indexable, labels_of, split, take
+from ordinal_shapley._split import labels_of, split
 from ordinal_shapley.games import LogisticGame, _inputs
 from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.vocabulary import TRUNCATED_METHODS
@@ -106,7 +106,7 @@ class _ShapleyEstimator(BaseEstimator):
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
-        X = indexable(X, "X")
+        X = _inputs.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
             n = X.shape[0]
@@ -117,8 +117,8 @@ class _ShapleyEstimator(BaseEstimator):
             train, valid = split(y, groups, self.valid_fraction, self.random_state)
             if labels is not None:
                 labels = labels_of(labels, n, groups, train)
-            X_valid, y_valid = take(X, valid), y[valid]
-            X, y = take(X, train), y[train]
+            X_valid, y_valid = _inputs.take(X, valid), y[valid]
+            X, y = _inputs.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,12 @@ class Game(ABC):
     player_labels: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
-    # Whether threads help: not where every utility needs the interpreter.
+    # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
+    # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
+    _prefer: Literal["threads", "processes"] = "threads"
+    # Whether no sequence has a model before every class has come.
+    _awaits_classes: bool = False
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:

@@ -78,7 +78,7 @@ def run_shards(
         delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
         for ends in shard_ranges(start, end, plan)
     )
-    shards = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    shards = Parallel(n_jobs=n_jobs, prefer=game._prefer, return_as="generator")(tasks)
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
     with ProgressBar(total=cap, enabled=progress) as bar, closing(shards, cancellation):
         try:

@@ -144,7 +144,8 @@ def test_regressors_against_a_plain_loop(scoring):
 
     for sequence in naive.sequences_of(range(4)):
         if sequence:
-            assert played(sequence) == refitted(Ridge(alpha=0.5), problem, sequence, score)
+            expected = refitted(Ridge(alpha=0.5), problem, sequence, score)
+            assert played(sequence) == pytest.approx(expected, rel=1e-12)
     constant = score(problem[3], np.full(len(problem[3]), problem[3].mean()))
     assert played(()) == played.empty_value_ == pytest.approx(constant, abs=1e-12)
     assert played.classes_ is None
@@ -535,3 +536,55 @@ def test_what_it_says_of_itself():
     assert repr(game(make_pipeline(TREE))) == (
         "EstimatorGame(Pipeline, 6 players, 6 rows, position_weight='gaussian', scoring='accuracy')"
     )
+
+
+# --------------------------------------------------------------------------------------------
+# In scikit-learn's style
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "weight"),
+    [
+        (osv.PartialOrdinalShapley, "partial_ordinal", "gaussian"),
+        (osv.OrdinalShapley, "ordinal", "gaussian"),
+        (osv.ClassicShapley, "classic", "uniform"),
+    ],
+)
+def test_estimators_take_any_model(style, value, weight):
+    model = make_pipeline(StandardScaler(), GaussianNB())
+    shared = {"scoring": "balanced_accuracy", "empty_value": 0.25}
+    fitted = style("mc", estimator=model, n_permutations=4, random_state=3, **shared).fit(*PROBLEM)
+    played = osv.EstimatorGame(model, *PROBLEM, position_weight=weight, **shared)
+    expected = osv.sample_values(played, value, "mc", n_permutations=4, random_state=3)
+    np.testing.assert_array_equal(fitted.values_, expected.values)
+    assert fitted.valuation_.digest == expected.digest
+    assert fitted.classes_.tolist() == [0, 1]
+    nested = clone(fitted).set_params(estimator__gaussiannb__var_smoothing=0.1)
+    assert nested.estimator[-1].var_smoothing == 0.1
+
+
+def test_regressors_are_split_and_valued():
+    X, y, _, _ = regression(n=20)
+    fitted = osv.PartialOrdinalShapley("tmc", estimator=Ridge(), n_permutations=3, random_state=0).fit(X, y)
+    assert fitted.values_.shape == (14,)
+    assert fitted.classes_ is None
+    assert fitted.game_.scoring == "r2"
+    train, valid = fitted.train_indices_, fitted.valid_indices_
+    played = osv.EstimatorGame(Ridge(), X[train], y[train], X[valid], y[valid])
+    expected = osv.sample_values(played, method="tmc", n_permutations=3, random_state=0)
+    np.testing.assert_array_equal(fitted.values_, expected.values)
+    fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
+    owners = np.arange(20) // 4
+    assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
+    with pytest.raises(ValueError, match="labels is missing: method 'ctmc'"):
+        osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)
+
+
+def test_what_estimators_refuse():
+    with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
+        osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
+    failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
+    with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
+        failing.fit(*PROBLEM)
+    assert failing.set_params(error_score=0.5).fit(*PROBLEM).game_.error_score == 0.5

@@ -266,6 +266,37 @@ class LogisticUtility:
         return self.memo[key]
 
 
+class RidgeUtility:
+    """U(S) of weighted ridge regressions, by least squares on penalised rows; every prefix has a model."""
+
+    def __init__(self, X, y, X_valid, y_valid, weights=gaussian_weights, alpha=1.0, scoring="r2"):
+        self.X, self.y, self.X_valid, self.y_valid = (np.asarray(a, float) for a in (X, y, X_valid, y_valid))
+        self.n_players = len(self.y)
+        self.weights, self.alpha, self.scoring = weights, alpha, scoring
+        self.v0 = self(())
+
+    def has_model(self, sequence):
+        return len(sequence) > 0
+
+    def __call__(self, sequence):
+        rows = [int(i) for i in sequence]
+        if rows:
+            cost = self.weights(len(rows))
+            x_mean, y_mean = (
+                np.average(self.X[rows], axis=0, weights=cost),
+                np.average(self.y[rows], weights=cost),
+            )
+            root = np.sqrt(cost)
+            penalty = math.sqrt(self.alpha) * np.eye(self.X.shape[1])
+            A = np.vstack([root[:, None] * (self.X[rows] - x_mean), penalty])
+            b = np.concatenate([root * (self.y[rows] - y_mean), np.zeros(len(penalty))])
+            predicted = (self.X_valid - x_mean) @ np.linalg.lstsq(A, b, rcond=None)[0] + y_mean
+        else:
+            predicted = np.full(len(self.y_valid), self.y_valid.mean())
+        error = np.mean((self.y_valid - predicted) ** 2)
+        return float(1 - error / self.y_valid.var() if self.scoring == "r2" else -error)
+
+
 class TableUtility:
     """U from a dictionary of 0-based tuples, others `default`; every prefix has a model."""
 

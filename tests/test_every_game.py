@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "logistic", "estimator"]
+KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge"]
 
 
 @njit
@@ -83,6 +83,14 @@ def played(kind, func=late):
             return osv.LogisticGame(*problem, position_weight=name), U
         model = LogisticRegression(solver="liblinear", tol=1e-12, max_iter=10_000)
         return osv.EstimatorGame(model, *problem, position_weight=name), U
+    if kind == "ridge":
+        rng = np.random.default_rng(7)
+        X, y = rng.normal(size=(N + 20, 2)), 4 * rng.random(N + 20)
+        problem = (X[:N], y[:N], X[N:], y[N:])
+        name, weights = (
+            ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
+        )
+        return osv.RidgeGame(*problem, position_weight=name), naive.RidgeUtility(*problem, weights=weights)
     table = {S: float(plain(func)(np.array(S, dtype=np.int64))) for S in naive.sequences_of(range(N))}
     if kind == "table":
         game = osv.TableGame(N, table)

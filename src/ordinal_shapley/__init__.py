@@ -13,6 +13,7 @@ _HOMES = {
     "TableGame": "ordinal_shapley.games",
     "FunctionGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
+    "RidgeGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",
     "exact_values": "ordinal_shapley.exact",
     "ExactValues": "ordinal_shapley.exact",

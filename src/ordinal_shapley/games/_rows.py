@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
 from ordinal_shapley_kernels import position_weights
+from ordinal_shapley_kernels.walks import evaluate_sequence
 
 LARGEST_COST = 1e30
 _LARGEST_UTILITY = 1e100
@@ -119,6 +120,68 @@ class RowGame(Game):
             raise ValueError(f"empty_value is {value!r}, {expected} of size at most {_LARGEST_UTILITY:g}")
         else:
             self.empty_value_ = float(value)
+
+
+class CompiledRowGame(RowGame):
+    """A game of training rows that kernels alone evaluate."""
+
+    def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
+        players = self._check_sequence(sequence)
+        values = np.full(len(players) if every else 1, self.empty_value_)
+        if len(players):
+            evaluate_sequence(self._make_workspace(), players, every, values)
+        return values
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the score of the model trained on a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return float(self._evaluate(sequence, every=False)[0])
+
+    def prefix_utilities(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the utility of every prefix of a sequence: of its first player, its first two, and so on.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(sequence),)
+            The utilities.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return self._evaluate(sequence, every=True)
+
+    def _read_sample_weight(self, sample_weight: Any) -> NDArray[np.float64]:
+        if sample_weight is None:
+            return np.ones(self.n_rows)
+        weights = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
+        if weights.max() > LARGEST_COST:
+            raise ValueError(
+                f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
+                "weights"
+            )
+        return weights
 
 
 def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:

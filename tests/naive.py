@@ -297,6 +297,48 @@ class RidgeUtility:
         return float(1 - error / self.y_valid.var() if self.scoring == "r2" else -error)
 
 
+class NeighborUtility:
+    """U(S) of weighted nearest neighbour votes; every prefix has a model."""
+
+    def __init__(
+        self,
+        X,
+        y,
+        X_valid,
+        y_valid,
+        weights=gaussian_weights,
+        k=5,
+        scoring="accuracy",
+        empty_value="majority",
+    ):
+        self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
+        self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
+        self.n_players, self.n_classes = len(self.y), int(self.y.max()) + 1
+        self.weights, self.k, self.scoring = weights, k, scoring
+        name = "accuracy" if scoring == "vote_share" else scoring
+        self.v0 = (
+            majority_score(self.y_valid, name, self.n_classes) if empty_value == "majority" else empty_value
+        )
+
+    def has_model(self, sequence):
+        return len(sequence) > 0
+
+    def __call__(self, sequence):
+        rows = [int(i) for i in sequence]
+        if not rows:
+            return self.v0
+        cost = dict(zip(rows, self.weights(len(rows)), strict=True))
+        decisions, shares = [], []
+        for x, truth in zip(self.X_valid, self.y_valid, strict=True):
+            nearest = sorted(rows, key=lambda i: (((self.X[i] - x) ** 2).sum(), i))[: self.k]
+            votes = [sum(cost[i] for i in nearest if self.y[i] == c) for c in range(self.n_classes)]
+            decisions.append(next(c for c in range(self.n_classes) if votes[c] > max(votes) * (1 - TIE)))
+            shares.append(votes[truth] / sum(votes) * len(nearest) / self.k)
+        if self.scoring == "vote_share":
+            return float(np.mean(shares))
+        return score_labels(self.y_valid, np.array(decisions), self.scoring, self.n_classes)
+
+
 class TableUtility:
     """U from a dictionary of 0-based tuples, others `default`; every prefix has a model."""
 

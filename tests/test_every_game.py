@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge"]
+KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge", "neighbors"]
 
 
 @njit
@@ -73,11 +73,14 @@ def plain(jitted):
 def played(kind, func=late):
     """A game of that kind, and the same as a plain function of tuples."""
     order_free = func is together
-    if kind in ("logistic", "estimator"):
+    if kind in ("logistic", "estimator", "neighbors"):
         problem = random_problem(2, n=N, n_valid=20, seed=4)._replace(y=CLASSES)
         name, weights = (
             ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
         )
+        if kind == "neighbors":
+            game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=3)
+            return game, naive.NeighborUtility(*problem, weights=weights, k=3)
         U = naive.LogisticUtility(*problem, weights=weights)
         if kind == "logistic":
             return osv.LogisticGame(*problem, position_weight=name), U

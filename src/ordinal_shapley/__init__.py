@@ -14,6 +14,7 @@ _HOMES = {
     "FunctionGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
     "RidgeGame": "ordinal_shapley.games",
+    "NearestNeighborGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",
     "exact_values": "ordinal_shapley.exact",
     "ExactValues": "ordinal_shapley.exact",

@@ -266,6 +266,79 @@ class LogisticUtility:
         return self.memo[key]
 
 
+class RidgeUtility:
+    """U(S) of weighted ridge regressions, by least squares on penalised rows; every prefix has a model."""
+
+    def __init__(self, X, y, X_valid, y_valid, weights=gaussian_weights, alpha=1.0, scoring="r2"):
+        self.X, self.y, self.X_valid, self.y_valid = (np.asarray(a, float) for a in (X, y, X_valid, y_valid))
+        self.n_players = len(self.y)
+        self.weights, self.alpha, self.scoring = weights, alpha, scoring
+        self.v0 = self(())
+
+    def has_model(self, sequence):
+        return len(sequence) > 0
+
+    def __call__(self, sequence):
+        rows = [int(i) for i in sequence]
+        if rows:
+            cost = self.weights(len(rows))
+            x_mean, y_mean = (
+                np.average(self.X[rows], axis=0, weights=cost),
+                np.average(self.y[rows], weights=cost),
+            )
+            root = np.sqrt(cost)
+            penalty = math.sqrt(self.alpha) * np.eye(self.X.shape[1])
+            A = np.vstack([root[:, None] * (self.X[rows] - x_mean), penalty])
+            b = np.concatenate([root * (self.y[rows] - y_mean), np.zeros(len(penalty))])
+            predicted = (self.X_valid - x_mean) @ np.linalg.lstsq(A, b, rcond=None)[0] + y_mean
+        else:
+            predicted = np.full(len(self.y_valid), self.y_valid.mean())
+        error = np.mean((self.y_valid - predicted) ** 2)
+        return float(1 - error / self.y_valid.var() if self.scoring == "r2" else -error)
+
+
+class NeighborUtility:
+    """U(S) of weighted nearest neighbour votes; every prefix has a model."""
+
+    def __init__(
+        self,
+        X,
+        y,
+        X_valid,
+        y_valid,
+        weights=gaussian_weights,
+        k=5,
+        scoring="accuracy",
+        empty_value="majority",
+    ):
+        self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
+        self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
+        self.n_players, self.n_classes = len(self.y), int(self.y.max()) + 1
+        self.weights, self.k, self.scoring = weights, k, scoring
+        name = "accuracy" if scoring == "vote_share" else scoring
+        self.v0 = (
+            majority_score(self.y_valid, name, self.n_classes) if empty_value == "majority" else empty_value
+        )
+
+    def has_model(self, sequence):
+        return len(sequence) > 0
+
+    def __call__(self, sequence):
+        rows = [int(i) for i in sequence]
+        if not rows:
+            return self.v0
+        cost = dict(zip(rows, self.weights(len(rows)), strict=True))
+        decisions, shares = [], []
+        for x, truth in zip(self.X_valid, self.y_valid, strict=True):
+            nearest = sorted(rows, key=lambda i: (((self.X[i] - x) ** 2).sum(), i))[: self.k]
+            votes = [sum(cost[i] for i in nearest if self.y[i] == c) for c in range(self.n_classes)]
+            decisions.append(next(c for c in range(self.n_classes) if votes[c] > max(votes) * (1 - TIE)))
+            shares.append(votes[truth] / sum(votes) * len(nearest) / self.k)
+        if self.scoring == "vote_share":
+            return float(np.mean(shares))
+        return score_labels(self.y_valid, np.array(decisions), self.scoring, self.n_classes)
+
+
 class TableUtility:
     """U from a dictionary of 0-based tuples, others `default`; every prefix has a model."""
 

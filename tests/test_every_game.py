@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from numba import njit
+from sklearn.linear_model import LogisticRegression
 
 import naive
 import ordinal_shapley as osv
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "logistic"]
+KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge", "neighbors"]
 
 
 @njit
@@ -72,20 +73,38 @@ def plain(jitted):
 def played(kind, func=late):
     """A game of that kind, and the same as a plain function of tuples."""
     order_free = func is together
-    if kind == "logistic":
+    if kind in ("logistic", "estimator", "neighbors"):
         problem = random_problem(2, n=N, n_valid=20, seed=4)._replace(y=CLASSES)
         name, weights = (
             ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
         )
-        return osv.LogisticGame(*problem, position_weight=name), naive.LogisticUtility(
-            *problem, weights=weights
+        if kind == "neighbors":
+            game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=3)
+            return game, naive.NeighborUtility(*problem, weights=weights, k=3)
+        U = naive.LogisticUtility(*problem, weights=weights)
+        if kind == "logistic":
+            return osv.LogisticGame(*problem, position_weight=name), U
+        model = LogisticRegression(solver="liblinear", tol=1e-12, max_iter=10_000)
+        return osv.EstimatorGame(model, *problem, position_weight=name), U
+    if kind == "ridge":
+        rng = np.random.default_rng(7)
+        X, y = rng.normal(size=(N + 20, 2)), 4 * rng.random(N + 20)
+        problem = (X[:N], y[:N], X[N:], y[N:])
+        name, weights = (
+            ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
         )
+        return osv.RidgeGame(*problem, position_weight=name), naive.RidgeUtility(*problem, weights=weights)
     table = {S: float(plain(func)(np.array(S, dtype=np.int64))) for S in naive.sequences_of(range(N))}
     if kind == "table":
         game = osv.TableGame(N, table)
     else:
         game = osv.FunctionGame(func if kind == "jitted" else plain(func), N, order_free=order_free)
     return game, naive.TableUtility(N, table)
+
+
+def jobs(kind):
+    """Starting processes takes longer than these games do."""
+    return 1 if kind == "estimator" else -1
 
 
 # --------------------------------------------------------------------------------------------
@@ -104,7 +123,7 @@ def test_exact_values(kind):
         return 1.0 if list(S) == sorted(S) else 0.0
 
     def check_values(expected, *arguments, **options):
-        result = osv.exact_values(game, *arguments, **options)
+        result = osv.exact_values(game, *arguments, n_jobs=jobs(kind), **options)
         np.testing.assert_allclose(result.values, expected, atol=1e-12)
 
     check_values(partial)
@@ -120,7 +139,7 @@ def test_exact_values(kind):
 def test_exact_classic(kind, by):
     game, U = played(kind, together)
     assert game.order_free
-    result = osv.exact_values(game, "classic", by=by)
+    result = osv.exact_values(game, "classic", by=by, n_jobs=jobs(kind))
     np.testing.assert_allclose(result.values, naive.exact_classic(U, N), atol=1e-12)
 
 
@@ -160,7 +179,7 @@ def test_sampled_values(value, estimator, method, rule, kind):
     walked = transcription(result, U, CLASSES, method, truncation, 0.9)
     (_, _, lengths), sequences = walked
     assert result.mean_walk_length == pytest.approx(lengths.mean())
-    if truncation is not None and kind != "logistic":
+    if truncation is not None and kind in ("table", "jitted", "plain"):
         assert min(lengths) < len(sequences[0]), "nothing was truncated: the test shows nothing"
     if value == "partial_ordinal" or estimator == "marginal":
         check(result, walked, "all")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.naive_bayes import GaussianNB
 
 import ordinal_shapley as osv
 from ordinal_shapley._parallel import Cancellation
@@ -71,6 +72,45 @@ def game(**changes):
 def test_refused_by_name(changes, error, words):
     with pytest.raises(error, match=words):
         game(**changes)
+
+
+ROW_GAMES = {
+    "logistic": osv.LogisticGame,
+    "ridge": osv.RidgeGame,
+    "neighbors": osv.NearestNeighborGame,
+    "estimator": lambda **arguments: osv.EstimatorGame(GaussianNB(), **arguments),
+}
+
+
+@pytest.mark.parametrize("kind", ROW_GAMES)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"X": np.ma.masked_array(X, X > 1)}, "X has masked entries, the first at row"),
+        ({"X": [[1.0, 2.0], [3.0]]}, "X is no rectangular array"),
+        ({"X": np.zeros((0, 3))}, "X has no rows"),
+        ({"X_valid": X_VALID[:, :2]}, "X_valid has 2 features, expected 3"),
+        ({"y": np.ma.masked_array(Y, Y > 0)}, "y has masked entries, the first at row 1"),
+        ({"y": Y[:5]}, "y has 5 entries, expected 24"),
+        ({"y_valid": Y_VALID[:, None, None]}, "y_valid has 3 dimensions"),
+        ({"groups": [None, "a"] * 12}, "groups has a missing label at row 0"),
+        ({"groups": np.array([1, "a"] * 12, object)}, "groups mixes int, str"),
+        ({"labels": [0] * 3}, "labels has 3 entries, expected 24"),
+        ({"sample_weight": np.full(24, 1e40)}, "sample_weight is up to 1e.40"),
+        ({"sample_weight": -np.ones(24)}, r"sample_weight is -1\.0 at row 0"),
+        ({"sample_weight": np.full(24, 1 + 1j)}, "sample_weight holds values of type complex"),
+        ({"position_weight": lambda m: np.ones(m + 1)}, r"position_weight\(1\) has shape \(2,\)"),
+        ({"position_weight": lambda i, m: -1.0}, r"position_weight gives -1\.0 for m = 1"),
+        ({"position_weight": None}, "position_weight is None"),
+        ({"empty_value": -1e308}, "empty_value is -1e.308"),
+        ({"empty_value": True}, "empty_value is True"),
+        ({"scoring": "guess"}, "scoring is 'guess'"),
+    ],
+)
+def test_every_game_of_rows_refuses_by_name(kind, changes, words):
+    arguments = {"X": X, "y": Y, "X_valid": X_VALID, "y_valid": Y_VALID} | changes
+    with pytest.raises((TypeError, ValueError), match=words):
+        ROW_GAMES[kind](**arguments)
 
 
 def test_many_numbers_look_like_regression_and_as_text_they_are_classes():

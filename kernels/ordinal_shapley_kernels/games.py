@@ -16,7 +16,7 @@ from typing import Any
 from numba import config, types
 from numba.extending import overload
 
-from ordinal_shapley_kernels import function, logistic, table
+from ordinal_shapley_kernels import estimator, function, logistic, neighbors, ridge, table
 from ordinal_shapley_kernels._jit import jit_options
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
@@ -24,6 +24,9 @@ _HOMES: dict[type, ModuleType] = {
     LogisticWorkspace: logistic,
     table.TableWorkspace: table,
     function.FunctionWorkspace: function,
+    estimator.EstimatorWorkspace: estimator,
+    ridge.RidgeWorkspace: ridge,
+    neighbors.NeighborsWorkspace: neighbors,
 }
 
 

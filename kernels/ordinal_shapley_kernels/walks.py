@@ -337,3 +337,17 @@ def evaluate_prefixes(
             if not math.isfinite(out[t, j]):
                 return FAILED
     return DONE
+
+
+@kernel()
+def evaluate_sequence(game: Any, sequence: NDArray[np.int64], every: bool, out: NDArray[np.float64]) -> None:
+    """Utilities of a sequence of players.
+
+    With `every`, out[j] is the utility of the first j + 1 players; else out[0] that of all of them.
+    """
+    clear(game)
+    n_players = sequence.shape[0]
+    for j in range(n_players):
+        place(game, sequence[j])
+        if every or j == n_players - 1:
+            out[j if every else 0] = utility(game)

@@ -304,7 +304,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
             return total
         tasks = (delayed(walk_branch)(*task(branch)) for branch in _branches(scope, wanted, total.singles))
         step = subtree_sizes(n)[n - 2]
-        with running(tasks, n_jobs, cancellation) as parts:
+        with running(tasks, n_jobs, game._prefer, cancellation) as parts:
             for number, part in enumerate(parts):
                 total = _plus(total, part)
                 if wanted.utilities:  # for ALL every player is followed by n - 1 others

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ import numpy as np
 _SECONDS_A_CALL = 0.2
 _SECONDS_OF_WAITING = 0.002
 _SECONDS_A_LIST = 2.0
+
+# Where shards run best, as joblib calls it.
+Prefer = Literal["threads", "processes"]
 _MOST_JOBS = 2**16
 
 
@@ -160,15 +163,19 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def running(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Iterator[Iterator[Any]]:
+def running(
+    tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer, cancellation: Cancellation
+) -> Iterator[Iterator[Any]]:
     """Give the results of tasks in their order; end what runs ahead when the block is left.
+
+    `prefer` is joblib's "threads" or "processes"; a backend that the user chose overrides it.
 
     That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts.
     """
     results = None
     try:
         with uninterrupted():
-            results = _results(tasks, n_jobs, cancellation)
+            results = _results(tasks, n_jobs, prefer, cancellation)
         yield results
     finally:
         cancellation.requested = True
@@ -178,24 +185,24 @@ def running(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation
                 results.close()
 
 
-def _results(tasks: Iterator[Any], n_jobs: int | None, cancellation: Cancellation) -> Any:
+def _results(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer, cancellation: Cancellation) -> Any:
     from joblib.parallel import Parallel, ThreadingBackend, get_active_backend
 
     try:
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     except ValueError:  # a backend that gives back lists only, such as Ray's
-        return _in_lists(tasks, n_jobs)
+        return _in_lists(tasks, n_jobs, prefer)
     # Others hand in batches of tasks, or do not know that they should wait.
-    cancellation.waits = type(get_active_backend(prefer="threads")[0]) is ThreadingBackend
+    cancellation.waits = type(get_active_backend(prefer=prefer)[0]) is ThreadingBackend
     return parallel(tasks)
 
 
-def _in_lists(tasks: Iterator[Any], n_jobs: int | None) -> Iterator[Any]:
+def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Iterator[Any]:
     """Run some tasks after others, as many at a time as take a while."""
     from joblib import Parallel
 
     size = 2 * n_workers(n_jobs)
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+    with Parallel(n_jobs=n_jobs, prefer=prefer) as parallel:
         while batch := list(itertools.islice(tasks, size)):
             began = time.monotonic()
             yield from parallel(batch)

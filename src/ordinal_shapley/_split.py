@@ -22,9 +22,12 @@ def labels_of(labels: Any, n_rows: int, groups: NDArray[Any] | None, train: NDAr
 
 
 def split(
-    y: NDArray[Any], groups: NDArray[Any] | None, valid_fraction: float, random_state: Any
+    y: NDArray[Any], groups: NDArray[Any] | None, valid_fraction: float, random_state: Any, by_class: bool
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return positions of training and validation rows, each in increasing order."""
+    """Return positions of training and validation rows, each in increasing order.
+
+    With `by_class`, y are classes: each is drawn from, and each is among the training rows.
+    """
     if not isinstance(valid_fraction, Real) or not 0 < valid_fraction < 1:
         raise ValueError(f"valid_fraction is {valid_fraction!r}, expected a number between 0 and 1")
     _inputs.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
@@ -33,7 +36,7 @@ def split(
     else:
         units = _inputs.encode(groups, "groups")[1]
         unit_classes = y[np.unique(units, return_index=True)[1]]
-    stratify = unit_classes if np.array_equal(unit_classes[units], y) else None
+    stratify = unit_classes if by_class and np.array_equal(unit_classes[units], y) else None
     hint = "pass X_valid and y_valid to choose the validation rows yourself"
     if stratify is not None:
         names, sizes = np.unique(stratify, return_counts=True)
@@ -57,7 +60,7 @@ def split(
         ) from error
     train, valid = (np.flatnonzero(np.isin(units, part)) for part in (kept, held))
     lost = np.setdiff1d(y, y[train])
-    if lost.size:
+    if by_class and lost.size:
         raise ValueError(
             f"valid_fraction {valid_fraction} leaves no training row of class {lost[0]!s}: {hint}"
         )
@@ -70,20 +73,3 @@ def sklearn_state(random_state: Any) -> Any:
         return random_state
     seed = seed_of(random_state)
     return (int(random_state) if isinstance(random_state, Integral) else seed) % 2**32
-
-
-def indexable(X: Any, name: str) -> Any:
-    """Return rows as something whose rows can be picked by position."""
-    if hasattr(X, "tocsr") and X.ndim == 2:
-        return X.tocsr()  # not every sparse format has rows
-    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else _inputs.as_array(X, name)
-    if X.ndim != 2:
-        raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
-    if X.shape[0] == 0:
-        raise ValueError(f"{name} has no rows, expected at least one")
-    return X
-
-
-def take(X: Any, positions: NDArray[np.intp]) -> Any:
-    """Return the rows at these positions."""
-    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]

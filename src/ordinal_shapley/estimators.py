@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 
-from ordinal_shapley._split import indexable, labels_of, split, take
+from ordinal_shapley._split import labels_of, split
 from ordinal_shapley.games import LogisticGame, _inputs
+from ordinal_shapley.games.estimator import EstimatorGame
 from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.vocabulary import TRUNCATED_METHODS
 
@@ -28,8 +30,9 @@ class _ShapleyEstimator(BaseEstimator):
         self,
         method: str = "tmc",
         *,
+        estimator: Any = None,
         C: float = 1.0,
-        scoring: str = "accuracy",
+        scoring: Any = None,
         class_fraction: float = 0.8,
         average: str = "all",
         design: str = "independent",
@@ -37,6 +40,7 @@ class _ShapleyEstimator(BaseEstimator):
         stopping: Any = None,
         n_permutations: int | None = None,
         empty_value: str | float = "majority",
+        error_score: str | float = "raise",
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -44,6 +48,7 @@ class _ShapleyEstimator(BaseEstimator):
         progress: bool = False,
     ) -> None:
         self.method = method
+        self.estimator = estimator
         self.C = C
         self.scoring = scoring
         self.class_fraction = class_fraction
@@ -53,6 +58,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.stopping = stopping
         self.n_permutations = n_permutations
         self.empty_value = empty_value
+        self.error_score = error_score
         self.valid_fraction = valid_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -83,7 +89,7 @@ class _ShapleyEstimator(BaseEstimator):
         X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
             Training rows.
         y : array-like of shape (n_rows,)
-            Their classes.
+            Their classes, or for a regressor numbers.
         X_valid, y_valid : same kinds as X and y, optional
             Validation rows and their classes; both or neither.
         groups : array-like of shape (n_rows,), optional
@@ -104,7 +110,10 @@ class _ShapleyEstimator(BaseEstimator):
         ------
         TypeError, ValueError
             If an argument cannot be used; the message names it.
+        RuntimeError
+            If ``estimator`` cannot be fitted or scored.
         """
+        regression = self.estimator is not None and is_regressor(self.estimator)
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
@@ -113,34 +122,24 @@ class _ShapleyEstimator(BaseEstimator):
                 "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
                 "same split again; or give X_valid and y_valid"
             )
-        X = indexable(X, "X")
+        X = _inputs.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
             n = X.shape[0]
-            y = _inputs.as_labels(y, "y", n, "row of X")
+            y = (_inputs.as_targets if regression else _inputs.as_labels)(y, "y", n, "row of X")
             groups = None if groups is None else _inputs.as_names(groups, "groups", n, "row of X")
             if sample_weight is not None:
                 sample_weight = _inputs.as_column(sample_weight, "sample_weight", n, "row of X")
-            train, valid = split(y, groups, self.valid_fraction, self.random_state)
+            train, valid = split(y, groups, self.valid_fraction, self.random_state, not regression)
             if labels is not None:
                 labels = labels_of(labels, n, groups, train)
-            X_valid, y_valid = take(X, valid), y[valid]
-            X, y = take(X, train), y[train]
+            X_valid, y_valid = _inputs.take(X, valid), y[valid]
+            X, y = _inputs.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 
-        self.game_ = LogisticGame(
-            X,
-            y,
-            X_valid,
-            y_valid,
-            position_weight=self.position_weight,
-            C=self.C,
-            scoring=self.scoring,
-            groups=groups,
-            labels=labels,
-            sample_weight=sample_weight,
-            empty_value=self.empty_value,
+        self.game_ = self._game(
+            X, y, X_valid, y_valid, groups=groups, labels=labels, sample_weight=sample_weight
         )
         valuation = sample_values(
             self.game_,
@@ -166,6 +165,18 @@ class _ShapleyEstimator(BaseEstimator):
         self._remember_features(X)
         return self
 
+    def _game(self, *rows: Any, **options: Any) -> LogisticGame | EstimatorGame:
+        options["position_weight"] = self.position_weight
+        options["empty_value"] = self.empty_value
+        if self.estimator is None:
+            scoring = "accuracy" if self.scoring is None else self.scoring
+            return LogisticGame(*rows, C=self.C, scoring=scoring, **options)
+        if not (isinstance(self.C, Real) and self.C == 1.0):
+            raise ValueError(f"C is {self.C!r}, which is for estimator=None: set it in the estimator")
+        return EstimatorGame(
+            self.estimator, *rows, scoring=self.scoring, error_score=self.error_score, **options
+        )
+
     def _truncation(self) -> Any:
         return self.truncation
 
@@ -179,18 +190,22 @@ class _ShapleyEstimator(BaseEstimator):
 
 
 class PartialOrdinalShapley(_ShapleyEstimator):
-    """Partial ordinal Shapley values of training rows for weighted logistic regression.
+    """Partial ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
     Parameters
     ----------
     method : {"ctmc", "cmc", "tmc", "mc"}, default "ctmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
+    estimator : classifier, regressor or pipeline, optional
+        Any scikit-learn model, see `EstimatorGame`. By default the compiled logistic regression of
+        `LogisticGame`, which is much faster.
     position_weight : {"gaussian", "uniform"}, default "gaussian"
         How a row's place in the order weighs in the model.
     C : float, default 1.0
-        Inverse strength of the L2 penalty.
-    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}
-        The utility, on validation rows; default "accuracy".
+        Inverse strength of the L2 penalty of the logistic regression.
+    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}, optional
+        The utility, on validation rows; default "accuracy". With ``estimator`` any scorer's name or a
+        function, and by default "r2" for a regressor.
     class_fraction : float, default 0.8
         Part of each class that "cmc" and "ctmc" sample.
     average : {"all", "selected"}, default "all"
@@ -205,12 +220,14 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         The number of permutations at most.
     empty_value : "majority" or float, default "majority"
         Utility of a sequence without a model.
+    error_score : "raise" or float, default "raise"
+        What a sequence is worth for which ``estimator`` fails.
     valid_fraction : float, default 0.3
         Part of the rows (or groups) to hold out when ``fit`` gets no validation data.
     random_state : int, Generator, RandomState or None
         Makes the split and the permutations repeatable.
     n_jobs : int, optional
-        Number of threads; the values do not depend on it.
+        Number of workers: threads, with ``estimator`` processes; the values do not depend on it.
     checkpoint : path-like, optional
         File to keep the run in, from which the same ``fit`` goes on; see `ordinal_shapley.sample_values`.
     progress : bool, default False
@@ -223,10 +240,10 @@ class PartialOrdinalShapley(_ShapleyEstimator):
     valuation_ : Valuation
         The same with standard errors and the row labels: the DataFrame's index, or else the place
         in ``X`` if ``fit`` made the split.
-    game_ : LogisticGame
+    game_ : LogisticGame or EstimatorGame
         The game that was played.
-    classes_ : ndarray
-        The classes.
+    classes_ : ndarray or None
+        The classes; None for a regressor.
     train_indices_, valid_indices_ : ndarray or None
         Positions in ``X`` of the rows valued and held out; None if validation data was given.
     n_features_in_ : int
@@ -262,9 +279,10 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         self,
         method: str = "ctmc",
         *,
+        estimator: Any = None,
         position_weight: Any = "gaussian",
         C: float = 1.0,
-        scoring: str = "accuracy",
+        scoring: Any = None,
         class_fraction: float = 0.8,
         average: str = "all",
         design: str = "independent",
@@ -272,6 +290,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         stopping: Any = None,
         n_permutations: int | None = None,
         empty_value: str | float = "majority",
+        error_score: str | float = "raise",
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -281,6 +300,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         self.position_weight = position_weight
         super().__init__(
             method,
+            estimator=estimator,
             C=C,
             scoring=scoring,
             class_fraction=class_fraction,
@@ -290,6 +310,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
             stopping=stopping,
             n_permutations=n_permutations,
             empty_value=empty_value,
+            error_score=error_score,
             valid_fraction=valid_fraction,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -299,7 +320,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
 
 
 class OrdinalShapley(PartialOrdinalShapley):
-    """Ordinal Shapley values of training rows for weighted logistic regression.
+    """Ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
     A row's value is what it adds on average over all places at which it may enter a sequence, not only the
     last. By default walks end early by the patience rule (`Truncation.patience`): for this value short walks
@@ -309,8 +330,8 @@ class OrdinalShapley(PartialOrdinalShapley):
     ----------
     method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
-    position_weight, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
-empty_value, valid_fraction, random_state, n_jobs, checkpoint, progress
+    estimator, position_weight, C, scoring, class_fraction, average, design, truncation, stopping, \
+n_permutations, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
         As for `PartialOrdinalShapley`, but ``truncation`` is `Truncation.patience` if not given.
 
     Attributes
@@ -347,9 +368,10 @@ feature_names_in_
         self,
         method: str = "tmc",
         *,
+        estimator: Any = None,
         position_weight: Any = "gaussian",
         C: float = 1.0,
-        scoring: str = "accuracy",
+        scoring: Any = None,
         class_fraction: float = 0.8,
         average: str = "all",
         design: str = "independent",
@@ -357,6 +379,7 @@ feature_names_in_
         stopping: Any = None,
         n_permutations: int | None = None,
         empty_value: str | float = "majority",
+        error_score: str | float = "raise",
         valid_fraction: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -365,6 +388,7 @@ feature_names_in_
     ) -> None:
         super().__init__(
             method,
+            estimator=estimator,
             position_weight=position_weight,
             C=C,
             scoring=scoring,
@@ -375,6 +399,7 @@ feature_names_in_
             stopping=stopping,
             n_permutations=n_permutations,
             empty_value=empty_value,
+            error_score=error_score,
             valid_fraction=valid_fraction,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -389,7 +414,7 @@ feature_names_in_
 
 
 class ClassicShapley(_ShapleyEstimator):
-    """Classic Shapley values of training rows for logistic regression (Data Shapley).
+    """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
 
     Every row weighs the same wherever it stands, so that only the set of rows matters.
 
@@ -397,8 +422,8 @@ class ClassicShapley(_ShapleyEstimator):
     ----------
     method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
-    C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, empty_value, \
-valid_fraction, random_state, n_jobs, checkpoint, progress
+    estimator, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
+empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
         As for `PartialOrdinalShapley`.
 
     Attributes
@@ -426,6 +451,14 @@ feature_names_in_
     >>> model = ClassicShapley(n_permutations=20, random_state=0)
     >>> model.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.shape
     (89,)
+
+    For any other model:
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> near = KNeighborsClassifier(1)
+    >>> model = ClassicShapley("mc", estimator=near, n_permutations=2, random_state=0)
+    >>> model.fit(X[::4], y[::4], X[1::2], y[1::2]).game_
+    EstimatorGame(KNeighborsClassifier, 45 players, 45 rows, position_weight='uniform', scoring='accuracy')
     """
 
     _value = "classic"

@@ -12,6 +12,8 @@ METHODS = ("mc", "tmc", "cmc", "ctmc")
 DESIGNS = ("independent", "antithetic", "latin")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
+REGRESSION_SCORINGS = ("r2", "neg_mean_squared_error")
+NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 TRUNCATIONS = ("paper", "patience", "roulette")
 

@@ -201,4 +201,4 @@ def leave_one_out(game: Game, n_jobs: int | None = None) -> NDArray[np.float64]:
 
     everyone = np.arange(game.n_players)
     without = (delayed(game)(np.delete(everyone, player)) for player in everyone)
-    return game(everyone) - np.array(Parallel(n_jobs=n_jobs, prefer="threads")(without))
+    return game(everyone) - np.array(Parallel(n_jobs=n_jobs, prefer=game._prefer)(without))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._split import indexable, take
 from ordinal_shapley.experiments._arguments import as_values
 from ordinal_shapley.games import LogisticGame, _inputs
+from ordinal_shapley.games._inputs import indexable, take
 
 if TYPE_CHECKING:
     import pandas as pd

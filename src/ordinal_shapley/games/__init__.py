@@ -3,6 +3,8 @@
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.games.logistic import LogisticGame
+from ordinal_shapley.games.neighbors import NearestNeighborGame
+from ordinal_shapley.games.ridge import RidgeGame
 from ordinal_shapley.games.table import TableGame
 
-__all__ = ["FunctionGame", "Game", "LogisticGame", "TableGame"]
+__all__ = ["FunctionGame", "Game", "LogisticGame", "NearestNeighborGame", "RidgeGame", "TableGame"]

@@ -18,14 +18,16 @@ _OF_A_CLASS = (*_PLAIN, tuple, list, dict, set, frozenset, np.ndarray, FunctionT
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
 
 
-def fingerprint(func: Any) -> str:
-    """Hash a function's code with its defaults and all data it holds or names, or a callable object's state.
+def fingerprint(func: Any, home: str | None = None) -> str:
+    """Hash a function's code with its defaults and all data it holds or names, or any object's state.
+
+    All is read of the functions and classes of its module, or of the module called `home`.
 
     Modules, and classes and functions of other modules, count by name or code alone: it would take whole
     libraries to say more. So does what cannot be taken apart, such as a lock. A variable outside that
     the function itself assigns is state of its own, a count of its calls above all, and does not count.
     """
-    return _Reader(_module(func)).digest(func).hex()
+    return _Reader(home or _module(func)).digest(func).hex()
 
 
 def full_name(thing: Any) -> str:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.games._fingerprint import fingerprint
+
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
 _LARGEST_DENSE_BYTES = 8 * 2**30
 # Numbers as labels look like a measurement when they are more than this, and many for the rows there are.
@@ -147,12 +149,46 @@ def as_tables(
     train, valid = (
         as_table(rows, title, keep_sparse=keep_sparse) for rows, title in ((X, "X"), (X_valid, name))
     )
-    found, expected = valid.values.shape[1], train.values.shape[1]
-    if found != expected:
-        raise ValueError(f"{name} has {found} features, expected {expected}, as many as X")
-    if train.columns is not None and valid.columns is not None and train.columns != valid.columns:
-        raise ValueError(f"{name} has other columns than X, or in another order: expected the same columns")
+    check_features(valid.values.shape[1], train.values.shape[1], valid.columns, train.columns, name)
     return train, valid
+
+
+def indexable(X: Any, name: str) -> Any:
+    """Return rows as something whose rows can be picked by position."""
+    if is_sparse(X):
+        return X.tocsr()  # not every sparse format has rows
+    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else as_array(X, name)
+    if X.ndim != 2:
+        raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} has no rows, expected at least one")
+    return X
+
+
+def take(X: Any, positions: NDArray[np.intp]) -> Any:
+    """Return the rows at these positions."""
+    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]
+
+
+def fingerprint_of_rows(X: Any) -> str:
+    """Hash what `indexable` returns, row names left out."""
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        try:
+            content: Any = pd.util.hash_pandas_object(X, index=False).to_numpy()
+        except TypeError:  # of values that have no hash
+            content = X.to_numpy(dtype=object)
+        return fingerprint(([*map(str, X.columns)], [*map(str, X.dtypes)], content))
+    return fingerprint((X.shape, X.data, X.indices, X.indptr) if is_sparse(X) else X)
+
+
+def check_features(n_found: int, n_expected: int, columns: Any, expected: Any, name: str) -> None:
+    """ValueError unless rows to score models on have the features of the training rows."""
+    if n_found != n_expected:
+        raise ValueError(f"{name} has {n_found} features, expected {n_expected}, as many as X")
+    if columns is not None and expected is not None and columns != expected:
+        raise ValueError(f"{name} has other columns than X, or in another order: expected the same columns")
 
 
 def plain(value: Any) -> Any:
@@ -281,6 +317,19 @@ def as_positive(value: Any, name: str) -> float:
     if not 0 < float(value) < math.inf:
         raise ValueError(f"{name} is {value!r}, expected a finite number above 0")
     return float(value)
+
+
+def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float64]:
+    """Convert the target of a regression: finite numbers."""
+    targets = as_numbers(as_column(values, name, length, of), name)
+    bad = ~(np.abs(targets) <= _LARGEST_NUMBER)  # NaN too
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} is {targets[row]} at row {row}, expected finite numbers of size at most "
+            f"{_LARGEST_NUMBER:g}"
+        )
+    return targets
 
 
 def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:

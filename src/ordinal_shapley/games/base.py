@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import heeding_interrupts
+from ordinal_shapley._parallel import Prefer, heeding_interrupts
 
 
 class UtilityError(Exception):
@@ -52,8 +52,12 @@ class Game(ABC):
     player_labels: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
-    # Whether threads help: not where every utility needs the interpreter.
+    # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
+    # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
+    _prefer: Prefer = "threads"
+    # Whether no sequence has a model before every class has come.
+    _awaits_classes: bool = False
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import math
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,30 +11,17 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._logistic_features import prepare
-from ordinal_shapley.games.base import Game
-from ordinal_shapley.vocabulary import POSITION_WEIGHTS, SCORINGS, choose
-from ordinal_shapley_kernels import position_weights, scoring
+from ordinal_shapley.games._rows import LARGEST_COST, PositionWeight, RowGame
+from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
+from ordinal_shapley.vocabulary import SCORINGS, choose
 from ordinal_shapley_kernels.logistic import evaluate, fit_sequence
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
 
-_SCORING_CODES = dict(
-    zip(
-        SCORINGS,
-        (scoring.ACCURACY, scoring.BALANCED_ACCURACY, scoring.F1, scoring.ROC_AUC, scoring.NEG_LOG_LOSS),
-        strict=True,
-    )
-)
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
-_LARGEST_COST = 1e30
-_LARGEST_UTILITY = 1e100
-_LONGEST_CALLABLE = 5_000
-_LONGEST_TABLE = 20_000
-
-PositionWeight = str | Callable[..., Any]
 
 
-class LogisticGame(Game):
+class LogisticGame(RowGame):
     r"""Sequences of training rows, worth the score of a weighted logistic regression on validation rows.
 
     A sequence of :math:`m` rows is worth the score of the model that minimises
@@ -123,6 +107,8 @@ class LogisticGame(Game):
     0.6666666666666666
     """
 
+    _awaits_classes = True
+
     def __init__(
         self,
         X: Any,
@@ -141,93 +127,32 @@ class LogisticGame(Game):
         train, valid = _inputs.as_tables(X, X_valid, keep_wide_sparse=True)
         n_rows = train.values.shape[0]
         self.C = _inputs.as_positive(C, "C")
-        if self.C > _LARGEST_COST:
-            raise ValueError(f"C is {self.C:g}, expected at most {_LARGEST_COST:g}")
+        if self.C > LARGEST_COST:
+            raise ValueError(f"C is {self.C:g}, expected at most {LARGEST_COST:g}")
         self.n_rows = n_rows
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = _inputs.as_classes(
             y, y_valid, n_rows, valid.values.shape[0]
         )
-        self._read_scoring(scoring, empty_value)
-        self._read_players(train.names, groups, labels)
+        choose("scoring", scoring, SCORINGS)
+        check_score(scoring, self.classes_, self._truth)
+        self.scoring = scoring
+        n_classes = len(self.classes_)
+        self._read_empty_value(
+            empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
+        )
+        self._read_players(train.names, groups, labels, self._codes)
         self._costs = np.full(n_rows, self.C)
         if sample_weight is not None:
             weights = _inputs.as_weights(sample_weight, "sample_weight", n_rows)
-            if self.C * float(weights.max()) > _LARGEST_COST:
+            if self.C * float(weights.max()) > LARGEST_COST:
                 raise ValueError(
                     f"sample_weight is up to {weights.max():.3g}, which times C = {self.C:g} is more than "
-                    f"{_LARGEST_COST:g}: rescale the weights"
+                    f"{LARGEST_COST:g}: rescale the weights"
                 )
             self._costs *= weights
-        self._weight_kind, self._weight_table = _position_weights(position_weight, n_rows)
-        # A function is kept by name: its values are in the table, and it may be one that cannot be pickled.
-        self.position_weight = (
-            position_weight
-            if isinstance(position_weight, str)
-            else getattr(position_weight, "__name__", "function")
-        )
-        self.order_free = self._weight_kind == position_weights.UNIFORM
+        self._read_position_weight(position_weight)
         self._features = prepare(train.values, valid.values)
-
-    def _read_scoring(self, name: str, empty_value: str | float) -> None:
-        choose("scoring", name, SCORINGS)
-        n_classes = len(self.classes_)
-        if name == "roc_auc":
-            if n_classes != 2:
-                raise ValueError(f"scoring='roc_auc' is for two classes, y has {n_classes}")
-            if len(np.unique(self._truth)) < 2:
-                raise ValueError("scoring='roc_auc' needs both classes in y_valid, which holds one")
-        if name == "f1" and n_classes == 2 and not (self._truth == 1).any():
-            raise ValueError(
-                f"scoring='f1' is that of class {self.classes_.tolist()[1]!r}, which does not occur in "
-                "y_valid"
-            )
-        self.scoring = name
-        if isinstance(empty_value, str):
-            if empty_value != "majority":
-                raise ValueError(f"empty_value is {empty_value!r}, expected 'majority' or a number")
-            self.empty_value_ = self._majority_score()
-        elif isinstance(empty_value, bool) or not isinstance(empty_value, Real):
-            raise TypeError(f"empty_value is {empty_value!r}, expected 'majority' or a number")
-        elif not abs(float(empty_value)) <= _LARGEST_UTILITY:
-            raise ValueError(
-                f"empty_value is {empty_value!r}, expected 'majority' or a number of size at most "
-                f"{_LARGEST_UTILITY:g}"
-            )
-        else:
-            self.empty_value_ = float(empty_value)
-
-    def _majority_score(self) -> float:
-        n_classes = len(self.classes_)
-        if self.scoring == "roc_auc":
-            return 0.5
-        if self.scoring == "neg_log_loss":
-            return -math.log(n_classes)
-        commonest = np.full_like(self._truth, np.bincount(self._truth).argmax())
-        counts = np.zeros((3, n_classes), np.int64)
-        return float(scoring.score_decisions(_SCORING_CODES[self.scoring], commonest, self._truth, counts))
-
-    def _read_players(self, index: NDArray[Any] | None, groups: Any, labels: Any) -> None:
-        if groups is None:
-            self.player_labels = index
-            owners = np.arange(self.n_rows)
-            self.n_players = self.n_rows
-        else:
-            names = _inputs.as_names(groups, "groups", self.n_rows, "row of X")
-            self.player_labels, owners = _inputs.encode(names, "groups")
-            self.n_players = len(self.player_labels)
-        self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
-        # A stable sort keeps an owner's rows in their given order.
-        self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
-        self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
-        if labels is not None:
-            named = _inputs.as_names(labels, "labels", self.n_players, "player")
-            self.player_classes = _inputs.encode(named, "labels")[1]
-            return
-        codes = self._codes[self._player_rows]
-        first = codes[self._player_starts[:-1]]
-        pure = np.array_equal(codes, np.repeat(first, self.player_sizes))
-        self.player_classes = first if pure else None
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
@@ -242,12 +167,12 @@ class LogisticGame(Game):
             self._costs,
             self._player_starts,
             self._player_rows,
-            self._weight_table,
+            self._weights.table,
             self._features.valid,
             self._truth,
             len(self.classes_),
-            _SCORING_CODES[self.scoring],
-            self._weight_kind,
+            SCORING_CODES[self.scoring],
+            self._weights.kind,
             self.empty_value_,
             self._features.rounding_dimension,
             -1.0 if tolerance is None else tolerance / max(self._features.largest, 1.0),
@@ -389,55 +314,3 @@ def warn_unconverged(n_fits: int) -> None:
         RuntimeWarning,
         stacklevel=3,
     )
-
-
-def _position_weights(weight: PositionWeight, n_rows: int) -> tuple[int, NDArray[np.float64]]:
-    """Kind of position weights and, for a user's function, the packed triangle of its values."""
-    none = np.zeros(0)
-    if isinstance(weight, str):
-        choose("position_weight", weight, POSITION_WEIGHTS)
-        return {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}[weight], none
-    if not callable(weight):
-        raise TypeError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
-    n_arguments = _count_arguments(weight)
-    longest = _LONGEST_TABLE if n_arguments == 2 else _LONGEST_CALLABLE
-    if n_rows > longest:
-        raise ValueError(
-            f"position_weight is a function and X has {n_rows} rows, expected at most {longest}: "
-            "use 'gaussian' or 'uniform'"
-        )
-    table = np.empty(n_rows * (n_rows + 1) // 2)
-    for m in range(1, n_rows + 1):
-        row = [weight(i, m) for i in range(m)] if n_arguments == 2 else weight(m)
-        try:
-            weights = _inputs.as_numbers(np.asarray(row), "position_weight")
-        except ValueError as error:
-            raise ValueError(f"position_weight gives no array of weights for m = {m} ({error})") from None
-        if weights.shape != (m,):
-            raise ValueError(
-                f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
-            )
-        bad = ~((weights >= 0) & (weights <= _LARGEST_COST))
-        if bad.any():
-            raise ValueError(
-                f"position_weight gives {weights[bad][0]} for m = {m}, expected weights from 0 to "
-                f"{_LARGEST_COST:g}"
-            )
-        table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
-    return position_weights.TABLE, table
-
-
-def _count_arguments(weight: Callable[..., Any]) -> int:
-    """Arguments that a position weight function takes: w(position, m) or w(m)."""
-    expected = "expected w(position, m), which returns one weight, or w(m), which returns m of them"
-    try:
-        signature = inspect.signature(getattr(weight, "py_func", weight))
-    except ValueError:
-        raise TypeError(f"position_weight is {weight!r}, {expected}") from None
-    for n_arguments in (2, 1):
-        try:
-            signature.bind(*range(n_arguments))
-        except TypeError:
-            continue
-        return n_arguments
-    raise TypeError(f"position_weight takes {signature}, {expected}")

@@ -16,7 +16,7 @@ from ordinal_shapley._parallel import Cancellation, check_n_jobs
 from ordinal_shapley._value_options import check_options, check_symmetry, encode_partition
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.games.logistic import LogisticGame, warn_unconverged
+from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
 from ordinal_shapley.sampling.plan import (
@@ -281,8 +281,8 @@ def sample_values(
     if state.unconverged:
         warn_unconverged(state.unconverged)
     if moments.completed_stops > 0.5 * moments.n_permutations:
-        has_classes = isinstance(game, LogisticGame)
-        where = "the first row that completed the classes" if has_classes else "the first player or before it"
+        first_row = "the first row that completed the classes"
+        where = first_row if game._awaits_classes else "the first player or before it"
         warnings.warn(
             f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
             "values say little; use a smaller tolerance or Truncation.patience()",

@@ -85,7 +85,7 @@ def run_shards(
     bar = ProgressBar(total=cap, enabled=progress)
     ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
     cancellation.horizon = start + ahead
-    with bar, running(tasks, n_jobs, cancellation) as shards:
+    with bar, running(tasks, n_jobs, game._prefer, cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:

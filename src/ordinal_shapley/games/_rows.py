@@ -1,0 +1,236 @@
+"""What games of training rows share: who brings which rows, and what a row's place in the order weighs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
+from ordinal_shapley_kernels import position_weights
+from ordinal_shapley_kernels.walks import evaluate_sequence
+
+LARGEST_COST = 1e30
+_LARGEST_UTILITY = 1e100
+_LONGEST_CALLABLE = 5_000
+_LONGEST_TABLE = 20_000
+_NONE = np.zeros(0)
+
+PositionWeight = str | Callable[..., Any]
+
+
+class PositionWeights(NamedTuple):
+    """Weights of the positions in a sequence of any length.
+
+    Attributes
+    ----------
+    kind : int
+        As in the position weight kernel.
+    table : float64
+        For a user's function, the packed triangle of its values.
+    name : str
+        What it is called.
+    """
+
+    kind: int
+    table: NDArray[np.float64]
+    name: str
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all are 1, so that positions do not matter."""
+        return self.kind == position_weights.UNIFORM
+
+    def of_length(self, m: int) -> NDArray[np.float64]:
+        """Return the weights in a sequence of m rows."""
+        if self.kind == position_weights.TABLE:
+            return self.table[m * (m - 1) // 2 : m * (m + 1) // 2]
+        weights = np.empty(m)
+        position_weights.fill_position_weights(self.kind, _NONE, m, weights)
+        return weights
+
+
+class RowGame(Game):
+    """A game whose players bring training rows, each its own or, with groups, several.
+
+    Attributes
+    ----------
+    n_rows : int
+        Training rows.
+    position_weight : str
+        Name of the position weights.
+    empty_value_ : float
+        Utility of the sequences without a model.
+    """
+
+    n_rows: int
+    position_weight: str
+    empty_value_: float
+    _player_rows: NDArray[np.int64]
+    _player_starts: NDArray[np.int64]
+    _weights: PositionWeights
+
+    def _read_players(
+        self, index: NDArray[Any] | None, groups: Any, labels: Any, codes: NDArray[np.int64] | None
+    ) -> None:
+        """Find the players; `codes` are the classes of the rows, None if they have none."""
+        if groups is None:
+            self.player_labels = index
+            owners = np.arange(self.n_rows)
+            self.n_players = self.n_rows
+        else:
+            names = _inputs.as_names(groups, "groups", self.n_rows, "row of X")
+            self.player_labels, owners = _inputs.encode(names, "groups")
+            self.n_players = len(self.player_labels)
+        self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
+        # A stable sort keeps an owner's rows in their given order.
+        self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
+        self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
+        self.player_classes = None
+        if labels is not None:
+            named = _inputs.as_names(labels, "labels", self.n_players, "player")
+            self.player_classes = _inputs.encode(named, "labels")[1]
+        elif codes is not None:
+            codes = codes[self._player_rows]
+            first = codes[self._player_starts[:-1]]
+            pure = np.array_equal(codes, np.repeat(first, self.player_sizes))
+            self.player_classes = first if pure else None
+
+    def _read_position_weight(self, weight: PositionWeight) -> None:
+        self._weights = _position_weights(weight, self.n_rows)
+        self.position_weight = self._weights.name
+        self.order_free = self._weights.uniform
+
+    def _read_empty_value(self, value: Any, words: tuple[str, ...], constant: Callable[[], float]) -> None:
+        """Take a number, or for one of `words` the score of a `constant` prediction."""
+        expected = f"expected {' or '.join(map(repr, words))} or a number"
+        if isinstance(value, str):
+            if value not in words:
+                raise ValueError(f"empty_value is {value!r}, {expected}")
+            self.empty_value_ = constant()
+        elif isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"empty_value is {value!r}, {expected}")
+        elif not abs(float(value)) <= _LARGEST_UTILITY:
+            raise ValueError(f"empty_value is {value!r}, {expected} of size at most {_LARGEST_UTILITY:g}")
+        else:
+            self.empty_value_ = float(value)
+
+
+class CompiledRowGame(RowGame):
+    """A game of training rows that kernels alone evaluate."""
+
+    def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
+        players = self._check_sequence(sequence)
+        values = np.full(len(players) if every else 1, self.empty_value_)
+        if len(players):
+            evaluate_sequence(self._make_workspace(), players, every, values)
+        return values
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the score of the model trained on a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return float(self._evaluate(sequence, every=False)[0])
+
+    def prefix_utilities(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the utility of every prefix of a sequence: of its first player, its first two, and so on.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(sequence),)
+            The utilities.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        """
+        return self._evaluate(sequence, every=True)
+
+    def _read_sample_weight(self, sample_weight: Any) -> NDArray[np.float64]:
+        if sample_weight is None:
+            return np.ones(self.n_rows)
+        weights = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
+        if weights.max() > LARGEST_COST:
+            raise ValueError(
+                f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
+                "weights"
+            )
+        return weights
+
+
+def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
+    if isinstance(weight, str):
+        choose("position_weight", weight, POSITION_WEIGHTS)
+        kinds = {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}
+        return PositionWeights(kinds[weight], _NONE, weight)
+    if not callable(weight):
+        raise TypeError(f"position_weight is {weight!r}, expected 'gaussian', 'uniform' or a function")
+    n_arguments = _count_arguments(weight)
+    longest = _LONGEST_TABLE if n_arguments == 2 else _LONGEST_CALLABLE
+    if n_rows > longest:
+        raise ValueError(
+            f"position_weight is a function and X has {n_rows} rows, expected at most {longest}: "
+            "use 'gaussian' or 'uniform'"
+        )
+    table = np.empty(n_rows * (n_rows + 1) // 2)
+    for m in range(1, n_rows + 1):
+        row = [weight(i, m) for i in range(m)] if n_arguments == 2 else weight(m)
+        try:
+            weights = _inputs.as_numbers(np.asarray(row), "position_weight")
+        except ValueError as error:
+            raise ValueError(f"position_weight gives no array of weights for m = {m} ({error})") from None
+        if weights.shape != (m,):
+            raise ValueError(
+                f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
+            )
+        bad = ~((weights >= 0) & (weights <= LARGEST_COST))
+        if bad.any():
+            raise ValueError(
+                f"position_weight gives {weights[bad][0]} for m = {m}, expected weights from 0 to "
+                f"{LARGEST_COST:g}"
+            )
+        table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
+    # A function is kept by name: its values are in the table, and it may be one that cannot be pickled.
+    return PositionWeights(position_weights.TABLE, table, getattr(weight, "__name__", "function"))
+
+
+def _count_arguments(weight: Callable[..., Any]) -> int:
+    """Arguments that a position weight function takes: w(position, m) or w(m)."""
+    expected = "expected w(position, m), which returns one weight, or w(m), which returns m of them"
+    try:
+        signature = inspect.signature(getattr(weight, "py_func", weight))
+    except ValueError:
+        raise TypeError(f"position_weight is {weight!r}, {expected}") from None
+    for n_arguments in (2, 1):
+        try:
+            signature.bind(*range(n_arguments))
+        except TypeError:
+            continue
+        return n_arguments
+    raise TypeError(f"position_weight takes {signature}, {expected}")

@@ -1,0 +1,44 @@
+"""Scores of class decisions: where they apply, and what a constant decision scores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.vocabulary import SCORINGS
+from ordinal_shapley_kernels import scoring
+
+SCORING_CODES = dict(
+    zip(
+        SCORINGS,
+        (scoring.ACCURACY, scoring.BALANCED_ACCURACY, scoring.F1, scoring.ROC_AUC, scoring.NEG_LOG_LOSS),
+        strict=True,
+    )
+)
+
+
+def check_score(name: str, classes: NDArray[Any], truth: NDArray[np.int64]) -> None:
+    """ValueError unless a score applies to these classes and validation labels."""
+    if name == "roc_auc":
+        if len(classes) != 2:
+            raise ValueError(f"scoring='roc_auc' is for two classes, y has {len(classes)}")
+        if len(np.unique(truth)) < 2:
+            raise ValueError("scoring='roc_auc' needs both classes in y_valid, which holds one")
+    if name == "f1" and len(classes) == 2 and not (truth == 1).any():
+        raise ValueError(
+            f"scoring='f1' is that of class {classes.tolist()[1]!r}, which does not occur in y_valid"
+        )
+
+
+def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float:
+    """Score of always predicting the commonest validation label, or all classes with one probability."""
+    if name == "roc_auc":
+        return 0.5
+    if name == "neg_log_loss":
+        return -math.log(n_classes)
+    commonest = np.full_like(truth, np.bincount(truth).argmax())
+    counts = np.zeros((3, n_classes), np.int64)
+    return float(scoring.score_decisions(SCORING_CODES[name], commonest, truth, counts))

@@ -1,0 +1,238 @@
+"""Training a scikit-learn model on a sequence of rows, and scoring it, as a function of the sequence."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import threading
+import uuid
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ordinal_shapley.games._inputs import take
+from ordinal_shapley.games._rows import PositionWeights
+
+# Games whose utilities a worker process keeps.
+_MOST_GAMES = 4
+
+
+class Memory:
+    """Utilities that are known, by what they are of; the one not asked for the longest goes first."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._values: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: bytes) -> float | None:
+        """Return what is known of `key`."""
+        with self._lock:
+            value = self._values.get(key)
+            if value is not None:
+                self._values.move_to_end(key)
+            return value
+
+    def put(self, key: bytes, value: float) -> None:
+        """Keep a utility."""
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self.size:
+                self._values.popitem(last=False)
+
+
+_memories: OrderedDict[str, Memory] = OrderedDict()
+_memories_lock = threading.Lock()
+
+
+def _memory_of_process(game: str, size: int) -> Memory:
+    """What copies of a game share in a process that they were sent to, task after task."""
+    with _memories_lock:
+        memory = _memories.setdefault(game, Memory(size))
+        _memories.move_to_end(game)
+        while len(_memories) > _MOST_GAMES:
+            _memories.popitem(last=False)
+        return memory
+
+
+class _Quiet:
+    """Ignores warnings while anyone asks for it: filters belong to all threads of a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._caught: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                self._caught = warnings.catch_warnings()
+                self._caught.__enter__()
+                warnings.simplefilter("ignore")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._caught.__exit__(None, None, None)
+
+
+quiet = _Quiet()
+
+
+def weight_name(estimator: Any) -> str | None:
+    """Under what name `fit` takes sample weights; None if it doesn't.
+
+    A pipeline passes them on to its last step, a search or a vote to the models that it is made of.
+    """
+    name = _direct_name(estimator)
+    if name is not None and sklearn.get_config().get("enable_metadata_routing"):
+        return "sample_weight"  # each part takes what it was made to request
+    return name
+
+
+def _direct_name(estimator: Any) -> str | None:
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        step, last = steps[-1]
+        inner = None if last is None or isinstance(last, str) else _direct_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    try:
+        parameters = inspect.signature(estimator.fit).parameters
+    except (AttributeError, TypeError, ValueError):
+        return None
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    parts = [getattr(estimator, name, None) for name in ("estimator", "regressor")]
+    parts += [part for _, part in getattr(estimator, "estimators", None) or ()]
+    names = {_direct_name(part) for part in parts if part is not None and not isinstance(part, str)}
+    return names.pop() if len(names) == 1 else None
+
+
+def with_seeds(estimator: Any, seed: int) -> Any:
+    """Return a copy in which no part is left to chance."""
+    estimator = clone(estimator)
+    parameters = estimator.get_params(deep=True)
+    loose = [name for name in parameters if name.split("__")[-1] == "random_state"]
+    return estimator.set_params(**{name: seed for name in loose if parameters[name] is None})
+
+
+class Trainer:
+    """Scores the model trained on a sequence of players.
+
+    A copy in another process keeps utilities there, with other copies of the same game.
+
+    Parameters
+    ----------
+    estimator : object
+        The model, unfitted.
+    weight_name : str or None
+        Under what name `fit` takes weights; None to give it none.
+    rows : tuple
+        X, y, X_valid, y_valid.
+    scorer : callable
+        ``scorer(model, X_valid, y_valid)``.
+    player_rows, player_starts : ndarray of int64
+        Who brings which rows.
+    weights : PositionWeights
+        Weights of positions.
+    sample_weight : ndarray of float64 or None
+        Weights of rows.
+    error_score : float or None
+        Utility where `fit` or the score fails; None to raise.
+    order_free : bool
+        Whether players are put in order first.
+    cache_size : int
+        Utilities to keep.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        weight_name: str | None,
+        rows: tuple[Any, NDArray[Any], Any, NDArray[Any]],
+        scorer: Any,
+        player_rows: NDArray[np.int64],
+        player_starts: NDArray[np.int64],
+        weights: PositionWeights,
+        sample_weight: NDArray[np.float64] | None,
+        error_score: float | None,
+        order_free: bool,
+        cache_size: int,
+    ) -> None:
+        self.estimator = estimator
+        self.weight_name = weight_name
+        self.rows = rows
+        self.scorer = scorer
+        self.player_rows = player_rows
+        self.player_starts = player_starts
+        self.weights = weights
+        self.sample_weight = sample_weight
+        self.error_score = error_score
+        self.order_free = order_free
+        self.memory = Memory(cache_size)
+        self._game = uuid.uuid4().hex
+        self._threads: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "memory": self.memory.size, "_threads": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.memory = _memory_of_process(self._game, state["memory"])
+
+    def __call__(self, players: NDArray[np.int64]) -> float:
+        """Return the score for players of whom there is a model, or raise what fitting or scoring raises."""
+        if self.order_free:
+            players = np.sort(players)
+        key = hashlib.blake2b(players.tobytes(), digest_size=16).digest()
+        value = self.memory.get(key)
+        if value is None:
+            try:
+                with quiet():
+                    value = self.score(players)
+            except Exception:
+                if self.error_score is None:
+                    raise
+                value = self.error_score
+            self.memory.put(key, value)
+        return value
+
+    def score(self, players: NDArray[np.int64]) -> float:
+        """Fit and score, whatever is known already."""
+        starts = self.player_starts
+        rows = np.concatenate([self.player_rows[starts[p] : starts[p + 1]] for p in players])
+        X, y, X_valid, y_valid = self.rows
+        options = {}
+        if self.weight_name is not None:
+            weights = self.weights.of_length(len(rows)).copy()
+            if self.sample_weight is not None:
+                weights *= self.sample_weight[rows]
+            options[self.weight_name] = weights
+        if self._threads is None:
+            from threadpoolctl import ThreadpoolController
+
+            self._threads = ThreadpoolController()
+        # With more threads sums are in another order, and bits would depend on the number of workers.
+        with self._threads.limit(limits=1):
+            model = clone(self.estimator).fit(take(X, rows), y[rows], **options)
+            value = float(self.scorer(model, X_valid, y_valid))
+        if not math.isfinite(value):
+            raise ValueError(f"the score is {value}, expected a finite number")
+        return value

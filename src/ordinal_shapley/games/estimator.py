@@ -1,0 +1,437 @@
+"""Any scikit-learn model: a sequence is worth what a model trained on it scores."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
+
+from ordinal_shapley._parallel import Prefer
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._fingerprint import fingerprint
+from ordinal_shapley.games._rows import LARGEST_COST, PositionWeight, RowGame
+from ordinal_shapley.games._scores import check_score, majority_score
+from ordinal_shapley.games._trainer import Trainer, quiet, weight_name, with_seeds
+from ordinal_shapley.games.function import Callback
+from ordinal_shapley.vocabulary import SCORINGS
+from ordinal_shapley_kernels.estimator import EstimatorWorkspace
+from ordinal_shapley_kernels.function import make_function_workspace
+from ordinal_shapley_kernels.rows import make_rows
+
+_MOST_KEPT = 100_000_000
+
+
+def make_workspace(
+    callback: Callback,
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    n_classes: int,
+    empty_value: float,
+) -> EstimatorWorkspace:
+    """Allocate the workspace of one worker, who keeps `callback` alive."""
+    return EstimatorWorkspace(
+        make_rows(player_starts, player_rows, codes, n_classes),
+        make_function_workspace(callback.address, callback.n_players),
+        float(empty_value),
+    )
+
+
+class EstimatorGame(RowGame):
+    r"""Sequences of training rows, worth the score of any scikit-learn model on validation rows.
+
+    A sequence is worth the score of a clone of ``estimator``, fitted to the rows in order of entry with the
+    weights of their positions as ``sample_weight``. A sequence that lacks a class is worth ``empty_value``,
+    for a regressor the empty one only.
+
+    Utilities are kept, so a sequence is fitted once by each worker. With ``n_jobs`` workers are processes.
+    Each fit runs with one thread of BLAS and OpenMP, so results do not depend on ``n_jobs``.
+
+    Parameters
+    ----------
+    estimator : classifier, regressor or pipeline
+        Unfitted model with scikit-learn's interface. Parts whose ``random_state`` is None get that of the
+        game.
+    X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+        Training rows, handed to the model as they are: a pipeline may encode categories or fill in missing
+        values.
+    y : array-like of shape (n_rows,)
+        Their classes, or for a regressor numbers.
+    X_valid, y_valid : same kinds as X and y
+        Validation rows; their classes must all occur in ``y``.
+    position_weight : {"gaussian", "uniform"} or callable, default "gaussian"
+        As for `LogisticGame`. All but "uniform" are for models whose ``fit`` takes weights.
+    scoring : str or callable, optional
+        A name that ``sklearn.metrics.get_scorer_names()`` lists, or ``scoring(model, X_valid, y_valid)``,
+        which returns a number. By default "accuracy", for a regressor "r2". "f1" and "neg_log_loss" are as
+        for `LogisticGame`: F1 of the second class, or the macro average for more than two.
+    groups, labels, sample_weight : array-like, optional
+        As for `LogisticGame`.
+    empty_value : "majority" or float, default "majority"
+        Utility of sequences without a model. "majority": the score of always predicting the commonest
+        validation label, or for a regressor the mean of ``y_valid``.
+    error_score : "raise" or float, default "raise"
+        What a sequence is worth whose fit or score fails. "raise" stops with an error that names it.
+    order_free : bool, optional
+        Whether a set of rows is always handed to ``fit`` in the same order, so that the order of entry plays
+        no part. By default True if no position weighs more than another. False is for models that are
+        trained row by row.
+    weight_name : str, optional
+        Name under which ``fit`` takes weights, such as "clf__sample_weight". By default it is found for
+        models with ``sample_weight``, for pipelines (that of their last step), searches and votes.
+    random_state : int, default 0
+        For the parts of the model that have none.
+    cache_size : int, default 100,000
+        Utilities that each worker keeps, at about 200 bytes each; 0 for none.
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`.
+    classes_ : ndarray or None
+        Sorted classes; None for a regressor.
+    estimator : object
+        The model that is cloned for each fit.
+    n_rows : int
+        Training rows.
+    empty_value_ : float
+        The empty value as a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+    RuntimeError
+        If the model of all rows in their given order, which is fitted at once, cannot be fitted or scored.
+
+    Warns
+    -----
+    UserWarning
+        If that model scores differently when it is fitted again: values then depend on chance.
+
+    Notes
+    -----
+    That first fit may warn of what it likes. Warnings of all later ones are ignored.
+
+    Sampled results pool (`Valuation.merge`) if models, scores and data were the same when the games were
+    made. Of classes and functions names count, or for those of the model's module and of the script or
+    notebook at hand their code.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> model = DecisionTreeClassifier(max_depth=1)
+    >>> game = osv.EstimatorGame(model, X, y, [[0.6], [1.3], [2.8]], ["no", "no", "yes"])
+    >>> game([0, 3, 1, 2])
+    1.0
+    >>> osv.exact_values(game).values.round(3)
+    array([0.028, 0.194, 0.028, 0.083])
+    """
+
+    _prefer: Prefer = "processes"
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        X_valid: Any,
+        y_valid: Any,
+        *,
+        position_weight: PositionWeight = "gaussian",
+        scoring: Any = None,
+        groups: Any = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        empty_value: str | float = "majority",
+        error_score: str | float = "raise",
+        order_free: bool | None = None,
+        weight_name: str | None = None,
+        random_state: int = 0,
+        cache_size: int = 100_000,
+    ) -> None:
+        is_regression = _is_regression(estimator)
+        X, X_valid = _inputs.indexable(X, "X"), _inputs.indexable(X_valid, "X_valid")
+        columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
+        _inputs.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
+        self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
+        self.classes_: NDArray[Any] | None = None
+        self._n_classes = 1
+        if is_regression:
+            y = _inputs.as_targets(y, "y", self.n_rows, "row of X")
+            y_valid = _inputs.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
+            self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
+        else:
+            self.classes_, self._codes, self._truth = _inputs.as_classes(y, y_valid, self.n_rows, n_valid)
+            self._n_classes = len(self.classes_)
+            y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
+        self._awaits_classes = not is_regression
+        rows = (X, y, X_valid, y_valid)
+        self._scorer, self.scoring = self._read_scoring(scoring)
+        words = ("mean", "majority") if is_regression else ("majority",)
+        self._read_empty_value(empty_value, words, lambda: self._constant_score(rows))
+        index = X.index.to_numpy() if hasattr(X, "iloc") else None
+        self._read_players(index, groups, labels, None if is_regression else self._codes)
+        if sample_weight is not None:
+            sample_weight = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
+            if sample_weight.max() > LARGEST_COST:
+                raise ValueError(f"sample_weight is up to {sample_weight.max():.3g}: rescale the weights")
+        self._read_position_weight(position_weight)
+        self._read_order_free(order_free)
+        weighted = sample_weight is not None or not self._weights.uniform
+        name = _weight_name(estimator, weight_name, self._weights.name, weighted)
+        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+            raise TypeError(f"random_state is {random_state!r}, expected an integer")
+        if not 0 <= random_state < 2**32:
+            raise ValueError(f"random_state is {random_state}, expected an integer from 0 to 2**32 - 1")
+        self.estimator = with_seeds(estimator, int(random_state))
+        self.error_score = _error_score(error_score)
+        kept = 0 if _is_zero(cache_size) else _inputs.as_count(cache_size, "cache_size", _MOST_KEPT)
+        self._trainer = Trainer(
+            self.estimator,
+            name,
+            rows,
+            self._scorer,
+            self._player_rows,
+            self._player_starts,
+            self._weights,
+            sample_weight,
+            None if isinstance(self.error_score, str) else self.error_score,
+            self.order_free,
+            kept,
+        )
+        self._described = {
+            "estimator": _fingerprint_of_model(self.estimator),
+            "X": _inputs.fingerprint_of_rows(X),
+            "y": fingerprint((y, y_valid)),
+            "X_valid": _inputs.fingerprint_of_rows(X_valid),
+            "groups": fingerprint((self._player_rows, self._player_starts)),
+            "position_weight": fingerprint((self._weights.kind, self._weights.table)),
+            "sample_weight": fingerprint(sample_weight),
+            "scoring": self.scoring if isinstance(self.scoring, str) else fingerprint(self.scoring),
+            "empty_value": self.empty_value_,
+            "error_score": self.error_score,
+            "order_free": self.order_free,
+            "weight_name": name,
+        }
+        self._callback = Callback(self._trainer, self.n_players, fingerprint(self._described))
+        self._try_all_rows()
+
+    def _read_scoring(self, scoring: Any) -> tuple[Any, Any]:
+        """Return what scores a model, and what that is called."""
+        if scoring is None:
+            scoring = "r2" if self.classes_ is None else "accuracy"
+        if callable(scoring):
+            return scoring, scoring
+        if self.classes_ is not None and isinstance(scoring, str) and scoring in SCORINGS:
+            check_score(scoring, self.classes_, self._truth)
+            if scoring == "accuracy":
+                return _accuracy, scoring
+            if scoring == "f1":
+                options = {"pos_label": self.classes_[1]} if self._n_classes == 2 else {"average": "macro"}
+                return make_scorer(f1_score, zero_division=0.0, **options), scoring
+            if scoring == "neg_log_loss":
+                return (
+                    make_scorer(
+                        log_loss,
+                        response_method="predict_proba",
+                        greater_is_better=False,
+                        labels=self.classes_,
+                    ),
+                    scoring,
+                )
+        try:
+            return get_scorer(scoring), scoring
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scoring is {scoring!r}, expected a function or a name such as 'accuracy' or 'r2' "
+                "(sklearn.metrics.get_scorer_names() lists them)"
+            ) from None
+
+    def _constant_score(self, rows: tuple[Any, Any, Any, Any]) -> float:
+        _, y, X_valid, y_valid = rows
+        if self.classes_ is None:
+            dummy = DummyRegressor(strategy="constant", constant=float(np.mean(y_valid)))
+        elif isinstance(self.scoring, str) and self.scoring in SCORINGS:
+            return majority_score(self.scoring, self._truth, self._n_classes)
+        else:
+            commonest = self.classes_[np.bincount(self._truth).argmax()]
+            dummy = DummyClassifier(strategy="constant", constant=commonest)
+        dummy.fit(np.zeros((len(y), X_valid.shape[1])), y)
+        try:
+            with quiet():
+                value = float(self._scorer(dummy, X_valid, y_valid))
+        except Exception as error:
+            raise ValueError(
+                "empty_value is 'majority', but scoring does not score a constant prediction "
+                f"({type(error).__name__}: {error}): expected a number"
+            ) from error
+        if not math.isfinite(value):
+            raise ValueError(
+                f"empty_value is 'majority', but a constant prediction scores {value}: expected a number, or "
+                "another scoring"
+            )
+        return value
+
+    def _read_order_free(self, order_free: Any) -> None:
+        if order_free is None:
+            return
+        if not isinstance(order_free, bool | np.bool_):
+            raise TypeError(f"order_free is {order_free!r}, expected True, False or None")
+        if order_free and not self._weights.uniform:
+            raise ValueError("order_free is True, but positions matter: expected position_weight='uniform'")
+        self.order_free = bool(order_free)
+
+    def _try_all_rows(self) -> None:
+        """Fit all rows before anything else: what is wrong with the model most often is so at once."""
+        everyone = np.arange(self.n_players)
+        try:
+            first = self._trainer.score(everyone)
+        except Exception as error:
+            raise RuntimeError(
+                f"estimator {_name(self.estimator)} failed on all rows in their given order: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if self._trainer(everyone) != first:
+            warnings.warn(
+                f"estimator {_name(self.estimator)} scores differently each time it is fitted to the same "
+                "rows: values depend on chance; fix its seed",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _workspace_maker(self) -> Callable[..., EstimatorWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return (
+            self._callback,
+            self._player_starts,
+            self._player_rows,
+            self._codes,
+            self._n_classes,
+            self.empty_value_,
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"game": "EstimatorGame", **self._described}
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the score of the model trained on a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players.
+        RuntimeError
+            If the model cannot be fitted or scored.
+        """
+        players = self._check_sequence(sequence)
+        starts, codes = self._player_starts, self._codes[self._player_rows]
+        present = {code for p in players for code in codes[starts[p] : starts[p + 1]].tolist()}
+        if len(present) < self._n_classes:
+            return self.empty_value_
+        try:
+            return self._trainer(players)
+        except Exception as error:
+            raise RuntimeError(
+                f"estimator {_name(self.estimator)} failed for the sequence {tuple(players.tolist())}: "
+                f"{type(error).__name__}: {error} (error_score=NUMBER goes on with that utility)"
+            ) from error
+
+    def _listening(self) -> AbstractContextManager[None]:
+        return self._callback.listening()
+
+    def __repr__(self) -> str:
+        return (
+            f"EstimatorGame({_name(self.estimator)}, {self.n_players} players, {self.n_rows} rows, "
+            f"position_weight={self.position_weight!r}, scoring={self.scoring!r})"
+        )
+
+
+def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
+    """What the scorer of that name says; its checks would take as long as a small fit."""
+    return float(np.mean(np.asarray(model.predict(X)).ravel() == y))
+
+
+def _name(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+def _is_regression(estimator: Any) -> bool:
+    expected = "expected a classifier or regressor with scikit-learn's interface"
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is the class {estimator.__name__}, {expected}: an instance of it")
+    if not all(hasattr(estimator, method) for method in ("fit", "get_params", "set_params")):
+        raise TypeError(f"estimator is {estimator!r}, {expected}")
+    if is_regressor(estimator):
+        return True
+    if not is_classifier(estimator):
+        raise TypeError(f"estimator is {_name(estimator)}, {expected}")
+    return False
+
+
+def _weight_name(estimator: Any, given: str | None, position_weight: str, weighted: bool) -> str | None:
+    """Under what name `fit` gets weights; None if there are none to give."""
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"weight_name is {given!r}, expected a name such as 'clf__sample_weight'")
+    if not weighted:
+        return None
+    name = weight_name(estimator) if given is None else given
+    if name is None:
+        needs = (
+            f"position_weight={position_weight!r} needs one: use position_weight='uniform'"
+            if position_weight != "uniform"
+            else "there are weights to take: leave sample_weight out"
+        )
+        last = getattr(estimator, "steps", None)
+        whose = f"last step {_name(last[-1][1])}" if last else "fit"
+        raise ValueError(
+            f"estimator is {_name(estimator)}, whose {whose} takes no sample_weight, and {needs}, or another "
+            "model; or name the argument of fit in weight_name"
+        )
+    return name
+
+
+def _error_score(value: Any) -> str | float:
+    if isinstance(value, str) and value == "raise":
+        return value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"error_score is {value!r}, expected 'raise' or a number")
+    if not math.isfinite(value):
+        raise ValueError(f"error_score is {value!r}, expected 'raise' or a finite number")
+    return float(value)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value == 0
+
+
+def _fingerprint_of_model(estimator: Any) -> str:
+    """Of parameters and of the code that is the user's own."""
+    module = type(estimator).__module__
+    return fingerprint(estimator, "__main__" if module.split(".")[0] == "sklearn" else None)

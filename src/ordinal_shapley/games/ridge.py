@@ -1,0 +1,220 @@
+"""Regression: a sequence is worth how well a weighted ridge regression on it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
+from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
+from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace
+from ordinal_shapley_kernels.walks import evaluate_sequence
+
+# The largest number in a system that is solved, which is squared on the way.
+_LARGEST_SQUARE = 1e120
+_LEAST_ALPHA = 1e-30
+
+
+class RidgeGame(CompiledRowGame):
+    r"""Sequences of training rows, worth how well a weighted ridge regression predicts validation rows.
+
+    A sequence of :math:`m` rows is worth the score of the model :math:`w \cdot x + b` that minimises
+
+    .. math:: \sum_{i<m} W_i(m)\, s_i (y_i - w \cdot x_i - b)^2 + \alpha |w|^2,
+
+    where :math:`W_i(m)` is the weight of position :math:`i` in a sequence of :math:`m` rows and :math:`s_i`
+    the row's sample weight: the model of scikit-learn's ``Ridge``.
+
+    Parameters
+    ----------
+    X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+        Training rows: numbers, all finite.
+    y : array-like of shape (n_rows,)
+        Their targets.
+    X_valid, y_valid : same kinds as X and y
+        Validation rows and their targets.
+    position_weight : {"gaussian", "uniform"} or callable, default "gaussian"
+        As for `LogisticGame`.
+    alpha : float, default 1.0
+        Strength of the penalty.
+    scoring : {"r2", "neg_mean_squared_error"}, default "r2"
+        As in scikit-learn.
+    groups, sample_weight : array-like, optional
+        As for `LogisticGame`.
+    labels : array-like of shape (n_players,), optional
+        Class of each player for the samplers that draw class by class; there are none by default.
+    empty_value : "mean" or float, default "mean"
+        Utility of the empty sequence, and of those whose rows all have weight 0. "mean": the score of always
+        predicting the mean of ``y_valid``, 0 for "r2".
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`.
+    n_rows : int
+        Training rows.
+    feature_names : list of str or None
+        Columns of ``X`` if it is a DataFrame.
+    empty_value_ : float
+        The empty value as a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Notes
+    -----
+    All weights change with the length of the sequence, so each utility solves a system of its own, of as many
+    equations as there are rows or features, whichever are fewer.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 1.1, 1.9, 3.2]
+    >>> game = osv.RidgeGame(X, y, [[0.5], [1.5], [2.5]], [0.5, 1.5, 2.5], alpha=0.1)
+    >>> round(game([0, 3, 1, 2]), 4)
+    0.9717
+    >>> game.prefix_utilities([0, 3, 1, 2]).round(4)
+    array([-2.94  ,  0.8927,  0.7551,  0.9717])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        X_valid: Any,
+        y_valid: Any,
+        *,
+        position_weight: PositionWeight = "gaussian",
+        alpha: float = 1.0,
+        scoring: str = "r2",
+        groups: Any = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        empty_value: str | float = "mean",
+    ) -> None:
+        train, valid = _inputs.as_tables(X, X_valid)
+        self.n_rows, n_features = train.values.shape
+        self.feature_names = train.columns
+        self._targets = _inputs.as_targets(y, "y", self.n_rows, "row of X")
+        self._truth = _inputs.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
+        self.alpha = _inputs.as_positive(alpha, "alpha")
+        if self.alpha < _LEAST_ALPHA:
+            raise ValueError(f"alpha is {self.alpha:g}, expected at least {_LEAST_ALPHA:g}")
+        choose("scoring", scoring, REGRESSION_SCORINGS)
+        self.scoring = scoring
+        squares = float(np.square(self._truth - self._truth.mean()).sum())
+        if scoring == "r2":
+            if not squares > 0:
+                raise ValueError(
+                    "scoring='r2' needs targets that differ, y_valid holds one value only: use "
+                    "'neg_mean_squared_error'"
+                )
+            self._offset, self._scale = 1.0, 1.0 / squares
+        else:
+            self._offset, self._scale = 0.0, 1.0 / len(self._truth)
+        self._read_empty_value(empty_value, ("mean",), lambda: self._offset - self._scale * squares)
+        self._read_players(train.names, groups, labels, None)
+        self._row_weights = self._read_sample_weight(sample_weight) / self.alpha
+        self._read_position_weight(position_weight)
+        # Models shift with the rows, and far from 0 digits would be lost.
+        self._centre = train.values.mean(axis=0)
+        features, held_out = train.values - self._centre, valid.values - self._centre
+        self._basis: NDArray[np.float64] | None = None
+        if n_features > self.n_rows:
+            # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
+            # predictions are the same, and there are no more features than rows.
+            self._basis, triangle = np.linalg.qr(features.T)
+            features, held_out = np.ascontiguousarray(triangle.T), held_out @ self._basis
+        heaviest = float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
+        largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
+        if not largest <= _LARGEST_SQUARE:
+            raise ValueError(
+                f"alpha is {self.alpha:g}, and squares of rows of X times their weights are {largest:.3g} "
+                f"times that, expected at most {_LARGEST_SQUARE:g}: rescale X or the weights"
+            )
+        self._features, self._valid = features, held_out
+
+    @property
+    def _workspace_maker(self) -> Callable[..., RidgeWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return (
+            self._features,
+            self._targets,
+            self._row_weights,
+            self._player_starts,
+            self._player_rows,
+            self._weights.kind,
+            self._weights.table,
+            self._valid,
+            self._truth,
+            self._offset,
+            self._scale,
+            self.empty_value_,
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "game": "RidgeGame",
+            "X": (self._features,),
+            "y": (self._targets,),
+            "alpha or sample_weight": (self._row_weights,),
+            "groups": (self._player_starts, self._player_rows),
+            "position_weight": (self._weights.kind, self._weights.table),
+            "X_valid": (self._valid,),
+            "y_valid": (self._truth,),
+            "scoring": self.scoring,
+            "empty_value": self.empty_value_,
+        }
+
+    def coefficients(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the coefficients of the model trained on a sequence.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry, at least one.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_features + 1,)
+            Coefficients, the intercept last.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players, or its rows weigh nothing.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.RidgeGame([[0.0], [1.0]], [0.0, 2.0], [[0.5], [2.0]], [1.0, 4.0], alpha=0.5)
+        >>> game.coefficients([0, 1]).round(3)
+        array([0.101, 0.95 ])
+        """
+        players = self._check_sequence(sequence)
+        workspace = self._make_workspace()
+        workspace.intercept[0] = np.nan
+        if len(players):
+            evaluate_sequence(workspace, players, False, np.empty(1))
+        if np.isnan(workspace.intercept[0]):
+            raise ValueError("sequence holds no row with a weight, expected one: there is no model without")
+        model = workspace.model[: self._features.shape[1]]
+        if self._basis is not None:
+            model = self._basis @ model
+        return np.append(model, workspace.intercept[0] - model @ self._centre)
+
+    def __repr__(self) -> str:
+        return (
+            f"RidgeGame({self.n_players} players, {self.n_rows} rows, {len(self._truth)} validation rows, "
+            f"position_weight={self.position_weight!r}, alpha={self.alpha:g}, scoring={self.scoring!r})"
+        )

@@ -1,0 +1,590 @@
+"""Games of any scikit-learn model, against plain loops and the compiled logistic game."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import sklearn
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley.games import _trainer
+from problems import random_problem, size, wine
+
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+PROBLEM = random_problem(2, n=6, n_valid=20, seed=1)
+TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
+
+
+def game(estimator=TREE, problem=PROBLEM, **options):
+    return osv.EstimatorGame(estimator, *problem, **options)
+
+
+def regression(n=6, n_valid=15, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + n_valid, 2))
+    y = X @ [2.0, -1.0] + 0.3 * rng.normal(size=n + n_valid) + 5.0
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def refitted(estimator, problem, sequence, score, weights=naive.gaussian_weights):
+    X, y, X_valid, y_valid = problem
+    rows = list(sequence)
+    options = {} if weights is None else {"sample_weight": weights(len(rows))}
+    return score(y_valid, clone(estimator).fit(X[rows], y[rows], **options).predict(X_valid))
+
+
+class Watched(ClassifierMixin, BaseEstimator):
+    """Predicts the commonest class; can fail and warn."""
+
+    fits = 0
+
+    def __init__(self, fails_at=None, warns=False):
+        self.fails_at = fails_at
+        self.warns = warns
+
+    def fit(self, X, y, sample_weight=None):
+        Watched.fits += 1
+        if self.fails_at == len(y):
+            raise ArithmeticError(f"cannot do {len(y)} rows")
+        if self.warns:
+            warnings.warn("this is odd", UserWarning, stacklevel=2)
+        self.classes_ = np.unique(y)
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        masses = [weights[y == c].sum() for c in self.classes_]
+        self.answer_ = self.classes_[int(np.argmax(masses))]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.answer_)
+
+
+# --------------------------------------------------------------------------------------------
+# Utilities
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("weight", ["gaussian", "uniform", lambda i, m: 1.0 + i / m])
+def test_liblinear_is_the_compiled_game_prefix_by_prefix(scoring, weight):
+    problem = wine()
+    train, valid = problem.y < 2, problem.y_valid < 2
+    problem = (problem.X[train], problem.y[train], problem.X_valid[valid], problem.y_valid[valid])
+    model = LogisticRegression(solver="liblinear", tol=1e-12, max_iter=10_000)
+    options = {"position_weight": weight, "scoring": scoring}
+    ours = osv.EstimatorGame(model, *problem, **options)
+    compiled = osv.LogisticGame(*problem, **options)
+    assert ours.order_free == compiled.order_free
+    assert ours.empty_value_ == compiled.empty_value_
+    order = np.random.default_rng(3).permutation(compiled.n_players)[: size(60, 12)]
+    found = [ours(order[:k]) for k in range(1, len(order) + 1)]
+    expected = compiled.prefix_utilities(order)
+    if scoring == "neg_log_loss":
+        np.testing.assert_allclose(found, expected, atol=1e-7)
+    elif scoring == "roc_auc":
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    else:
+        np.testing.assert_array_equal(found, expected)
+    assert len(set(found)) > 3
+
+
+@pytest.mark.parametrize("estimator", [TREE, make_pipeline(StandardScaler(), LogisticRegression())])
+def test_classifiers_against_a_plain_loop(estimator):
+    played = game(estimator)
+    target = estimator
+    if isinstance(estimator, Pipeline):
+        target = PipelineAsOne(estimator)
+    for sequence in naive.sequences_of(range(4)):
+        expected = played.empty_value_
+        if len(set(PROBLEM.y[list(sequence)])) == 2:
+            expected = refitted(target, PROBLEM, sequence, metrics.accuracy_score)
+        assert played(sequence) == expected, sequence
+
+
+class PipelineAsOne(BaseEstimator):
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+
+    def fit(self, X, y, sample_weight):
+        self.fitted_ = clone(self.pipeline).fit(X, y, logisticregression__sample_weight=sample_weight)
+        return self
+
+    def predict(self, X):
+        return self.fitted_.predict(X)
+
+
+@pytest.mark.parametrize("scoring", [None, "r2", "neg_mean_squared_error"])
+def test_regressors_against_a_plain_loop(scoring):
+    problem = regression()
+    played = osv.EstimatorGame(Ridge(alpha=0.5), *problem, scoring=scoring)
+    score = metrics.r2_score
+    if scoring == "neg_mean_squared_error":
+
+        def score(truth, predicted):
+            return -metrics.mean_squared_error(truth, predicted)
+
+    for sequence in naive.sequences_of(range(4)):
+        if sequence:
+            expected = refitted(Ridge(alpha=0.5), problem, sequence, score)
+            assert played(sequence) == pytest.approx(expected, rel=1e-12)
+    constant = score(problem[3], np.full(len(problem[3]), problem[3].mean()))
+    assert played(()) == played.empty_value_ == pytest.approx(constant, abs=1e-12)
+    assert played.classes_ is None
+    assert played.player_classes is None
+
+
+def test_any_name_and_any_function_may_score():
+    problem = PROBLEM
+
+    def share_of_ones(model, X, y):
+        return model.predict(X).mean() + y.mean()
+
+    sequence = [0, 1, 2, 3]
+    found = game(scoring=share_of_ones, empty_value=0.5)(sequence)
+    model = clone(TREE).fit(problem.X[:4], problem.y[:4], sample_weight=naive.gaussian_weights(4))
+    assert found == model.predict(problem.X_valid).mean() + problem.y_valid.mean()
+    found = game(scoring="jaccard")
+    assert found(sequence) == metrics.jaccard_score(problem.y_valid, model.predict(problem.X_valid))
+    commonest = np.bincount(problem.y_valid).argmax()
+    assert found(()) == metrics.jaccard_score(problem.y_valid, np.full(20, commonest), zero_division=0.0)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "neg_log_loss"])
+def test_scores_of_three_classes_and_of_words(scoring):
+    problem = random_problem(3, n=12, n_valid=30, n_classes=3, seed=2)
+    words = np.array(["x", "y", "z"])
+    named = problem._replace(y=words[problem.y], y_valid=words[problem.y_valid])
+    sequence = np.arange(12)
+    model = GaussianNB().fit(problem.X, problem.y, sample_weight=naive.gaussian_weights(12))
+    if scoring == "neg_log_loss":
+        probabilities = model.predict_proba(problem.X_valid)
+        expected = -metrics.log_loss(problem.y_valid, probabilities)
+    else:
+        decided = model.predict(problem.X_valid)
+        expected = naive.score_labels(problem.y_valid, decided, scoring, 3)
+    for data in (problem, named):
+        played = osv.EstimatorGame(GaussianNB(), *data, scoring=scoring)
+        assert played(sequence) == pytest.approx(expected, abs=1e-12)
+        assert played.empty_value_ == pytest.approx(naive.majority_score(problem.y_valid, scoring, 3))
+
+
+def test_f1_of_two_words_is_that_of_the_second():
+    words = np.array(["no", "yes"])
+    named = PROBLEM._replace(y=words[PROBLEM.y], y_valid=words[PROBLEM.y_valid])
+    assert game(problem=named, scoring="f1")(range(6)) == game(scoring="f1")(range(6))
+
+
+def test_groups_and_sample_weights():
+    owners = ["b", "a", "a", "b", "c", "c"]
+    weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
+    played = game(GaussianNB(), groups=owners, sample_weight=weights)
+    assert played.player_labels.tolist() == ["a", "b", "c"]
+    rows = [0, 3, 4, 5, 1, 2]  # b, c, a
+    model = GaussianNB().fit(
+        PROBLEM.X[rows], PROBLEM.y[rows], sample_weight=naive.gaussian_weights(6) * weights[rows]
+    )
+    assert played([1, 2, 0]) == model.score(PROBLEM.X_valid, PROBLEM.y_valid)
+    assert game(GaussianNB(), sample_weight=weights, position_weight="uniform").order_free
+
+
+def test_tables_as_they_are():
+    """Words, missing values and sparse rows go to the model untouched."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=40), "colour": rng.choice(["red", "blue"], 40)},
+        index=[f"row {i}" for i in range(40)],
+    )
+    y = np.where((frame["colour"] == "red") ^ (frame["size"] > 0.5), "in", "out")
+    frame.iloc[::7, 0] = np.nan
+    prepare = make_column_transformer((SimpleImputer(), ["size"]), (OneHotEncoder(), ["colour"]))
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0))
+    played = osv.EstimatorGame(model, frame[:20], y[:20], frame[20:], y[20:])
+    assert played.player_labels.tolist() == [f"row {i}" for i in range(20)]
+    fitted = clone(model).fit(
+        frame[:20], y[:20], decisiontreeclassifier__sample_weight=naive.gaussian_weights(20)
+    )
+    assert played(range(20)) == fitted.score(frame[20:], y[20:])
+    sparse = scipy.sparse.coo_array(PROBLEM.X)
+    played = osv.EstimatorGame(TREE, sparse, PROBLEM.y, PROBLEM.X_valid, PROBLEM.y_valid)
+    assert played([3, 1, 0, 2]) == game()([3, 1, 0, 2])
+
+
+# --------------------------------------------------------------------------------------------
+# Sample weights
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (TREE, "sample_weight"),
+        (Pipeline([("scale", StandardScaler()), ("clf", GaussianNB())]), "clf__sample_weight"),
+        (Pipeline([("all", Pipeline([("clf", GaussianNB())]))]), "all__clf__sample_weight"),
+        (Pipeline([("scale", StandardScaler()), ("clf", KNeighborsClassifier())]), None),
+        (Pipeline([("clf", TREE), ("last", "passthrough")]), None),
+        (GridSearchCV(TREE, {}), "sample_weight"),
+        (GridSearchCV(make_pipeline(GaussianNB()), {}), "gaussiannb__sample_weight"),
+        (VotingClassifier([("a", TREE), ("b", GaussianNB())]), "sample_weight"),
+        (VotingClassifier([("a", TREE), ("b", KNeighborsClassifier())]), None),
+        (TransformedTargetRegressor(Ridge()), "sample_weight"),
+        (KNeighborsClassifier(), None),
+    ],
+)
+def test_where_weights_go(estimator, name):
+    assert _trainer.weight_name(estimator) == name
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2),
+        VotingClassifier([("a", GaussianNB()), ("b", GaussianNB())], voting="soft"),
+        Pipeline([("all", Pipeline([("clf", GaussianNB())]))]),
+    ],
+)
+def test_weights_reach_the_model_inside(estimator):
+    problem = random_problem(2, n=30, n_valid=200, seed=5)
+    order = np.argsort(problem.X[:, 0])  # so that weights by position move the model
+    plain, inside = game(GaussianNB(), problem), game(estimator, problem)
+    assert inside(order) == plain(order)
+    assert plain(order) != game(GaussianNB(), problem, position_weight="uniform")(order)
+
+
+def test_metadata_routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(StandardScaler(), GaussianNB().set_fit_request(sample_weight=True))
+        model[0].set_fit_request(sample_weight=False)
+        found = game(model)([0, 3, 1, 2, 4])
+        with pytest.raises(RuntimeError, match=r"failed on all rows .*set_fit_request"):
+            game(make_pipeline(StandardScaler(), GaussianNB()))
+    assert found == game(make_pipeline(StandardScaler(), GaussianNB()))([0, 3, 1, 2, 4])
+
+
+def test_models_without_weights():
+    near = KNeighborsClassifier(1)
+    with pytest.raises(ValueError, match="KNeighborsClassifier, whose fit takes no sample_weight, and "):
+        game(near)
+    with pytest.raises(ValueError, match=r"Pipeline, whose last step KNeighbors.* position_weight='uniform'"):
+        game(make_pipeline(StandardScaler(), near))
+    with pytest.raises(ValueError, match="leave sample_weight out"):
+        game(near, position_weight="uniform", sample_weight=np.ones(6))
+    played = game(near, position_weight="uniform")
+    assert played.order_free
+    assert played([4, 0, 1]) == refitted(near, PROBLEM, [0, 1, 4], metrics.accuracy_score, weights=None)
+    values = osv.exact_values(played, "classic", n_jobs=1)
+    assert abs(values.efficiency_gap) < 1e-12
+
+
+def test_a_name_for_weights_may_be_given():
+    class Own(GaussianNB):
+        def fit(self, X, y, **weights):
+            return super().fit(X, y, sample_weight=weights["importance"])
+
+    played = game(Own(), weight_name="importance")
+    assert played([0, 1, 2, 3]) == game(GaussianNB())([0, 1, 2, 3])
+    with pytest.raises(ValueError, match="name the argument of fit in weight_name"):
+        game(Own())
+
+
+def test_order_of_rows_alone_can_matter():
+    problem = random_problem(2, n=12, n_valid=60, seed=8)
+    learner = SGDClassifier(shuffle=False, max_iter=1, tol=None)
+    free = game(learner, problem, position_weight="uniform")
+    ordered = game(learner, problem, position_weight="uniform", order_free=False)
+    orders = [np.random.default_rng(k).permutation(12) for k in range(8)]
+    assert len({free(order) for order in orders}) == 1
+    assert len({ordered(order) for order in orders}) > 1
+    with pytest.raises(ValueError, match="order_free is True, but positions matter"):
+        game(learner, problem, order_free=True)
+
+
+# --------------------------------------------------------------------------------------------
+# Chance, memory, failures, warnings
+# --------------------------------------------------------------------------------------------
+
+
+def test_seeds():
+    forest = make_pipeline(RandomForestClassifier(3, random_state=None))
+    problem = random_problem(3, n=14, n_valid=60, seed=1)
+    orders = [np.random.default_rng(k).permutation(14) for k in range(4)]
+    found = [[game(forest, problem)(order) for order in orders] for _ in range(2)]
+    assert found[0] == found[1]
+    assert forest[0].random_state is None
+    assert found[0] != [game(forest, problem, random_state=7)(order) for order in orders]
+    fixed = RandomForestClassifier(3, random_state=5)
+    assert game(fixed, problem).estimator.random_state == 5
+
+
+def test_a_model_left_to_chance_is_reported():
+    answers = iter([1.0, 0.0])  # of two fits
+    with pytest.warns(UserWarning, match="DecisionTreeClassifier scores differently each time"):
+        game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
+
+
+def fits_of(action):
+    before = Watched.fits
+    action()
+    return Watched.fits - before
+
+
+def test_each_sequence_is_fitted_once():
+    played = game(Watched())
+    orders = [[0, 1, 2], [2, 1, 0], [0, 1, 2, 3]]
+    assert len(set(PROBLEM.y[[0, 1]])) == 2
+    assert fits_of(lambda: [played(order) for order in orders * 3]) == 3
+    assert fits_of(lambda: osv.exact_values(played, n_jobs=1)) > 1000
+    assert fits_of(lambda: osv.exact_values(played, n_jobs=1)) == 0
+    free = game(Watched(), position_weight="uniform")
+    assert fits_of(lambda: [free(order) for order in orders * 3]) == 2
+    subsets = [S for S in range(2**6) if len({PROBLEM.y[i] for i in range(6) if S >> i & 1}) == 2]
+    free = game(Watched(), position_weight="uniform")
+    assert fits_of(lambda: osv.exact_values(free, n_jobs=1)) == len(subsets) - 1  # all rows are known
+
+
+def test_memory_is_bounded():
+    played = game(Watched(), cache_size=2)
+    first, second, third = [0, 1], [1, 0], [0, 1, 2]
+    assert fits_of(lambda: [played(S) for S in (first, second, first, third, first)]) == 3
+    assert fits_of(lambda: played(second)) == 1
+    assert len(played._trainer.memory) == 2
+    without = game(Watched(), cache_size=0)
+    assert fits_of(lambda: [without(first) for _ in range(3)]) == 3
+
+
+def test_copies_in_a_process_share_what_they_know():
+    played = game(Watched())
+    sent = pickle.dumps(played)
+    copies = [pickle.loads(sent) for _ in range(2)]
+    assert fits_of(lambda: [copy([0, 1, 2]) for copy in copies]) == 1
+    assert fits_of(lambda: played([0, 1, 2])) == 1
+    others = [pickle.loads(pickle.dumps(game(Watched()))) for _ in range(6)]
+    assert fits_of(lambda: [copy([0, 1, 2]) for copy in others]) == 6
+    assert len(_trainer._memories) <= 4
+
+
+def test_failures_name_the_sequence():
+    played = game(Watched(fails_at=4))
+    with pytest.raises(RuntimeError, match=r"failed for the sequence \(0, 1, 2, 3\): Arithmetic.*4 r"):
+        played([0, 1, 2, 3])
+    with pytest.raises(
+        RuntimeError, match=r"permutation 0: estimator Watched failed for .*error_score=NUMBER"
+    ):
+        osv.sample_values(played, n_permutations=2, random_state=0)
+    with pytest.raises(RuntimeError, match="failed for the sequence"):
+        osv.exact_values(played, n_jobs=1)
+    with pytest.raises(RuntimeError, match="Watched failed on all rows in their given order: Arithmetic"):
+        game(Watched(fails_at=6), error_score=0.0)
+
+
+def test_failures_may_have_a_score():
+    played = game(Watched(fails_at=4), error_score=-3)
+    assert played([0, 1, 2, 3]) == -3.0
+    whole = game(Watched())
+    assert played([0, 1, 2]) == whole([0, 1, 2])
+    table = {S: whole(S) if len(S) != 4 else -3.0 for S in naive.sequences_of(range(6))}
+    for S in table:
+        if len(set(PROBLEM.y[list(S)])) < 2:
+            table[S] = whole.empty_value_
+    expected = naive.exact_partial_ordinal(naive.TableUtility(6, table), 6)
+    np.testing.assert_allclose(osv.exact_values(played, n_jobs=1).values, expected, atol=1e-12)
+
+
+def not_finite(model, X, y):
+    return float("nan")
+
+
+def test_scores_must_be_numbers():
+    with pytest.raises(RuntimeError, match=r"failed on all rows .* the score is nan"):
+        game(scoring=not_finite, empty_value=0.0)
+    with pytest.raises(ValueError, match="constant prediction scores nan: expected a number"):
+        game(scoring=not_finite)
+    with pytest.raises(ValueError, match="'majority', but scoring does not score a constant"):
+        game(scoring=lambda model, X, y: model.tree_.node_count)
+
+
+def test_warnings_are_those_of_the_first_fit(recwarn):
+    with pytest.warns(UserWarning, match="this is odd"):
+        played = game(Watched(warns=True))
+    osv.sample_values(played, n_permutations=5, random_state=0)
+    assert played([2, 0, 1]) >= 0
+    assert len(recwarn) == 0
+    with pytest.warns(UserWarning, match="still heard"):
+        warnings.warn("still heard", UserWarning, stacklevel=1)
+
+
+def test_quiet_is_for_all_threads():
+    first, second = _trainer.quiet(), _trainer.quiet()
+    filters = list(warnings.filters)
+    with first:
+        second.__enter__()
+    warnings.warn("not heard", UserWarning, stacklevel=1)  # the second still wants quiet
+    second.__exit__(None, None, None)
+    assert warnings.filters == filters
+
+
+# --------------------------------------------------------------------------------------------
+# Runs
+# --------------------------------------------------------------------------------------------
+
+
+def test_any_number_of_processes_gives_the_same_bits():
+    problem = random_problem(3, n=9, n_valid=40, seed=6)
+    played = game(make_pipeline(StandardScaler(), LogisticRegression()), problem, scoring="neg_log_loss")
+    options = {"n_permutations": 25, "random_state": 1}
+    alone, both = (osv.sample_values(played, n_jobs=n, **options) for n in (1, 2))
+    np.testing.assert_array_equal(alone.values, both.values)
+    np.testing.assert_array_equal(alone.stderr, both.stderr)
+    fewer = PROBLEM._replace(X=PROBLEM.X[:5], y=PROBLEM.y[:5])
+    small = game(make_pipeline(StandardScaler(), LogisticRegression()), fewer, scoring="neg_log_loss")
+    exact = [osv.exact_values(small, "ordinal", n_jobs=n).values for n in (1, 2)]
+    np.testing.assert_array_equal(*exact)
+    failing = game(Watched(fails_at=4, warns=False))
+    with pytest.raises(RuntimeError, match="permutation 0: estimator Watched failed for the sequence"):
+        osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
+
+
+def test_axioms_and_verification():
+    played = game(problem=PROBLEM._replace(X=PROBLEM.X[:3], y=PROBLEM.y[:3]))
+    report = osv.check_axioms(played, n_jobs=1)
+    assert report.efficiency.status == "holds"
+    found = osv.verify(played, n_permutations=20, random_state=0, n_jobs=1)
+    assert np.isfinite(found.exact).all()
+
+
+def test_runs_go_on_and_know_their_game(tmp_path):
+    options = {"random_state": 4, "method": "tmc"}
+    whole = osv.sample_values(game(), n_permutations=30, **options)
+    path = tmp_path / "run.npz"
+    osv.sample_values(game(), n_permutations=10, checkpoint=path, **options)
+    resumed = osv.sample_values(game(), n_permutations=30, checkpoint=path, **options)
+    np.testing.assert_array_equal(resumed.values, whole.values)
+    assert resumed.digest == whole.digest
+    deeper = DecisionTreeClassifier(max_depth=3, random_state=0)
+    for other, name in [
+        (game(deeper), "estimator"),
+        (game(problem=PROBLEM._replace(X=PROBLEM.X + 1)), "X"),
+        (game(scoring="f1"), "scoring"),
+        (game(error_score=0.0), "error_score"),
+        (game(problem=PROBLEM._replace(y_valid=1 - PROBLEM.y_valid)), "y"),
+    ]:
+        with pytest.raises(ValueError, match=f"differs in {name}"):
+            osv.sample_values(other, n_permutations=30, checkpoint=path, **options)
+    parts = [
+        osv.sample_values(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)
+    ]
+    assert osv.Valuation.merge(parts).n_permutations == 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"estimator": DecisionTreeClassifier}, TypeError, "estimator is the class DecisionTreeClassifier"),
+        ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier or regressor"),
+        ({"estimator": StandardScaler()}, TypeError, "estimator is StandardScaler, expected"),
+        ({"estimator": KMeans(2)}, TypeError, "estimator is KMeans, expected a classifier"),
+        ({"scoring": "best"}, ValueError, "scoring is 'best', expected a function or a name"),
+        ({"scoring": 3}, ValueError, "scoring is 3"),
+        ({"empty_value": "mean"}, ValueError, "empty_value is 'mean', expected 'majority' or a number"),
+        ({"empty_value": None}, TypeError, "empty_value is None"),
+        ({"error_score": "ignore"}, TypeError, "error_score is 'ignore', expected 'raise' or a number"),
+        ({"error_score": np.nan}, ValueError, "error_score is nan"),
+        ({"order_free": 1}, TypeError, "order_free is 1"),
+        ({"weight_name": 1}, TypeError, "weight_name is 1"),
+        ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
+        ({"random_state": -1}, ValueError, "random_state is -1"),
+        ({"cache_size": -1}, ValueError, "cache_size is -1"),
+        ({"cache_size": 1.5}, TypeError, "cache_size is 1.5"),
+        ({"X": PROBLEM.X[:, :1]}, ValueError, "X_valid has 2 features, expected 1"),
+        ({"X": PROBLEM.X[0]}, ValueError, "X has 1 dimensions"),
+        ({"estimator": GaussianNB(), "X": PROBLEM.X + np.nan}, RuntimeError, r"failed on all rows .*NaN"),
+        ({"y": PROBLEM.y[:3]}, ValueError, "y has 3 entries, expected 6"),
+        ({"y": np.ones(6, int)}, ValueError, "y holds one class only"),
+        ({"y_valid": np.full(20, 7)}, ValueError, "y_valid holds 7, which never occurs in y"),
+        ({"sample_weight": np.full(6, 1e40)}, ValueError, "sample_weight is up to 1e.40"),
+        ({"position_weight": "late"}, ValueError, "position_weight is 'late'"),
+        ({"estimator": DecisionTreeRegressor(), "y": ["a"] * 6}, TypeError, "y holds values of type <U1"),
+        ({"estimator": Ridge(), "y": np.full(6, np.inf)}, ValueError, "y is inf at row 0"),
+        ({"estimator": Ridge(), "scoring": "accuracy"}, ValueError, "does not score a constant"),
+    ],
+)
+def test_refused_by_name(changes, error, words):
+    arguments = {"estimator": TREE, **PROBLEM._asdict()} | changes
+    with pytest.raises(error, match=words):
+        osv.EstimatorGame(**arguments)
+
+
+def test_what_it_says_of_itself():
+    assert repr(game(make_pipeline(TREE))) == (
+        "EstimatorGame(Pipeline, 6 players, 6 rows, position_weight='gaussian', scoring='accuracy')"
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# In scikit-learn's style
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "weight"),
+    [
+        (osv.PartialOrdinalShapley, "partial_ordinal", "gaussian"),
+        (osv.OrdinalShapley, "ordinal", "gaussian"),
+        (osv.ClassicShapley, "classic", "uniform"),
+    ],
+)
+def test_estimators_take_any_model(style, value, weight):
+    model = make_pipeline(StandardScaler(), GaussianNB())
+    shared = {"scoring": "balanced_accuracy", "empty_value": 0.25}
+    fitted = style("mc", estimator=model, n_permutations=4, random_state=3, **shared).fit(*PROBLEM)
+    played = osv.EstimatorGame(model, *PROBLEM, position_weight=weight, **shared)
+    expected = osv.sample_values(played, value, "mc", n_permutations=4, random_state=3)
+    np.testing.assert_array_equal(fitted.values_, expected.values)
+    assert fitted.valuation_.digest == expected.digest
+    assert fitted.classes_.tolist() == [0, 1]
+    nested = clone(fitted).set_params(estimator__gaussiannb__var_smoothing=0.1)
+    assert nested.estimator[-1].var_smoothing == 0.1
+
+
+def test_regressors_are_split_and_valued():
+    X, y, _, _ = regression(n=20)
+    fitted = osv.PartialOrdinalShapley("tmc", estimator=Ridge(), n_permutations=3, random_state=0).fit(X, y)
+    assert fitted.values_.shape == (14,)
+    assert fitted.classes_ is None
+    assert fitted.game_.scoring == "r2"
+    train, valid = fitted.train_indices_, fitted.valid_indices_
+    played = osv.EstimatorGame(Ridge(), X[train], y[train], X[valid], y[valid])
+    expected = osv.sample_values(played, method="tmc", n_permutations=3, random_state=0)
+    np.testing.assert_array_equal(fitted.values_, expected.values)
+    fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
+    owners = np.arange(20) // 4
+    assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
+    with pytest.raises(ValueError, match="labels is missing: method 'ctmc'"):
+        osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)
+
+
+def test_what_estimators_refuse():
+    with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
+        osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
+    failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
+    with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
+        failing.fit(*PROBLEM)
+    assert failing.set_params(error_score=0.5).fit(*PROBLEM).game_.error_score == 0.5

@@ -284,7 +284,7 @@ def cautions(warnings: pd.DataFrame, methods: pd.DataFrame) -> str:
     lines = []
     for (dataset, labels, method), group in warnings.groupby(["dataset", "labels", "method"], sort=False):
         name = f"{DATASETS[str(dataset)]}, {labels}, {NAMES[str(method)]}"
-        lines.append(f'- {name}: {len(group)} times, first "{group["warning"].iloc[0]}"')
+        lines.append(f'- {name}: in {len(group)} runs, first "{group["warning"].iloc[0]}"')
     for row in methods[methods["capped"] > 0].to_dict("records"):
         lines.append(
             f"- {DATASETS[row['dataset']]}, {row['labels']}, {NAMES[row['method']]}: stopped by the cap in "

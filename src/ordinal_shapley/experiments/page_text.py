@@ -172,11 +172,11 @@ def below_chance(methods: pd.DataFrame) -> str:
         for name, found in low.items()
     )
     return f"""
-On {listed([DATASETS[name] for name in low])} TMC ranks wrong labels above right ones. That is the
-doing of the empty value: where a sequence that lacks a class is worth 0, the row that completes the
-classes takes the credit for the whole first model. In data with one rare class that row mostly
-bears the rare label, and most labels that were changed have become the rare one. "Empty: majority"
-is TMC with the score of the commonest label in place of 0; ROC AUC of TMC: {shown}.
+On {listed([DATASETS[name] for name in low])} TMC ranks wrong labels above right ones. That is
+mostly the doing of the empty value: where a sequence that lacks a class is worth 0, the row that
+completes the classes takes the credit for the whole first model. In data with one rare class that
+row mostly bears the rare label, and most labels that were changed have become the rare one. "Empty:
+majority" is TMC with the score of the commonest label in place of 0; ROC AUC of TMC: {shown}.
 """
 
 
@@ -284,7 +284,7 @@ def cautions(warnings: pd.DataFrame, methods: pd.DataFrame) -> str:
     lines = []
     for (dataset, labels, method), group in warnings.groupby(["dataset", "labels", "method"], sort=False):
         name = f"{DATASETS[str(dataset)]}, {labels}, {NAMES[str(method)]}"
-        lines.append(f'- {name}: {len(group)} times, first "{group["warning"].iloc[0]}"')
+        lines.append(f'- {name}: in {len(group)} runs, first "{group["warning"].iloc[0]}"')
     for row in methods[methods["capped"] > 0].to_dict("records"):
         lines.append(
             f"- {DATASETS[row['dataset']]}, {row['labels']}, {NAMES[row['method']]}: stopped by the cap in "

@@ -28,6 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 import ordinal_shapley as osv
@@ -466,6 +467,19 @@ def test_any_number_of_processes_gives_the_same_bits():
     failing = game(Watched(fails_at=4, warns=False))
     with pytest.raises(RuntimeError, match="permutation 0: estimator Watched failed for the sequence"):
         osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
+
+
+def test_a_fit_has_one_thread_so_that_sums_have_one_order():
+    seen = []
+
+    def scorer(model, X, y):
+        seen.extend(library["num_threads"] for library in threadpool_info())
+        return 0.5
+
+    with threadpool_limits(2):
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+        game(scoring=scorer, empty_value=0.0)
+    assert set(seen) == {1}
 
 
 def test_threads_on_request_give_them_too():

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,11 +26,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.experiments import leave_one_out
 from ordinal_shapley.games import _trainer
 from problems import random_problem, size, wine
 
@@ -460,6 +467,70 @@ def test_any_number_of_processes_gives_the_same_bits():
     failing = game(Watched(fails_at=4, warns=False))
     with pytest.raises(RuntimeError, match="permutation 0: estimator Watched failed for the sequence"):
         osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
+
+
+def test_a_fit_has_one_thread_so_that_sums_have_one_order():
+    seen = []
+
+    def scorer(model, X, y):
+        seen.extend(library["num_threads"] for library in threadpool_info())
+        return 0.5
+
+    with threadpool_limits(2):
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+        game(scoring=scorer, empty_value=0.0)
+    assert set(seen) == {1}
+
+
+def test_threads_on_request_give_them_too():
+    problem = random_problem(3, n=9, n_valid=40, seed=1)
+    options = {"n_permutations": 30, "random_state": 0}
+    alone = osv.sample_values(game(GaussianNB(), problem), **options)
+    filters = list(warnings.filters)
+    with joblib.parallel_config(backend="threading"):
+        both = osv.sample_values(game(GaussianNB(), problem), n_jobs=2, **options)
+        left_out = leave_one_out(game(GaussianNB(), problem), n_jobs=2)
+    np.testing.assert_array_equal(alone.values, both.values)
+    np.testing.assert_array_equal(left_out, leave_one_out(game(GaussianNB(), problem)))
+    assert warnings.filters == filters
+
+
+def fingerprints():
+    """Of models of many parts and with code of their own, of words and of a scorer."""
+    frame = pd.DataFrame({"size": np.arange(20.0), "colour": ["red", "blue"] * 10})
+    y = np.arange(20) % 2
+    prepare = make_column_transformer((SimpleImputer(), ["size"]), (OneHotEncoder(), ["colour"]))
+    models = [
+        RandomForestClassifier(2),
+        GridSearchCV(TREE, {"max_depth": [1, 2]}, cv=2),
+        make_pipeline(FunctionTransformer(lambda x: 2 * x), TREE),
+        make_pipeline(FunctionTransformer(lambda x: 3 * x), TREE),
+    ]
+    return [
+        osv.EstimatorGame(
+            make_pipeline(prepare, model), frame, y, frame, y, scoring="jaccard"
+        )._callback._fingerprint
+        for model in models
+    ]
+
+
+def test_fingerprints_are_those_of_every_process(monkeypatch):
+    monkeypatch.setattr(osv.EstimatorGame, "_try_all_rows", lambda self: None)
+    ours = fingerprints()
+    assert len(set(ours)) == len(ours)
+    code = (
+        "import test_estimator_game as t; t.osv.EstimatorGame._try_all_rows = lambda self: None; "
+        "print(*t.fingerprints())"
+    )
+    paths = [str(Path(__file__).parent), *(path for path in sys.path if path)]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ours
 
 
 def test_axioms_and_verification():

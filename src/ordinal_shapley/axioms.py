@@ -86,7 +86,8 @@ def check_axioms(
         If an argument cannot be used, a utility is not finite, or the work would take more than
         ``max_seconds`` or the memory at hand.
     RuntimeError
-        If the function of a `FunctionGame` raises; the message names the sequence.
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
+        the sequence.
 
     Notes
     -----

@@ -157,7 +157,8 @@ def exact_values(
         message names the sequence), or the work would take more than ``max_seconds`` or the memory at hand
         (the message says how much, and what would do instead).
     RuntimeError
-        If the function of a `FunctionGame` raises; the message names the sequence.
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
+        the sequence.
 
     Warns
     -----

@@ -264,7 +264,7 @@ def verify(
         If an argument cannot be used, or the exact values would take too long; see `exact_values` and
         `sample_values`.
     RuntimeError
-        If the function of a `FunctionGame` raises.
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails.
 
     Warns
     -----

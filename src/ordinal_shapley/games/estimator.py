@@ -123,8 +123,8 @@ class EstimatorGame(RowGame):
     That first fit may warn of what it likes. Warnings of all later ones are ignored.
 
     Sampled results pool (`Valuation.merge`) if models, scores and data were the same when the games were
-    made. Of classes and functions names count, or for those of the model's module and of the script or
-    notebook at hand their code.
+    made. Of classes and functions names count, and the code of those in the model's own module or, for a
+    model of scikit-learn's, in the script or notebook at hand.
 
     Examples
     --------

@@ -135,6 +135,7 @@ def sample_values(
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
         Workers, as in joblib: None is 1 unless `joblib.parallel_config` says otherwise, -1 is every core.
+        They are threads, for an `EstimatorGame` processes.
     checkpoint : path-like, optional
         File to keep the run in. The same call goes on from there, however the run was ended, and comes to the
         bits of one that was never stopped. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others: a
@@ -154,8 +155,8 @@ def sample_values(
         If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
         utility or weight is no finite number; the message names the permutation and the sequence.
     RuntimeError
-        If the function of a `FunctionGame` or ``order_weight`` raises; the message names the permutation and
-        the sequence.
+        If the function of a `FunctionGame` or ``order_weight`` raises, or the model of an `EstimatorGame`
+        fails; the message names the permutation and the sequence.
     KeyboardInterrupt
         At Ctrl-C, within a second (but for a Python function that takes longer), after the checkpoint was
         written.

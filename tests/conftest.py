@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,13 @@ def _one_blas_thread() -> Iterator[None]:
     """On small matrices BLAS threads only get in each other's way, a hundredfold on a busy machine."""
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_is_heard() -> None:
+    """A shell that starts the suite in the background has it ignore interrupts, and its children, too."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

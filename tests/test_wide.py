@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
-from ordinal_shapley import LogisticGame, exact_values
+from ordinal_shapley import LogisticGame, RidgeGame, exact_values
+from ordinal_shapley.sampling.plan import digest
 from ordinal_shapley_kernels import logistic
 from ordinal_shapley_kernels.logistic_workspace import DIMENSION, UNCONVERGED
 from problems import Problem, size
@@ -114,6 +116,34 @@ def test_exact_values_take_rows_out_again(groups):
         np.testing.assert_allclose(exact_values(game, value=value).values, expected, rtol=0, atol=1e-12)
 
 
+def test_features_do_not_depend_on_the_number_of_threads():
+    problem = wide(n=150, d=400)
+    moved = problem._replace(X=problem.X + 1e5, X_valid=problem.X_valid + 1e5)
+    y, y_valid = (labels.astype(float) for labels in (problem.y, problem.y_valid))
+    games = [
+        lambda: LogisticGame(*problem),
+        lambda: LogisticGame(*moved),
+        lambda: RidgeGame(problem.X, y, problem.X_valid, y_valid),
+    ]
+    for make in games:
+        payloads = []
+        for n_threads in (1, 2):
+            with threadpool_limits(n_threads):
+                payloads.append(make()._payload)
+                assert {library["num_threads"] for library in threadpool_info()} == {n_threads}
+        one, two = payloads
+        np.testing.assert_array_equal(one[0], two[0])
+        assert digest(*one) == digest(*two)
+
+
+def test_inner_products_that_do_not_fit_are_refused(monkeypatch):
+    problem = wide()
+    monkeypatch.setattr("ordinal_shapley._parallel.available_memory", lambda: 1_000)
+    message = f"working with the inner products of {N_ROWS} rows .* at hand: use fewer rows, or fewer columns"
+    with pytest.raises(ValueError, match=message):
+        LogisticGame(*problem)
+
+
 def test_rows_far_from_the_origin_keep_their_differences():
     # Inner products of 1e12 would leave 1e-4 of what tells the rows apart.
     problem = wide(seed=6)
@@ -178,6 +208,23 @@ def test_sparse_rows_are_never_made_dense():
     game = LogisticGame(X, y, X, y)
     assert game._payload[0].shape == (40, 40)
     assert game(rng.permutation(40)) == 1.0
+
+
+def test_sparse_rows_of_few_columns_in_use_are_made_dense_in_these():
+    # With all of their columns they would take 16 GB.
+    used = np.array([3, 2_000_000, 39_999_999])
+    rng = np.random.default_rng(0)
+    X, X_valid, y, y_valid = rng.normal(size=(50, 3)), rng.normal(size=(9, 3)), np.arange(50) % 2, [0] * 9
+    among_many = [
+        sparse.csr_array(
+            (x.ravel(), np.tile(used, len(x)), np.arange(0, x.size + 1, 3)), (len(x), 40_000_000)
+        )
+        for x in (X, X_valid)
+    ]
+    game = LogisticGame(among_many[0], y, among_many[1], y_valid, scoring="neg_log_loss")
+    dense = LogisticGame(X, y, X_valid, y_valid, scoring="neg_log_loss")
+    order = rng.permutation(50)
+    np.testing.assert_allclose(game.prefix_utilities(order), dense.prefix_utilities(order), rtol=0, atol=1e-8)
 
 
 def test_sparse_rows_that_need_all_their_columns_are_made_dense():

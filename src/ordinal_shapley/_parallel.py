@@ -210,6 +210,15 @@ def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Itera
                 size *= 2
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS run on one thread: with more, sums are in another order, and bits depend on how many."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 def available_memory() -> int | None:
     """Return the bytes of memory at hand, None where the system does not say."""
     try:

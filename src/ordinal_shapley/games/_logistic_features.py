@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley._parallel import check_memory, one_thread
 from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._rows import in_span
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 # Share of a row's square that must vary from row to row for inner products to do.
 _LEAST_VARIATION = 1e-3
+_ROWS_AT_A_TIME = 1_000
 
 
 class Features(NamedTuple):
@@ -77,39 +80,60 @@ def prepare(train: Any, valid: Any) -> Features:
     n_rows, n_columns = train.shape
     # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
     used = np.unique(train.nonzero()[1]) if _inputs.is_sparse(train) else np.flatnonzero(train.any(axis=0))
-    if len(used) + 1 > n_rows:
+    wide = len(used) + 1 > n_rows
+    if wide:
         features = _as_products(train, valid, np.append(used, n_columns))
         if features is not None:
             return features
-    if _inputs.is_sparse(train):
-        train = _inputs.make_dense(train, "X")
-    if _inputs.is_sparse(valid):
-        valid = _inputs.make_dense(valid, "X_valid")
-    train, valid = (np.column_stack([x[:, used], np.ones(len(x))]) for x in (train, valid))
+    train, valid = (
+        np.column_stack([_dense(x[:, used], name), np.ones(x.shape[0])])
+        for x, name in ((train, "X"), (valid, "X_valid"))
+    )
     basis = None
-    if len(used) + 1 > n_rows:
+    if wide:
         # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
         # values are the same, and there are no more features than rows.
-        basis, triangle = np.linalg.qr(train.T)
-        train, valid = np.ascontiguousarray(triangle.T), valid @ basis
+        train, valid, basis = in_span(train, valid)
     largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
     return Features(train, valid, largest, n_columns + 1, np.append(used, n_columns), basis, None)
 
 
+@one_thread()
 def _as_products(train: Any, valid: Any, used: NDArray[np.int64]) -> Features | None:
     """Inner products in place of features, if they lose nothing that matters.
 
     They lose what is below eps times the squares of the rows' lengths, which is too much if the rows hardly
     differ for their length.
     """
-    products, cross = (_dense(x @ train.T) + 1.0 for x in (train, valid))
+    n_rows, n_valid = train.shape[0], valid.shape[0]
+    check_memory(
+        2 * 8 * n_rows * (n_rows + n_valid),  # the game's and a worker's
+        f"working with the inner products of {n_rows:,} rows of more columns than rows",
+        "use fewer rows, or fewer columns, for example with sklearn.decomposition.TruncatedSVD",
+    )
+    products, cross = (_products(x, train) for x in (train, valid))
     squares = np.diagonal(products)
     if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
         return None
-    valid_squares = _dense((valid.multiply(valid) if _inputs.is_sparse(valid) else valid * valid).sum(axis=1))
-    largest = float(np.sqrt(valid_squares.max() + 1.0))
+    squared = valid.multiply(valid).sum(axis=1) if _inputs.is_sparse(valid) else (valid * valid).sum(axis=1)
+    largest = float(np.sqrt(squared.max() + 1.0))
     return Features(products, cross, largest, train.shape[1] + 1, used, None, train)
 
 
-def _dense(product: Any) -> NDArray[np.float64]:
-    return np.asarray(product.toarray() if _inputs.is_sparse(product) else product, np.float64)
+def _products(rows: Any, train: Any) -> NDArray[np.float64]:
+    """Inner products, that of the intercept included."""
+    if _inputs.is_sparse(rows):
+        # A part at a time: as a sparse matrix, products that are seldom 0 take more than twice the room.
+        columns = train.T.tocsr()
+        products = np.empty((rows.shape[0], train.shape[0]))
+        for first in range(0, rows.shape[0], _ROWS_AT_A_TIME):
+            part = slice(first, first + _ROWS_AT_A_TIME)
+            products[part] = (rows[part] @ columns).toarray()
+    else:
+        products = np.asarray(rows @ train.T)
+    products += 1.0
+    return products
+
+
+def _dense(rows: Any, name: str) -> NDArray[np.float64]:
+    return _inputs.make_dense(rows, name) if _inputs.is_sparse(rows) else rows

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley._parallel import one_thread
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
@@ -23,6 +24,7 @@ _LONGEST_TABLE = 20_000
 _NONE = np.zeros(0)
 
 PositionWeight = str | Callable[..., Any]
+_Matrix = NDArray[np.float64]
 
 
 class PositionWeights(NamedTuple):
@@ -234,3 +236,10 @@ def _count_arguments(weight: Callable[..., Any]) -> int:
             continue
         return n_arguments
     raise TypeError(f"position_weight takes {signature}, {expected}")
+
+
+@one_thread()
+def in_span(train: _Matrix, valid: _Matrix) -> tuple[_Matrix, _Matrix, _Matrix]:
+    """Coordinates of both in an orthonormal basis of the span of the first, and its vectors as columns."""
+    basis, triangle = np.linalg.qr(train.T)
+    return np.ascontiguousarray(triangle.T), valid @ basis, basis

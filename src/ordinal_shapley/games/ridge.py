@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
-from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
+from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
 from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace
 from ordinal_shapley_kernels.walks import evaluate_sequence
@@ -129,8 +129,7 @@ class RidgeGame(CompiledRowGame):
         if n_features > self.n_rows:
             # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
             # predictions are the same, and there are no more features than rows.
-            self._basis, triangle = np.linalg.qr(features.T)
-            features, held_out = np.ascontiguousarray(triangle.T), held_out @ self._basis
+            features, held_out, self._basis = in_span(features, held_out)
         heaviest = float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
         largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
         if not largest <= _LARGEST_SQUARE:

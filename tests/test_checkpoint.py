@@ -655,6 +655,13 @@ def test_what_killed_writers_left_is_cleared(path):
     assert sorted(p.name for p in path.parent.iterdir()) == [other.name, "run.npz"]
 
 
+def test_a_file_without_a_suffix_leaves_writers_of_one_with_a_suffix_alone(path):
+    other = path.with_name(".run-unfinished-01234567.npz")
+    other.touch()
+    sampled(path.with_suffix(""), 10)
+    assert other.exists()
+
+
 def test_file_systems_without_locks(path, monkeypatch):
     from ordinal_shapley import _files
 

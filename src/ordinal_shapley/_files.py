@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_TOKEN_BYTES = 4
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Path]:
@@ -31,7 +33,7 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     if exists and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is write-protected", os.fspath(path))
     start, end = _unfinished(target)
-    temporary = target.with_name(f"{start}{secrets.token_hex(4)}{end}")
+    temporary = target.with_name(f"{start}{secrets.token_hex(_TOKEN_BYTES)}{end}")
     try:
         _make(temporary, path)
         if exists:
@@ -57,7 +59,9 @@ def remove_unfinished(path: str | os.PathLike[str]) -> None:
     target = Path(os.path.realpath(path))
     start, end = _unfinished(target)
     for name in os.listdir(target.parent):
-        if name.startswith(start) and name.endswith(end):
+        # Of that length: without a suffix they would end like those of a file that has one.
+        fits = len(name) == len(start) + 2 * _TOKEN_BYTES + len(end)
+        if fits and name.startswith(start) and name.endswith(end):
             target.with_name(name).unlink(missing_ok=True)
 
 

@@ -91,6 +91,10 @@ class LogisticGame(RowGame):
     Fits stop once no decision on a validation row can change any more. A decision that is within rounding
     error of a tie goes to the first class (two classes) or the lowest of those tied.
 
+    With fewer rows than columns that are not 0 throughout, the game works with the inner products of the
+    rows, unless these hardly differ for their length: memory is then that of several numbers for each pair of
+    rows, whatever the columns, and sparse rows stay sparse. Otherwise they are made dense.
+
     References
     ----------
     J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",

@@ -139,8 +139,10 @@ def sample_values(
     checkpoint : path-like, optional
         File to keep the run in. The same call goes on from there, however the run was ended, and comes to the
         bits of one that was never stopped. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others: a
-        run of 100 permutations goes on to 200. With ``random_state=None`` the seed is that of the file. What
-        is kept are shards of ten permutations; it can be read by `Valuation.load`.
+        run of 100 permutations goes on to 200. All that the file holds counts, also if it is more than
+        ``n_permutations``; a rule of convergence that it was not written with looks back no further than to
+        its end. With ``random_state=None`` the seed is that of the file. What is kept are shards of ten
+        permutations; it can be read by `Valuation.load`.
     progress : bool, default False
         Show a progress bar on stderr.
 

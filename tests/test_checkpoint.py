@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -413,6 +414,29 @@ def test_other_settings_are_refused(options, named, path):
         sampled(path, 10, **options)
     assert f"checkpoint {str(path)!r} is of another run, which differs in " in str(error.value)
     assert named in str(error.value) or ("game" in options and "differs in game" in str(error.value))
+
+
+@pytest.mark.parametrize("n_columns", [1, 9])
+def test_other_data_and_options_of_a_logistic_game_are_named(n_columns, path):
+    rng = np.random.default_rng(0)
+    X, X_valid, y = rng.normal(size=(5, n_columns)), rng.normal(size=(4, n_columns)), [0, 1, 0, 1, 0]
+
+    def differences(X=X, y=y, X_valid=X_valid, y_valid=(0, 1, 1, 0), **options):
+        game = osv.LogisticGame(X, y, X_valid, y_valid, **{"empty_value": 0.0, **options})
+        with pytest.raises(ValueError, match="is of another run, which differs in") as error:
+            sampled(path, 10, game)
+        return re.search(r"differs in (.*): expected that", str(error.value))[1]
+
+    sampled(path, 10, osv.LogisticGame(X, y, X_valid, [0, 1, 1, 0], empty_value=0.0))
+    wide = n_columns > 4
+    assert differences(X=X + 0.1) == ("X or X_valid" if wide else "X")
+    assert differences(X_valid=X_valid + 0.1) == ("X or X_valid" if wide else "X_valid")
+    assert differences(y=[0, 1, 1, 1, 0]) == "y"
+    assert differences(y_valid=[0, 1, 1, 1]) == "y_valid"
+    assert differences(scoring="roc_auc") == 'scoring ("accuracy" there, "roc_auc" here)'
+    assert differences(C=2.0) == differences(sample_weight=[2] * 5) == "C or sample_weight"
+    assert differences(empty_value=0.25) == "empty_value (0.0 there, 0.25 here)"
+    assert differences(position_weight="uniform") == "position_weight"
 
 
 def test_other_truncation_and_other_functions_are_refused(path):

@@ -185,14 +185,22 @@ class LogisticGame(RowGame):
 
     @property
     def _settings(self) -> dict[str, Any]:
-        names = (
-            *("X", "y", "C or sample_weight", "groups", "groups", "position_weight", "X_valid", "y_valid"),
-            *("y", "scoring", "position_weight", "empty_value", "X", "X", "X"),
-        )
-        settings: dict[str, Any] = {}
-        for name, part in zip(names, self._payload, strict=True):
-            settings[name] = (*settings.get(name, ()), part)
-        return settings
+        features = self._features
+        if features.wide or features.basis is not None:  # validation rows are seen through X
+            rows: dict[str, Any] = {"X or X_valid": (features.train, features.valid, features.wide)}
+        else:
+            rows = {"X": (features.train, features.n_terms), "X_valid": (features.valid,)}
+        return {
+            "game": "LogisticGame",
+            **rows,
+            "y": (self._codes, len(self.classes_)),
+            "C or sample_weight": (self._costs,),
+            "groups": (self._player_starts, self._player_rows),
+            "position_weight": (self._weights.kind, self._weights.table),
+            "y_valid": (self._truth,),
+            "scoring": self.scoring,
+            "empty_value": self.empty_value_,
+        }
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)

@@ -570,6 +570,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
     [
         ({"estimator": DecisionTreeClassifier}, TypeError, "estimator is the class DecisionTreeClassifier"),
         ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier or regressor"),
+        ({"estimator": np.ones((9, 9))}, TypeError, "estimator is a ndarray, expected a classifier"),
         ({"estimator": StandardScaler()}, TypeError, "estimator is StandardScaler, expected"),
         ({"estimator": KMeans(2)}, TypeError, "estimator is KMeans, expected a classifier"),
         ({"scoring": "best"}, ValueError, "scoring is 'best', expected a function or a name"),
@@ -655,6 +656,8 @@ def test_regressors_are_split_and_valued():
 def test_what_estimators_refuse():
     with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
         osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
+    with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
+        osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
     failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
     with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
         failing.fit(*PROBLEM)

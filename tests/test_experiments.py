@@ -79,6 +79,7 @@ def test_noise_repeats_with_its_seed():
     "y, fraction, error, message",
     [
         ([1, 1, 1], 0.2, ValueError, "y holds one class only"),
+        ([], 0.2, ValueError, "y holds no label"),
         ([0, 1], 1.2, ValueError, "fraction is 1.2, expected a number from 0 to 1"),
         ([0, 1], float("nan"), ValueError, "fraction is nan"),
         ([0, 1], "0.2", TypeError, "fraction is '0.2'"),
@@ -280,6 +281,7 @@ def test_rows_and_masks_mean_the_same():
         ([1, 2], [0, 1], ValueError, "noisy names every row"),
         ([1, 2, 3], [3], ValueError, "noisy names row 3, expected rows from 0 to 2"),
         ([1, 2, 3], [-1], ValueError, "noisy names row -1"),
+        ([1, 2, 3], [0, 1, 0], ValueError, "noisy names row 0 more than once, .* or a mask of booleans"),
         ([1, 2, 3], [True, False], ValueError, "noisy has 2 entries, expected 3"),
         ([1, 2, 3], [0.5], TypeError, "noisy holds values of type float64"),
         ([1, 2, np.inf], [0], ValueError, "values is inf at row 2"),

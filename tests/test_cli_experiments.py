@@ -113,9 +113,8 @@ def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
         run, "removal", train, "--valid", valid, "--test", test, "--value", "ordinal", "--method", "mc"
     )
     assert (code, err) == (0, "")
-    assert (
-        f"{len(whole) // 3} training rows of train.csv, scored on {len(whole) // 3} validation rows" in shown
-    )
+    third = len(whole) // 3
+    assert f"{third} training rows of train.csv, {third} validation rows and {third} held out" in shown
     assert "2 runs from seed 0" in shown
     code, shown, err = experiment(
         run, "noise", train, "--valid", valid, "--value", "ordinal", "--method", "mc"
@@ -182,6 +181,16 @@ def test_refusals_of_one(run, people, kind, more, message):
     assert message in err
 
 
+def test_a_class_of_one_row_names_the_option_of_the_rows_held_out(run, people, tmp_path):
+    whole = pd.read_csv(people)
+    whole.loc[0, "outcome"] = "ancient"
+    whole.to_csv(tmp_path / "train.csv", index=False)
+    code, shown, err = experiment(run, "removal", tmp_path / "train.csv")
+    assert (code, shown) == (2, "")
+    assert "--test-fraction: class 'ancient' has a single row" in err
+    assert "with --test or" in err
+
+
 def test_help_says_which_value_cleans_labels(run):
     code, shown, err = run("experiment")
     assert (code, err) == (0, "")
@@ -198,4 +207,4 @@ def test_adult_is_cut_to_the_papers_sizes(run):
         "--permutations", 2, "--runs", 1, "--marks", 2,
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "200 training rows of adult, scored on 200 validation rows" in shown
+    assert "200 training rows of adult, 200 validation rows and 200 held out" in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,6 +191,35 @@ def test_a_class_of_one_row_names_the_option_of_the_rows_held_out(run, people, t
     assert (code, shown) == (2, "")
     assert "--test-fraction: class 'ancient' has a single row" in err
     assert "with --test or" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("value",), ("verify",), ("exact",), ("reproduce",), ("experiment", "noise"), ("experiment", "removal")],
+)
+def test_help_fits_eighty_columns(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, shown, err = run(*command, "--help")
+    assert (code, err) == (0, "")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"<=x<=\s*│", shown)  # no range broken in two
+    assert not re.search(r"\d{7}", shown)
+
+
+@pytest.mark.parametrize(
+    "arguments, most",
+    [
+        (("value", "--dataset", "wine", "--seed"), 2**64 - 1),
+        (("value", "--dataset", "wine", "--permutations"), 2**62),
+        (("verify", "game.json", "--permutations"), 2**62),
+        (("reproduce", "wine", "--most-permutations"), 2**40),
+        (("experiment", "noise", "--dataset", "wine", "--seed"), 2**63),
+    ],
+)
+def test_numbers_too_large(run, arguments, most):
+    code, shown, err = run(*arguments, most + 1)
+    assert (code, shown) == (2, "")
+    assert err == f"error: Invalid value for '{arguments[-1]}': expected at most {most}, got {most + 1}\n"
 
 
 def test_help_says_which_value_cleans_labels(run):

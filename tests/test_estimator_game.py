@@ -583,7 +583,12 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         ({"weight_name": 1}, TypeError, "weight_name is 1"),
         ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"cache_size": -1}, ValueError, "cache_size is -1"),
+        ({"cache_size": -1}, ValueError, "cache_size is -1, expected 0 to 100,000,000"),
+        (
+            {"sample_weight": [1e31] * 6},
+            ValueError,
+            r"sample_weight is up to 1e\+31, expected at most 1e\+30",
+        ),
         ({"cache_size": 1.5}, TypeError, "cache_size is 1.5"),
         ({"X": PROBLEM.X[:, :1]}, ValueError, "X_valid has 2 features, expected 1"),
         ({"X": PROBLEM.X[0]}, ValueError, "X has 1 dimensions"),

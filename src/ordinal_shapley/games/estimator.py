@@ -17,7 +17,7 @@ from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 from ordinal_shapley._parallel import Prefer
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint
-from ordinal_shapley.games._rows import LARGEST_COST, PositionWeight, RowGame
+from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._scores import check_score, majority_score
 from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
@@ -183,9 +183,7 @@ class EstimatorGame(RowGame):
         index = X.index.to_numpy() if hasattr(X, "iloc") else None
         self._read_players(index, groups, labels, None if regression else self._codes)
         if sample_weight is not None:
-            sample_weight = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
-            if sample_weight.max() > LARGEST_COST:
-                raise ValueError(f"sample_weight is up to {sample_weight.max():.3g}: rescale the weights")
+            sample_weight = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
         self._read_order_free(order_free)
         weighted = sample_weight is not None or not self._weights.uniform
@@ -196,7 +194,7 @@ class EstimatorGame(RowGame):
             raise ValueError(f"random_state is {random_state}, expected an integer from 0 to 2**32 - 1")
         self.estimator = with_seeds(estimator, int(random_state))
         self.error_score = _error_score(error_score)
-        kept = 0 if _is_zero(cache_size) else _inputs.as_count(cache_size, "cache_size", _MOST_KEPT)
+        kept = _inputs.as_count(cache_size, "cache_size", _MOST_KEPT, least=0)
         self._trainer = Trainer(
             self.estimator,
             name,
@@ -411,10 +409,6 @@ def _error_score(value: Any) -> str | float:
     if not math.isfinite(value):
         raise ValueError(f"error_score is {value!r}, expected 'raise' or a finite number")
     return float(value)
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value == 0
 
 
 def _fingerprint_of_model(estimator: Any) -> str:

@@ -661,6 +661,8 @@ def test_regressors_are_split_and_valued():
 def test_what_estimators_refuse():
     with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
         osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
+    with pytest.raises(ValueError, match=r"error_score is 0\.5, which is for a given estimator"):
+        osv.ClassicShapley(error_score=0.5).fit(*PROBLEM)
     with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
         osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
     failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)

@@ -170,6 +170,8 @@ class _ShapleyEstimator(BaseEstimator):
         options["position_weight"] = self.position_weight
         options["empty_value"] = self.empty_value
         if self.estimator is None:
+            if self.error_score != "raise":
+                raise ValueError(f"error_score is {self.error_score!r}, which is for a given estimator")
             scoring = "accuracy" if self.scoring is None else self.scoring
             return LogisticGame(*rows, C=self.C, scoring=scoring, **options)
         if not (isinstance(self.C, Real) and self.C == 1.0):

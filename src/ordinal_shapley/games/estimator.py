@@ -18,7 +18,7 @@ from ordinal_shapley._parallel import Prefer
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint
 from ordinal_shapley.games._rows import PositionWeight, RowGame
-from ordinal_shapley.games._scores import check_score, majority_score
+from ordinal_shapley.games._scores import check_score, check_spread, majority_score
 from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
@@ -178,6 +178,8 @@ class EstimatorGame(RowGame):
         self._awaits_classes = not regression
         rows = (X, y, X_valid, y_valid)
         self._scorer, self.scoring = self._read_scoring(scoring)
+        if regression:
+            check_spread(self.scoring, y_valid)
         words = ("mean", "majority") if regression else ("majority",)
         self._read_empty_value(empty_value, words, lambda: self._constant_score(rows))
         index = X.index.to_numpy() if hasattr(X, "iloc") else None

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.experiments import baselines
 from ordinal_shapley.experiments.baselines import data_oob, knn_shapley, leave_one_out
+from ordinal_shapley.games import neighbors
 from problems import wine
 
 RNG = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def test_knn_shapley_in_blocks_of_validation_rows(monkeypatch):
     problem = wine()
     rows = problem.X, problem.y, problem.X_valid, problem.y_valid
     whole = knn_shapley(*rows)
-    monkeypatch.setattr(baselines, "_BLOCK", 4 * len(problem.X))
+    monkeypatch.setattr(neighbors, "_BLOCK", 4 * len(problem.X))
     assert len(problem.X_valid) % 4  # the last block is a short one
     np.testing.assert_allclose(knn_shapley(*rows), whole, atol=1e-15)
     one_by_one = [knn_shapley(*rows[:2], x[None], [t]) for x, t in zip(*rows[2:], strict=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,9 +115,8 @@ def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
         run, "removal", train, "--valid", valid, "--test", test, "--value", "ordinal", "--method", "mc"
     )
     assert (code, err) == (0, "")
-    assert (
-        f"{len(whole) // 3} training rows of train.csv, scored on {len(whole) // 3} validation rows" in shown
-    )
+    third = len(whole) // 3
+    assert f"{third} training rows of train.csv, {third} validation rows and {third} held out" in shown
     assert "2 runs from seed 0" in shown
     code, shown, err = experiment(
         run, "noise", train, "--valid", valid, "--value", "ordinal", "--method", "mc"
@@ -182,6 +183,45 @@ def test_refusals_of_one(run, people, kind, more, message):
     assert message in err
 
 
+def test_a_class_of_one_row_names_the_option_of_the_rows_held_out(run, people, tmp_path):
+    whole = pd.read_csv(people)
+    whole.loc[0, "outcome"] = "ancient"
+    whole.to_csv(tmp_path / "train.csv", index=False)
+    code, shown, err = experiment(run, "removal", tmp_path / "train.csv")
+    assert (code, shown) == (2, "")
+    assert "--test-fraction: class 'ancient' has a single row" in err
+    assert "with --test or" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("value",), ("verify",), ("exact",), ("reproduce",), ("experiment", "noise"), ("experiment", "removal")],
+)
+def test_help_fits_eighty_columns(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, shown, err = run(*command, "--help")
+    assert (code, err) == (0, "")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"<=x<=\s*│", shown)  # no range broken in two
+    assert not re.search(r"\d{7}", shown)
+
+
+@pytest.mark.parametrize(
+    "arguments, most",
+    [
+        (("value", "--dataset", "wine", "--seed"), 2**64 - 1),
+        (("value", "--dataset", "wine", "--permutations"), 2**62),
+        (("verify", "game.json", "--permutations"), 2**62),
+        (("reproduce", "wine", "--most-permutations"), 2**40),
+        (("experiment", "noise", "--dataset", "wine", "--seed"), 2**63),
+    ],
+)
+def test_numbers_too_large(run, arguments, most):
+    code, shown, err = run(*arguments, most + 1)
+    assert (code, shown) == (2, "")
+    assert err == f"error: Invalid value for '{arguments[-1]}': expected at most {most}, got {most + 1}\n"
+
+
 def test_help_says_which_value_cleans_labels(run):
     code, shown, err = run("experiment")
     assert (code, err) == (0, "")
@@ -198,4 +238,4 @@ def test_adult_is_cut_to_the_papers_sizes(run):
         "--permutations", 2, "--runs", 1, "--marks", 2,
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "200 training rows of adult, scored on 200 validation rows" in shown
+    assert "200 training rows of adult, 200 validation rows and 200 held out" in shown

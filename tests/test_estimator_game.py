@@ -570,6 +570,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
     [
         ({"estimator": DecisionTreeClassifier}, TypeError, "estimator is the class DecisionTreeClassifier"),
         ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier or regressor"),
+        ({"estimator": np.ones((9, 9))}, TypeError, "estimator is a ndarray, expected a classifier"),
         ({"estimator": StandardScaler()}, TypeError, "estimator is StandardScaler, expected"),
         ({"estimator": KMeans(2)}, TypeError, "estimator is KMeans, expected a classifier"),
         ({"scoring": "best"}, ValueError, "scoring is 'best', expected a function or a name"),
@@ -582,7 +583,12 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         ({"weight_name": 1}, TypeError, "weight_name is 1"),
         ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"cache_size": -1}, ValueError, "cache_size is -1"),
+        ({"cache_size": -1}, ValueError, "cache_size is -1, expected 0 to 100,000,000"),
+        (
+            {"sample_weight": [1e31] * 6},
+            ValueError,
+            r"sample_weight is up to 1e\+31, expected at most 1e\+30",
+        ),
         ({"cache_size": 1.5}, TypeError, "cache_size is 1.5"),
         ({"X": PROBLEM.X[:, :1]}, ValueError, "X_valid has 2 features, expected 1"),
         ({"X": PROBLEM.X[0]}, ValueError, "X has 1 dimensions"),
@@ -655,6 +661,10 @@ def test_regressors_are_split_and_valued():
 def test_what_estimators_refuse():
     with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
         osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
+    with pytest.raises(ValueError, match=r"error_score is 0\.5, which is for a given estimator"):
+        osv.ClassicShapley(error_score=0.5).fit(*PROBLEM)
+    with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
+        osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
     failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
     with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
         failing.fit(*PROBLEM)

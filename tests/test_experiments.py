@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -78,6 +79,7 @@ def test_noise_repeats_with_its_seed():
     "y, fraction, error, message",
     [
         ([1, 1, 1], 0.2, ValueError, "y holds one class only"),
+        ([], 0.2, ValueError, "y holds no label"),
         ([0, 1], 1.2, ValueError, "fraction is 1.2, expected a number from 0 to 1"),
         ([0, 1], float("nan"), ValueError, "fraction is nan"),
         ([0, 1], "0.2", TypeError, "fraction is '0.2'"),
@@ -208,7 +210,10 @@ def test_values_come_in_many_forms():
         ({"marks": 2.5}, TypeError, "marks is 2.5"),
         ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier"),
         ({"X_test": np.ones((49, 3))}, ValueError, "X_test has 3 features, expected 13"),
+        ({"estimator": Ridge()}, TypeError, "estimator is the regressor Ridge, expected a classifier"),
+        ({"estimator": Ridge}, TypeError, "estimator is the class Ridge, expected a classifier .*instance"),
         ({"y_test": np.ones(3)}, ValueError, "y_test has 3 entries, expected 49"),
+        ({"y_test": ["1"] * 49}, ValueError, "y_test holds '1', which never occurs in y"),
         ({"X": np.ones(89)}, ValueError, "X has 1 dimensions"),
     ],
 )
@@ -217,6 +222,12 @@ def test_removal_refuses(change, error, message):
     given = {"values": np.ones(89), "X": X, "y": y, "X_test": X_test, "y_test": y_test} | change
     with pytest.raises(error, match=message):
         osv.remove_high_value(**given)
+
+
+def test_removal_says_at_which_mark_a_model_fails():
+    nearest = KNeighborsClassifier(5)
+    with pytest.raises(RuntimeError, match="KNeighborsClassifier failed with 4 of 20 rows left: ValueError"):
+        osv.remove_high_value(np.arange(20), *wine().first(20), estimator=nearest)
 
 
 # --- detection
@@ -270,6 +281,7 @@ def test_rows_and_masks_mean_the_same():
         ([1, 2], [0, 1], ValueError, "noisy names every row"),
         ([1, 2, 3], [3], ValueError, "noisy names row 3, expected rows from 0 to 2"),
         ([1, 2, 3], [-1], ValueError, "noisy names row -1"),
+        ([1, 2, 3], [0, 1, 0], ValueError, "noisy names row 0 more than once, .* or a mask of booleans"),
         ([1, 2, 3], [True, False], ValueError, "noisy has 2 entries, expected 3"),
         ([1, 2, 3], [0.5], TypeError, "noisy holds values of type float64"),
         ([1, 2, np.inf], [0], ValueError, "values is inf at row 2"),

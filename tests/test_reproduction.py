@@ -426,6 +426,11 @@ def test_the_command_writes_a_folder(run, small, tmp_path, monkeypatch):
     )
     assert f"```sh\n{command}\n```" in text
     assert set(pd.read_csv(out / "data/runs.csv")["protocol"]) == {"authors"}
+    words = " ".join(text.split())
+    assert "changed before the split, those that score models too" in words
+    assert "**The empty sequence** is worth the share of the commonest label" in words
+    assert "Other rows keep theirs" not in words
+    assert "their way" not in words
 
 
 @pytest.mark.parametrize(

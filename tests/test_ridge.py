@@ -132,6 +132,17 @@ def test_any_number_of_workers_and_a_checkpoint(tmp_path):
         osv.sample_values(other, n_permutations=10, checkpoint=path, **options)
 
 
+def test_one_value_whose_mean_is_rounded_has_no_r2():
+    X, y, X_valid = np.arange(6.0)[:, None], np.arange(6.0), np.arange(3.0)[:, None]
+    truth = np.full(3, 0.1)
+    assert truth.mean() != 0.1
+    with pytest.raises(ValueError, match="y_valid holds one value only"):
+        osv.RidgeGame(X, y, X_valid, truth)
+    with pytest.raises(ValueError, match="y_valid holds one value only"):
+        osv.EstimatorGame(Ridge(), X, y, X_valid, truth)
+    osv.RidgeGame(X, y, X_valid, truth, scoring="neg_mean_squared_error")
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

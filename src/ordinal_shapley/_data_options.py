@@ -29,15 +29,9 @@ ValidFraction = Annotated[
         metavar="Q",
     ),
 ]
-Rows = Annotated[
-    int | None,
-    data_option(
-        "Use only N rows, drawn class by class with the seed.",
-        default="all; adult 400, 600 if rows are held out",
-        metavar="N",
-        min=2,
-    ),
-]
+_ROWS = "Use only N rows, drawn class by class with the seed."
+Rows = Annotated[int | None, data_option(_ROWS, default="all; adult 400", metavar="N", min=2)]
+RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600", metavar="N", min=2)]
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
 VALID_FRACTION = 0.3
 

@@ -13,6 +13,7 @@ from ordinal_shapley._data_options import (
     DatasetName,
     Raw,
     Rows,
+    RowsOfThree,
     Target,
     Train,
     Valid,
@@ -144,7 +145,7 @@ def noise(
                     )
                 for name, values in _values(problem, changed.labels, options, scoring, run):
                     found.setdefault(name, []).append(detect_noisy_labels(values, changed))
-        finish(found, "noise", problem, seed, out, plot)
+        finish(found, problem, None, seed, out, plot)
 
 
 @app.command(help=_REMOVAL_HELP)
@@ -165,7 +166,7 @@ def removal(
             metavar="Q",
         ),
     ] = None,
-    rows: Rows = None,
+    rows: RowsOfThree = None,
     raw: Raw = False,
     marks: Annotated[int, option("At how many points to train again.", metavar="N", min=1, max=10_000)] = 20,
     kinds: Kinds = None,
@@ -206,7 +207,7 @@ def removal(
                             values, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
                         )
                     )
-        finish(curves, "removal", problem, seed, out, plot)
+        finish(curves, problem, held, seed, out, plot)
 
 
 def _value_options(
@@ -274,7 +275,7 @@ def _three_parts(
     parts = {}
     for name, path, fraction in (("test", test, fractions[1]), ("valid", valid, fractions[0])):
         if path is None:
-            table, parts[name] = _tables.split(table, fraction, seed)
+            table, parts[name] = _tables.split(table, fraction, seed, f"--{name}")
         else:
             assert target is not None
             parts[name] = read_like(table, path, target)

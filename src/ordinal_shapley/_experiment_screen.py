@@ -15,13 +15,13 @@ RANDOM = "random"
 
 def finish(
     results: dict[str, list[Any]],
-    experiment: str,
     problem: Problem,
+    held: Problem | None,
     seed: int,
     out: Path | None,
     plot: Path | None,
 ) -> None:
-    """Write the files and show the means."""
+    """Write the files and show the means; only where rows are removed are others `held` out."""
     from ordinal_shapley import _outputs, _screen
 
     if out is not None:
@@ -31,7 +31,7 @@ def finish(
 
         named = {name.replace("_", " "): runs for name, runs in results.items()}
         figure = _outputs.blank_figure((8.0, 4.5))
-        if experiment == "noise":
+        if held is None:
             del named[RANDOM]  # the picture has a line for it
             plot_detection(named, ax=figure.subplots())
         else:
@@ -39,13 +39,15 @@ def finish(
         _outputs.save_figure(figure, plot)
     console = _screen.screen()
     n_runs = len(results[RANDOM])
+    beside = "" if held is None else f" and {len(held.y_valid):,} held out"
     console.print(
-        f"[bold]{'Wrong labels found' if experiment == 'noise' else 'Rows removed by value'}[/bold]: "
-        f"{len(problem.y):,} training rows of {_screen.safe(problem.name)}, scored on "
-        f"{len(problem.y_valid):,} validation rows, {n_runs} run{'s' * (n_runs > 1)} from seed {seed}\n",
+        f"[bold]{'Wrong labels found' if held is None else 'Rows removed by value'}[/bold]: "
+        f"{len(problem.y):,} training rows of {_screen.safe(problem.name)}, "
+        f"{len(problem.y_valid):,} validation rows{beside}, "
+        f"{n_runs} run{'s' * (n_runs > 1)} from seed {seed}\n",
         highlight=False,
     )
-    table, advice = _noise_table(results) if experiment == "noise" else _removal_table(results)
+    table, advice = _noise_table(results) if held is None else _removal_table(results)
     console.print(table)
     console.print(f"\n{advice}", highlight=False)
     for path in (out, plot):

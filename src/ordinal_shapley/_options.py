@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
+
+_LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
 
 
 def either(choices: Sequence[str]) -> str:
@@ -28,9 +30,20 @@ def option(
 ) -> Any:
     """Return an option; `default` says in words what happens without it."""
     names = () if flag is None else (flag,)
+    if more.get("max", 0) > _LARGEST_SHOWN:
+        more["callback"] = _at_most(more.pop("max"))
     if default:
         help, more["show_default"] = f"{help} (default: {default})", False
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+def _at_most(most: int) -> Callable[[int | None], int | None]:
+    def check(value: int | None) -> int | None:
+        if value is not None and value > most:
+            raise typer.BadParameter(f"expected at most {most}, got {value}")
+        return value
+
+    return check
 
 
 Design = Annotated[str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")]

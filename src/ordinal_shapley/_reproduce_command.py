@@ -10,13 +10,12 @@ import typer
 
 from ordinal_shapley._options import check_jobs, either, error_lines, option, running_option
 from ordinal_shapley.datasets import NAMES
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.experiments.results import Settings
 
 _ALL = "all"
-_PROTOCOLS = ("paper", "authors")
 # The rows of a table are numbered, and seeds of runs count on from the first.
 _MOST_RUNS = 1_000
 
@@ -50,7 +49,7 @@ def reproduce(
     protocol: Annotated[
         str,
         option(
-            f"{either(_PROTOCOLS)}: which labels are changed, how Adult is split and what an empty sequence "
+            f"{either(PROTOCOLS)}: which labels are changed, how Adult is split and what an empty sequence "
             "is worth, by the paper's text or as in its authors' code.",
             metavar="NAME",
         ),
@@ -76,7 +75,7 @@ def reproduce(
     """Run the experiments and write the folder."""
     with error_lines():
         choose("NAME", dataset, (*NAMES, _ALL))
-        choose("--protocol", protocol, _PROTOCOLS)
+        choose("--protocol", protocol, PROTOCOLS)
         check_jobs(jobs)
         from ordinal_shapley._outputs import make_folder
 

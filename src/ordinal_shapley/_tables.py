@@ -202,8 +202,11 @@ def draw(table: Table, rows: int, seed: int) -> Table:
     return table.take(np.sort(np.concatenate(kept)))
 
 
-def split(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
-    """Split off a stratified fraction; both parts stay in the order of the table."""
+def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> tuple[Table, Table]:
+    """Split off a stratified fraction; both parts stay in the order of the table.
+
+    `option` is the one that would name a file in place of the split.
+    """
     from sklearn.model_selection import train_test_split
 
     counts = table.target.value_counts()
@@ -212,8 +215,8 @@ def split(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
 
         rarest = plain(counts.idxmin())
         raise ValueError(
-            f"--valid-fraction: class {rarest!r} has a single row, so no split has every class "
-            "on both sides; give validation rows with --valid or leave that class out"
+            f"{option}-fraction: class {rarest!r} has a single row, so no split has every class "
+            f"on both sides; give such rows with {option} or leave that class out"
         )
     try:
         parts = train_test_split(
@@ -224,7 +227,7 @@ def split(table: Table, fraction: float, seed: int) -> tuple[Table, Table]:
         )
     except ValueError as error:
         raise ValueError(
-            f"--valid-fraction: {len(table.target):,} rows in {len(counts)} classes are too few for "
+            f"{option}-fraction: {len(table.target):,} rows in {len(counts)} classes are too few for "
             "this split with every class on both sides"
         ) from error
     first, second = (table.take(np.sort(part)) for part in parts)

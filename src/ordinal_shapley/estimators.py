@@ -7,10 +7,11 @@ from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 
 from ordinal_shapley._split import labels_of, split
 from ordinal_shapley.games import LogisticGame, _inputs
+from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
 from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.vocabulary import TRUNCATED_METHODS
@@ -113,7 +114,7 @@ class _ShapleyEstimator(BaseEstimator):
         RuntimeError
             If ``estimator`` cannot be fitted or scored.
         """
-        regression = self.estimator is not None and is_regressor(self.estimator)
+        regression = self.estimator is not None and is_regression(self.estimator)
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
@@ -169,6 +170,8 @@ class _ShapleyEstimator(BaseEstimator):
         options["position_weight"] = self.position_weight
         options["empty_value"] = self.empty_value
         if self.estimator is None:
+            if self.error_score != "raise":
+                raise ValueError(f"error_score is {self.error_score!r}, which is for a given estimator")
             scoring = "accuracy" if self.scoring is None else self.scoring
             return LogisticGame(*rows, C=self.C, scoring=scoring, **options)
         if not (isinstance(self.C, Real) and self.C == 1.0):

@@ -15,6 +15,7 @@ SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
 REGRESSION_SCORINGS = ("r2", "neg_mean_squared_error")
 NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 POSITION_WEIGHTS = ("gaussian", "uniform")
+PROTOCOLS = ("paper", "authors")
 TRUNCATIONS = ("paper", "patience", "roulette")
 
 # Methods that draw players class by class, and those whose walks may end early.

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ordinal_shapley._parallel import check_n_jobs
 from ordinal_shapley.games import Game, _inputs
+from ordinal_shapley.games.neighbors import nearest_first
 
 __all__ = ["data_oob", "knn_shapley", "leave_one_out"]
 
 _MOST = 1_000_000  # trees, or neighbours
-_BLOCK = 2**20  # numbers in one block of distances
 _LARGEST_FEATURE = float(np.finfo(np.float32).max)  # trees compute in float32
 
 
@@ -68,8 +68,6 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     >>> knn_shapley([[0.0], [1.0], [5.0]], ["a", "a", "b"], [[0.4]], ["a"], n_neighbors=1)
     array([0.5, 0.5, 0. ])
     """
-    from scipy.spatial.distance import cdist
-
     train, valid = (table.values for table in _inputs.as_tables(X, X_valid))
     n, n_valid = len(train), len(valid)
     _, codes, truth = _inputs.as_classes(y, y_valid, n, n_valid)
@@ -77,11 +75,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     ranks = np.arange(1, n + 1)
     steps = np.minimum(k, ranks) / (k * ranks)
     totals = np.zeros(n)
-    size = max(1, _BLOCK // n)
-    for start in range(0, n_valid, size):
-        block = slice(start, start + size)
-        # Of differences, not by a matrix product: rows that are equal must come out as a tie.
-        order = np.argsort(cdist(valid[block], train, "sqeuclidean"), axis=1, kind="stable")
+    for block, order in nearest_first(train, valid):
         match = (codes[order] == truth[block, None]).astype(np.float64)
         match[:, :-1] -= match[:, 1:]
         shares = np.cumsum((match * steps)[:, ::-1], axis=1)[:, ::-1]

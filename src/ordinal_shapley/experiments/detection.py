@@ -158,6 +158,9 @@ def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:
     bad = (rows < 0) | (rows >= n)
     if bad.any():
         raise ValueError(f"noisy names row {rows[bad][0]}, expected rows from 0 to {n - 1}")
-    mask = np.zeros(n, np.bool_)
-    mask[rows.astype(np.intp)] = True
-    return mask
+    counts = np.bincount(rows.astype(np.intp), minlength=n)
+    if counts.max() > 1:
+        raise ValueError(
+            f"noisy names row {counts.argmax()} more than once, expected distinct rows, or a mask of booleans"
+        )
+    return counts > 0

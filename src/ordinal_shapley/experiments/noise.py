@@ -98,7 +98,8 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
     original = np.array(_inputs.as_labels(y, "y", n, "row"))
     classes, codes = _inputs.encode(original, "y")
     if len(classes) < 2:
-        raise ValueError("y holds one class only, expected at least two: there is no other label to give")
+        held = "one class only" if n else "no label"
+        raise ValueError(f"y holds {held}, expected at least two classes: there is no other label to give")
     random = np.random.default_rng(seed_of(random_state))
     rows = np.sort(random.permutation(n)[: int(np.floor(float(fraction) * n + 0.5))])
     codes[rows] = (codes[rows] + random.integers(1, len(classes), size=len(rows))) % len(classes)

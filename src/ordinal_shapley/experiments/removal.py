@@ -134,6 +134,8 @@ def remove_high_value(
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it.
+    RuntimeError
+        If ``estimator`` cannot be fitted to the rows that are left, or cannot predict.
 
     Notes
     -----
@@ -162,6 +164,10 @@ def remove_high_value(
     column = as_values(values, n)
     y = _inputs.as_labels(y, "y", n, "row of X")
     y_test = _inputs.as_labels(y_test, "y_test", n_test, "row of X_test")
+    known = set(y.tolist())
+    unknown = [label for label in y_test.tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"y_test holds {unknown[0]!r}, which never occurs in y: no model could predict it")
     marks = _inputs.as_count(marks, "marks", _MOST_MARKS)
     if estimator is None:
         score = _logistic_score(X, y, X_test, y_test)
@@ -203,15 +209,23 @@ def _estimator_score(estimator: Any, X: Any, y: NDArray[Any], X_test: Any, y_tes
     """Accuracy of an estimator trained on some of the rows."""
     from sklearn.base import clone
 
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise TypeError(f"estimator is {estimator!r}, expected a classifier with fit and predict")
-    whole = clone(estimator)  # says at once what cannot be cloned
+    from ordinal_shapley.games._trainer import is_regression
+
+    name = type(estimator).__name__
+    if is_regression(estimator, "a classifier"):
+        raise TypeError(f"estimator is the regressor {name}, expected a classifier")
 
     def score(rows: NDArray[np.intp]) -> float:
         left = y[rows]
         if (left == left[0]).all():
             return float(np.mean(y_test == left[0]))
-        model = clone(whole).fit(take(X, rows), left)
-        return float(np.mean(np.asarray(model.predict(X_test)) == y_test))
+        try:
+            model = clone(estimator).fit(take(X, rows), left)
+            return float(np.mean(np.asarray(model.predict(X_test)) == y_test))
+        except Exception as error:
+            raise RuntimeError(
+                f"estimator {name} failed with {len(rows)} of {len(y)} rows left: "
+                f"{type(error).__name__}: {error}"
+            ) from error
 
     return score

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ordinal_shapley import datasets
 from ordinal_shapley.encoding import Encoder
 from ordinal_shapley.experiments.noise import corrupt_labels
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
-PROTOCOLS = ("paper", "authors")
 NOISE = 0.2
 
 # Rows valued, to score models, held out (None: all others). Wisconsin is not in the paper: it is what the

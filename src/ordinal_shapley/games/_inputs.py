@@ -342,12 +342,12 @@ def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.in
     return distinct, codes.astype(np.int64)
 
 
-def as_count(value: Any, name: str, most: int) -> int:
-    """Check a whole number from 1 to `most`."""
+def as_count(value: Any, name: str, most: int, least: int = 1) -> int:
+    """Check a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} is {value!r}, expected an integer of at least 1")
-    if not 1 <= value <= most:
-        raise ValueError(f"{name} is {value}, expected 1 to {most:,}")
+        raise TypeError(f"{name} is {value!r}, expected an integer of at least {least}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}, expected {least} to {most:,}")
     return int(value)
 
 

@@ -109,6 +109,17 @@ class RowGame(Game):
         self.position_weight = self._weights.name
         self.order_free = self._weights.uniform
 
+    def _read_sample_weight(self, sample_weight: Any) -> NDArray[np.float64]:
+        if sample_weight is None:
+            return np.ones(self.n_rows)
+        weights = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
+        if weights.max() > LARGEST_COST:
+            raise ValueError(
+                f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
+                "weights"
+            )
+        return weights
+
     def _read_empty_value(self, value: Any, words: tuple[str, ...], constant: Callable[[], float]) -> None:
         """Take a number, or for one of `words` the score of a `constant` prediction."""
         expected = f"expected {' or '.join(map(repr, words))} or a number"
@@ -173,17 +184,6 @@ class CompiledRowGame(RowGame):
             If ``sequence`` is no sequence of distinct players.
         """
         return self._evaluate(sequence, every=True)
-
-    def _read_sample_weight(self, sample_weight: Any) -> NDArray[np.float64]:
-        if sample_weight is None:
-            return np.ones(self.n_rows)
-        weights = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
-        if weights.max() > LARGEST_COST:
-            raise ValueError(
-                f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
-                "weights"
-            )
-        return weights
 
 
 def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:

@@ -33,6 +33,17 @@ def check_score(name: str, classes: NDArray[Any], truth: NDArray[np.int64]) -> N
         )
 
 
+def check_spread(name: str, truth: NDArray[np.float64]) -> None:
+    """ValueError unless a score of predicted numbers applies to these validation targets."""
+    # Of equal numbers the mean may be off by rounding, of tiny ones the squares are 0.
+    equal = (truth == truth[0]).all() or not np.square(truth - truth.mean()).sum() > 0
+    if name == "r2" and equal:
+        raise ValueError(
+            "scoring='r2' needs targets that differ, y_valid holds one value only: use "
+            "'neg_mean_squared_error'"
+        )
+
+
 def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float:
     """Score of always predicting the commonest validation label, or all classes with one probability."""
     if name == "roc_auc":

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 
 from ordinal_shapley.games._inputs import take
 from ordinal_shapley.games._rows import PositionWeights
@@ -92,6 +92,26 @@ class _Quiet:
 
 
 quiet = _Quiet()
+
+
+def is_regression(estimator: Any, expected: str = "a classifier or regressor") -> bool:
+    """Whether a model is a regressor; TypeError unless it is that or a classifier."""
+    expected = f"expected {expected} with scikit-learn's interface"
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator is the class {estimator.__name__}, {expected}: an instance of it")
+    if not all(hasattr(estimator, method) for method in ("fit", "get_params", "set_params")):
+        raise TypeError(f"estimator is {_shown(estimator)}, {expected}")
+    if is_regressor(estimator):
+        return True
+    if not is_classifier(estimator):
+        raise TypeError(f"estimator is {type(estimator).__name__}, {expected}")
+    return False
+
+
+def _shown(value: Any) -> str:
+    """A short value as it is, of another its type: a table given in the wrong place would fill the screen."""
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"a {type(value).__name__}"
 
 
 def weight_name(estimator: Any) -> str | None:

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
 from ordinal_shapley._parallel import Prefer
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint
-from ordinal_shapley.games._rows import LARGEST_COST, PositionWeight, RowGame
-from ordinal_shapley.games._scores import check_score, majority_score
-from ordinal_shapley.games._trainer import Trainer, quiet, weight_name, with_seeds
+from ordinal_shapley.games._rows import PositionWeight, RowGame
+from ordinal_shapley.games._scores import check_score, check_spread, majority_score
+from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels.estimator import EstimatorWorkspace
@@ -161,14 +160,14 @@ class EstimatorGame(RowGame):
         random_state: int = 0,
         cache_size: int = 100_000,
     ) -> None:
-        is_regression = _is_regression(estimator)
+        regression = is_regression(estimator)
         X, X_valid = _inputs.indexable(X, "X"), _inputs.indexable(X_valid, "X_valid")
         columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
         _inputs.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1
-        if is_regression:
+        if regression:
             y = _inputs.as_targets(y, "y", self.n_rows, "row of X")
             y_valid = _inputs.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
             self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
@@ -176,17 +175,17 @@ class EstimatorGame(RowGame):
             self.classes_, self._codes, self._truth = _inputs.as_classes(y, y_valid, self.n_rows, n_valid)
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
-        self._awaits_classes = not is_regression
+        self._awaits_classes = not regression
         rows = (X, y, X_valid, y_valid)
         self._scorer, self.scoring = self._read_scoring(scoring)
-        words = ("mean", "majority") if is_regression else ("majority",)
+        if regression:
+            check_spread(self.scoring, y_valid)
+        words = ("mean", "majority") if regression else ("majority",)
         self._read_empty_value(empty_value, words, lambda: self._constant_score(rows))
         index = X.index.to_numpy() if hasattr(X, "iloc") else None
-        self._read_players(index, groups, labels, None if is_regression else self._codes)
+        self._read_players(index, groups, labels, None if regression else self._codes)
         if sample_weight is not None:
-            sample_weight = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
-            if sample_weight.max() > LARGEST_COST:
-                raise ValueError(f"sample_weight is up to {sample_weight.max():.3g}: rescale the weights")
+            sample_weight = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
         self._read_order_free(order_free)
         weighted = sample_weight is not None or not self._weights.uniform
@@ -197,7 +196,7 @@ class EstimatorGame(RowGame):
             raise ValueError(f"random_state is {random_state}, expected an integer from 0 to 2**32 - 1")
         self.estimator = with_seeds(estimator, int(random_state))
         self.error_score = _error_score(error_score)
-        kept = 0 if _is_zero(cache_size) else _inputs.as_count(cache_size, "cache_size", _MOST_KEPT)
+        kept = _inputs.as_count(cache_size, "cache_size", _MOST_KEPT, least=0)
         self._trainer = Trainer(
             self.estimator,
             name,
@@ -382,19 +381,6 @@ def _name(estimator: Any) -> str:
     return type(estimator).__name__
 
 
-def _is_regression(estimator: Any) -> bool:
-    expected = "expected a classifier or regressor with scikit-learn's interface"
-    if isinstance(estimator, type):
-        raise TypeError(f"estimator is the class {estimator.__name__}, {expected}: an instance of it")
-    if not all(hasattr(estimator, method) for method in ("fit", "get_params", "set_params")):
-        raise TypeError(f"estimator is {estimator!r}, {expected}")
-    if is_regressor(estimator):
-        return True
-    if not is_classifier(estimator):
-        raise TypeError(f"estimator is {_name(estimator)}, {expected}")
-    return False
-
-
 def _weight_name(estimator: Any, given: str | None, position_weight: str, weighted: bool) -> str | None:
     """Under what name `fit` gets weights; None if there are none to give."""
     if given is not None and not isinstance(given, str):
@@ -425,10 +411,6 @@ def _error_score(value: Any) -> str | float:
     if not math.isfinite(value):
         raise ValueError(f"error_score is {value!r}, expected 'raise' or a finite number")
     return float(value)
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value == 0
 
 
 def _fingerprint_of_model(estimator: Any) -> str:

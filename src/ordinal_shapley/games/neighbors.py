@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -172,16 +172,23 @@ class NearestNeighborGame(CompiledRowGame):
         )
 
 
-def _ranks(train: NDArray[np.float64], valid: NDArray[np.float64]) -> NDArray[np.int32]:
-    """[i, v]: how many training rows are nearer to validation row v than row i."""
+def nearest_first(
+    train: NDArray[np.float64], valid: NDArray[np.float64]
+) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """Yield blocks of validation rows, and for each row of them the training rows, the nearest first."""
     from scipy.spatial.distance import cdist
 
-    n = len(train)
-    ranks = np.empty((n, len(valid)), np.int32)
-    size = max(1, _BLOCK // n)
+    size = max(1, _BLOCK // len(train))
     for start in range(0, len(valid), size):
         block = slice(start, start + size)
         # Of differences, not by a matrix product: rows that are equal must come out as a tie.
-        order = np.argsort(cdist(valid[block], train, "sqeuclidean"), axis=1, kind="stable")
+        yield block, np.argsort(cdist(valid[block], train, "sqeuclidean"), axis=1, kind="stable")
+
+
+def _ranks(train: NDArray[np.float64], valid: NDArray[np.float64]) -> NDArray[np.int32]:
+    """[i, v]: how many training rows are nearer to validation row v than row i."""
+    n = len(train)
+    ranks = np.empty((n, len(valid)), np.int32)
+    for block, order in nearest_first(train, valid):
         np.put_along_axis(ranks[:, block], order.T, np.arange(n, dtype=np.int32)[:, None], axis=0)
     return ranks

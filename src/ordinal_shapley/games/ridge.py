@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
+from ordinal_shapley.games._scores import check_spread
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
 from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace
 from ordinal_shapley_kernels.walks import evaluate_sequence
@@ -107,14 +108,10 @@ class RidgeGame(CompiledRowGame):
         if self.alpha < _LEAST_ALPHA:
             raise ValueError(f"alpha is {self.alpha:g}, expected at least {_LEAST_ALPHA:g}")
         choose("scoring", scoring, REGRESSION_SCORINGS)
+        check_spread(scoring, self._truth)
         self.scoring = scoring
         squares = float(np.square(self._truth - self._truth.mean()).sum())
         if scoring == "r2":
-            if not squares > 0:
-                raise ValueError(
-                    "scoring='r2' needs targets that differ, y_valid holds one value only: use "
-                    "'neg_mean_squared_error'"
-                )
             self._offset, self._scale = 1.0, 1.0 / squares
         else:
             self._offset, self._scale = 0.0, 1.0 / len(self._truth)

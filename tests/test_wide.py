@@ -153,6 +153,19 @@ def test_rows_far_from_the_origin_keep_their_differences():
     assert check_decisions(problem, [rng.permutation(len(problem.y))]) > size(20, 2)
 
 
+def test_rows_that_nearly_coincide_under_a_weak_penalty():
+    # As inner products nearly all of these games have fits that do not converge.
+    rng = np.random.default_rng(0)
+    problem = wide(n=24, d=60, seed=7)
+    X = np.repeat(problem.X[:12], 2, axis=0) + 1e-5 * rng.normal(size=(24, 60))
+    problem = problem._replace(X=300 * X, X_valid=300 * problem.X_valid)
+    game = LogisticGame(*problem, C=100.0)
+    assert not game._features.wide
+    order = rng.permutation(24)
+    assert workspace_of(game, order[: size(24, 8)]).counters[UNCONVERGED] == 0
+    assert LogisticGame(*problem, C=1e-6)._features.wide
+
+
 @pytest.mark.parametrize("seed", range(size(40, 3)))
 def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
     rng = np.random.default_rng(seed)

@@ -15,6 +15,10 @@ from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 # Share of a row's square that must vary from row to row for inner products to do.
 _LEAST_VARIATION = 1e-3
+# Where the largest cost times the largest square is more, rows must be apart by more, as a share of a square.
+_WEAK_PENALTY = 1e5
+_LEAST_DISTANCE = 1e-6
+_EQUAL = 1e-12
 _ROWS_AT_A_TIME = 1_000
 
 
@@ -75,14 +79,14 @@ class Features(NamedTuple):
         return out
 
 
-def prepare(train: Any, valid: Any) -> Features:
-    """Choose the form of the features: `train` and `valid` are arrays or sparse rows."""
+def prepare(train: Any, valid: Any, cost: float) -> Features:
+    """Choose the form of the features: `train` and `valid` are arrays or sparse rows, `cost` the largest."""
     n_rows, n_columns = train.shape
     # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
     used = np.unique(train.nonzero()[1]) if _inputs.is_sparse(train) else np.flatnonzero(train.any(axis=0))
     wide = len(used) + 1 > n_rows
     if wide:
-        features = _as_products(train, valid, np.append(used, n_columns))
+        features = _as_products(train, valid, np.append(used, n_columns), cost)
         if features is not None:
             return features
     train, valid = (
@@ -99,11 +103,11 @@ def prepare(train: Any, valid: Any) -> Features:
 
 
 @one_thread()
-def _as_products(train: Any, valid: Any, used: NDArray[np.int64]) -> Features | None:
+def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -> Features | None:
     """Inner products in place of features, if they lose nothing that matters.
 
     They lose what is below eps times the squares of the rows' lengths, which is too much if the rows hardly
-    differ for their length.
+    differ for their length, or if two of them nearly coincide where the penalty is weak.
     """
     n_rows, n_valid = train.shape[0], valid.shape[0]
     check_memory(
@@ -115,9 +119,24 @@ def _as_products(train: Any, valid: Any, used: NDArray[np.int64]) -> Features | 
     squares = np.diagonal(products)
     if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
         return None
+    # Sparse rows stay: made dense they may not fit.
+    weak = cost * float(squares.max()) >= _WEAK_PENALTY and not _inputs.is_sparse(train)
+    if weak and _least_distance(products) < _LEAST_DISTANCE:
+        return None
     squared = valid.multiply(valid).sum(axis=1) if _inputs.is_sparse(valid) else (valid * valid).sum(axis=1)
     largest = float(np.sqrt(squared.max() + 1.0))
     return Features(products, cross, largest, train.shape[1] + 1, used, None, train)
+
+
+def _least_distance(products: NDArray[np.float64]) -> float:
+    """Smallest squared distance of two rows that are not equal, as a share of the longer one's square."""
+    squares = np.diagonal(products)
+    least = math.inf
+    for i in range(1, len(products)):
+        distances = squares[i] + squares[:i] - 2.0 * products[i, :i]
+        shares = distances / np.maximum(squares[i], squares[:i])
+        least = min(least, float(shares[shares > _EQUAL].min(initial=math.inf)))
+    return least
 
 
 def _products(rows: Any, train: Any) -> NDArray[np.float64]:

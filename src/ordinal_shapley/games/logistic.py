@@ -156,7 +156,7 @@ class LogisticGame(RowGame):
                 )
             self._costs *= weights
         self._read_position_weight(position_weight)
-        self._features = prepare(train.values, valid.values)
+        self._features = prepare(train.values, valid.values, float(self._costs.max()))
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:

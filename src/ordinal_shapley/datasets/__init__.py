@@ -1,7 +1,8 @@
 """The data sets of the paper, ready to be valued without a download.
 
 Each loader returns a `Dataset`: the raw table (``frame``, ``target``) and the arrays ``X`` and
-``y``, with categories one-hot encoded and numbers left as they are.
+``y``, with categories one-hot encoded and numbers left as they are. `make_journeys` draws journeys
+through channels whose credit is known.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
+from ordinal_shapley.datasets._journeys import Journeys, make_journeys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
 __all__ = [
     "NAMES",
     "Dataset",
+    "Journeys",
     "load",
     "load_adult",
     "load_cancer",
     "load_cancer_wisconsin",
     "load_wine",
+    "make_journeys",
 ]
 
 

@@ -128,7 +128,7 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     if count != 1:
         listed = ", ".join(map(repr, frame.columns))
         raise ValueError(
-            f"frame has {'no' if count == 0 else count} column{'s'[: count != 1]} {name!r}, its columns are "
+            f"frame has {'no' if count == 0 else count} column{'s'[: count > 1]} {name!r}, its columns are "
             f"{listed}"
         )
     return frame[name]

@@ -7,14 +7,16 @@ through channels whose credit is known.
 
 from __future__ import annotations
 
+import importlib
 from importlib import resources
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
-from ordinal_shapley.datasets._journeys import Journeys, make_journeys
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ordinal_shapley.datasets._journeys import Journeys, make_journeys
 
 __all__ = [
     "NAMES",
@@ -31,6 +33,13 @@ __all__ = [
 
 NAMES = ("wine", "cancer", "cancer-wisconsin", "adult")
 """The names that `load` knows."""
+
+
+def __getattr__(name: str) -> Any:
+    # What draws needs numpy, and the command line's help asks for the names above only.
+    if name in ("Journeys", "make_journeys"):
+        return getattr(importlib.import_module("ordinal_shapley.datasets._journeys"), name)
+    raise AttributeError(f"module 'ordinal_shapley.datasets' has no attribute {name!r}")
 
 
 def load(name: str) -> Dataset:

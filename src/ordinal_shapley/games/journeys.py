@@ -213,6 +213,39 @@ class JourneyGame(JourneyForms):
         whole = self.n_conversions or 1.0
         return pd.DataFrame({"credit": credits, "share": credits / whole}, index)
 
+    def touches(self) -> pd.DataFrame:
+        """Return in how many of the conversions each channel had a part, to compare credit with.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a channel, with columns touched, first_touch and last_touch: conversions of the journeys
+            that the channel is part of, begins and ends. The latter two add up to the conversions.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> osv.JourneyGame.from_paths(["A > B", "B"], [3, 1]).touches()
+                 touched  first_touch  last_touch
+        channel
+        A            3.0          3.0         0.0
+        B            4.0          1.0         4.0
+        """
+        import pandas as pd
+
+        _, channel, position = self._sets.touches
+        first = position == 0
+        ends = {
+            "touched": np.ones_like(first),
+            "first_touch": first,
+            "last_touch": np.append(first, True)[1:],
+        }
+        counts = {
+            name: np.bincount(channel[kept], self._sets.touch_conversions[kept], self.n_players)
+            for name, kept in ends.items()
+        }
+        return pd.DataFrame(counts, pd.Index(self._counted.channels, dtype=object, name="channel"))
+
     def to_frame(self) -> pd.DataFrame:
         """Return the sequences that journeys had, with their counts.
 

@@ -22,6 +22,7 @@ from ordinal_shapley._data_options import (
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley._journey_command import JOURNEYS_HELP, journeys
 from ordinal_shapley._options import (
     Design,
     StandardError,
@@ -264,5 +265,6 @@ def _run(
 
 app.command(help=EXACT_HELP)(exact)
 app.command(help=VERIFY_HELP)(verify)
+app.command(help=JOURNEYS_HELP)(journeys)
 app.command(help=REPRODUCE_HELP)(reproduce)
 app.add_typer(experiment, name="experiment")

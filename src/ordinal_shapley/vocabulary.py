@@ -17,6 +17,9 @@ NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 PROTOCOLS = ("paper", "authors")
 TRUNCATIONS = ("paper", "patience", "roulette")
+REPEATS = ("error", "first", "last")
+UNSEEN = ("backoff", "zero")
+WORTHS = ("rate", "conversions")
 
 # Methods that draw players class by class, and those whose walks may end early.
 CLASS_METHODS = ("cmc", "ctmc")

@@ -17,10 +17,13 @@ from ordinal_shapley._files import replacing
 from ordinal_shapley._valuation_file import check_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from ordinal_shapley.games.base import Game
+    from ordinal_shapley.sampling.history import History
 
 _INDEX = "player"  # what a file calls the column of labels
 
@@ -236,6 +239,88 @@ class Views:
         frame = _of_one_type(self._named_frame(level))
         with replacing(path) as temporary:
             frame.to_parquet(temporary, engine="pyarrow")
+
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        game: Game | None = None,
+        history: History | None = None,
+        title: str | None = None,
+        level: float = 0.95,
+        settings: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Return one self-contained page that says what was asked, what came out and how sure it is.
+
+        It needs no network, reads well in light and dark and on a phone, and says what to pass where
+        something that was not given would belong. Needs Jinja2, the ``report`` extra.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write the page; an existing file is overwritten once the new one is complete.
+        X : DataFrame, array or sparse matrix with one row a player, optional
+            The players' own columns, of any type, for the table.
+        y : array-like with one entry a player, optional
+            Their labels; by default those that ``game`` knows.
+        game : Game, optional
+            The game that was played. It is played some hundreds of times more: as players are removed, and,
+            if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, to see what speaks
+            against labels.
+        history : History, optional
+            What the run kept, for the pictures of convergence.
+        title : str, optional
+            Title of the page.
+        level : float, default 0.95
+            Level of the confidence intervals.
+        settings : dict, optional
+            More to say about what was asked, as terms and their words.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed.
+        TypeError, ValueError
+            If an argument cannot be used, or is of other players; the message names it.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+        >>> game = osv.LogisticGame(X, y, [[0.2], [0.9], [2.8]], ["no", "no", "yes"])
+        >>> history = osv.History(osv.MaxPermutations(200))
+        >>> valuation = osv.sample_values(game, stopping=history, random_state=0)
+        >>> page = valuation.to_html(X=X, game=game, history=history, title="Four rows")
+        >>> "<h1>Four rows</h1>" in page
+        True
+        """
+        from ordinal_shapley.report.page import render
+
+        if path is not None:
+            check_path(path)
+        page = render(
+            self,  # type: ignore[arg-type]
+            X=X,
+            y=y,
+            game=game,
+            history=history,
+            title=title,
+            level=level,
+            settings=settings,
+        )
+        if path is not None:
+            with replacing(path) as temporary:
+                temporary.write_bytes(page.encode())
+        return page
 
     def _named_frame(self, level: float) -> pd.DataFrame:
         """Return the table with named index columns: labels that are tuples of one length have several."""

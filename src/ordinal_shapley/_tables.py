@@ -58,13 +58,18 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a `LogisticGame` takes; the index of `X` is what the result calls the rows by."""
+    """What a `LogisticGame` takes; the index of `X` is what the result calls the rows by.
+
+    `frame` holds the training rows as they were read, `target` is the name of the column of classes.
+    """
 
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
     X_valid: pd.DataFrame
     y_valid: npt.NDArray[Any]
+    frame: pd.DataFrame
+    target: str
 
 
 def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
@@ -265,7 +270,7 @@ def encode(train: Table, valid: Table, *, raw: bool) -> Problem:
         )
         for table in (train, valid)
     )
-    return Problem(train.name, X, y, X_valid, y_valid)
+    return Problem(train.name, X, y, X_valid, y_valid, train.frame, str(train.target.name))
 
 
 def text_columns(table: Table) -> tuple[str, ...]:

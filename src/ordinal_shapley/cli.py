@@ -39,6 +39,7 @@ from ordinal_shapley._options import (
     warning_lines,
 )
 from ordinal_shapley._outputs import check_outputs
+from ordinal_shapley._report_option import Report, recorded, write_report
 from ordinal_shapley._reproduce_command import REPRODUCE_HELP, reproduce
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
@@ -183,6 +184,7 @@ def value(
     plot: Annotated[
         Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
     ] = None,
+    report: Report = None,
     progress: Annotated[
         bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
@@ -206,7 +208,9 @@ def value(
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
-        check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
+        check_outputs(
+            {"--out": out, "--plot": plot, "--report": report, "--checkpoint": checkpoint}, (train, valid)
+        )
         with warning_lines():
             problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
@@ -223,7 +227,19 @@ def value(
         options |= {"random_state": seed, "n_jobs": jobs, "design": design, "checkpoint": checkpoint, **stops}
         goals = (permutations, standard_error)
         with warning_lines():
-            _run(problem, game_options, value_kind, method, options, settings, goals, progress, out, plot)
+            _run(
+                problem,
+                game_options,
+                value_kind,
+                method,
+                options,
+                settings,
+                goals,
+                progress,
+                out,
+                plot,
+                report,
+            )
 
 
 def _run(
@@ -237,17 +253,23 @@ def _run(
     progress: bool,
     out: Path | None,
     plot: Path | None,
+    report: Path | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
     from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
 
     game = LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, **game_options)
+    history = None
+    if report is not None:
+        options, history = recorded(options)
     valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
     frame = _outputs.result_frame(valuation, problem.y)
     if out is not None:
         _outputs.write_csv(frame, out)
     if plot is not None:
         _outputs.write_picture(valuation, problem.y, plot)
+    if report is not None:
+        write_report(report, valuation, problem, game, history, settings)
     console = _screen.screen()
     _screen.show(
         console,
@@ -258,7 +280,7 @@ def _run(
         settings=settings,
         goals=goals,
     )
-    for path in (out, plot):
+    for path in (out, plot, report):
         if path is not None:
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 

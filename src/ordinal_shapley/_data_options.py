@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,9 @@ Train = Annotated[
     typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
 ]
 Target = Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")]
-DatasetName = Annotated[str | None, data_option(f"In place of a file: {either(NAMES)}.", metavar="NAME")]
+DatasetName = Annotated[
+    str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
+]
 Valid = Annotated[Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")]
 ValidFraction = Annotated[
     float | None,
@@ -34,6 +37,85 @@ Rows = Annotated[int | None, data_option(_ROWS, default="all; adult 400", metava
 RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600", metavar="N", min=2)]
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
 VALID_FRACTION = 0.3
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which rows, and which of them validate."""
+
+    train: Train = None
+    target: Target = None
+    dataset: DatasetName = None
+    valid: Valid = None
+    valid_fraction: ValidFraction = None
+    rows: Rows = None
+    raw: Raw = False
+
+    def read(self, seed: int) -> Problem:
+        """Return the rows as a problem; the seed draws and splits them."""
+        return read_problem(
+            self.train,
+            self.target,
+            self.dataset,
+            self.valid,
+            self.valid_fraction,
+            self.rows,
+            seed,
+            self.raw,
+        )
+
+
+@dataclass(frozen=True)
+class HeldOutOptions(DataOptions):
+    """The same, and which rows are held out of both."""
+
+    test: Annotated[Path | None, data_option("Rows held out, with the same columns.", metavar="TEST.csv")] = (
+        None
+    )
+    test_fraction: Annotated[
+        float | None,
+        data_option(
+            "Without --test: the part of the rows, class by class, that is held out.",
+            default="0.3; adult a third",
+            metavar="Q",
+        ),
+    ] = None
+    rows: RowsOfThree = None
+
+    def check(self) -> None:
+        """ValueError unless the options go together."""
+        for name, file, fraction in (
+            ("valid", self.valid, self.valid_fraction),
+            ("test", self.test, self.test_fraction),
+        ):
+            if file is not None and fraction is not None:
+                raise ValueError(f"give either --{name} or --{name}-fraction, and not both")
+            check_fraction(f"--{name}-fraction", fraction)
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--test": self.test})
+
+    def read_three(self, seed: int) -> tuple[Problem, Problem]:
+        """Return training rows with those to validate, and the same training rows with those held out."""
+        from ordinal_shapley import _tables
+
+        table = read_table(self.train, self.target, self.dataset)
+        adult = self.dataset == "adult"
+        rows = 600 if self.rows is None and adult else self.rows
+        if rows is not None:
+            table = _tables.draw(table, rows, seed)
+        # Of Adult the paper's sizes, 200 valued and 200 to validate, and as many held out.
+        usual = (0.5, 1 / 3) if adult else (VALID_FRACTION, VALID_FRACTION)
+        parts = {}
+        for name, path, fraction in (
+            ("test", self.test, self.test_fraction or usual[1]),
+            ("valid", self.valid, self.valid_fraction or usual[0]),
+        ):
+            if path is None:
+                table, parts[name] = _tables.split(table, fraction, seed, f"--{name}")
+            else:
+                assert self.target is not None
+                parts[name] = read_like(table, path, self.target)
+        valid, held = (_tables.encode(table, parts[name], raw=self.raw) for name in ("valid", "test"))
+        return valid, held
 
 
 def check_source(

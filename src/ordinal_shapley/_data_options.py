@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +20,23 @@ Train = Annotated[
     Path | None,
     typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
 ]
-Target = Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")]
+
+
+def _columns(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the columns of the file that begin like the word being typed."""
+    # An option that still waits for its word ends the parsing, before words are known as arguments.
+    files = [context.params.get("train"), *context.args]
+    try:
+        with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
+            header = next(csv.reader(stream))
+    except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
+        return []
+    return [name for name in header if name and name.startswith(incomplete)]
+
+
+Target = Annotated[
+    str | None, data_option("The column of classes.", metavar="COLUMN", autocompletion=_columns)
+]
 DatasetName = Annotated[
     str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
 ]
@@ -50,6 +67,10 @@ class DataOptions:
     valid_fraction: ValidFraction = None
     rows: Rows = None
     raw: Raw = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options; what a file is called stands elsewhere."""
+        return {"valid_fraction": self.valid_fraction, "rows": self.rows, "raw": self.raw}
 
     def read(self, seed: int) -> Problem:
         """Return the rows as a problem; the seed draws and splits them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinal_shapley._data_options import DataOptions, HeldOutOptions, check_fraction
-from ordinal_shapley._experiment_screen import RANDOM, finish
+from ordinal_shapley._documents import truncation_settings
+from ordinal_shapley._experiment_screen import RANDOM, OutputOptions, finish
 from ordinal_shapley._option_groups import grouped
 from ordinal_shapley._options import (
     Tolerance,
@@ -106,6 +106,16 @@ class ValueOptions:
         """The seed of each run."""
         return range(self.seed, self.seed + self.runs)
 
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options."""
+        asked = {"scoring": self.scoring, "permutations": self.permutations}
+        asked |= {"runs": self.runs, "seed": self.seed}
+        kinds = [
+            {"value": kind, "method": of["method"], **truncation_settings(of.get("truncation"))}
+            for kind, of in self.sampling().items()
+        ]
+        return asked | {"values": kinds}
+
     def sampling(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of `sample_values` for each kind of value."""
         choose("--scoring", self.scoring, SCORINGS)
@@ -124,18 +134,6 @@ class ValueOptions:
                 **sampling_options(kind, method, None, self.truncation, self.tolerance),
             }
         return options
-
-
-@dataclass(frozen=True)
-class OutputOptions:
-    """What is written of an experiment."""
-
-    out: Annotated[
-        Path | None, running_option("Write the curves of all runs there.", metavar="CURVES.csv")
-    ] = None
-    plot: Annotated[
-        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="CURVES.png")
-    ] = None
 
 
 @app.callback(invoke_without_command=True)
@@ -162,7 +160,7 @@ def noise(
         from ordinal_shapley.experiments.noise import corrupt_labels
 
         found: dict[str, list[Any]] = {}
-        with warning_lines():
+        with warning_lines() as warned:
             for run in values.seeds:
                 problem = data.read(run)
                 changed = corrupt_labels(problem.y, fraction, run)
@@ -173,7 +171,8 @@ def noise(
                     )
                 for name, worth in _values(problem, changed.labels, sampling, values.scoring, run):
                     found.setdefault(name, []).append(detect_noisy_labels(worth, changed))
-        finish(found, problem, None, values.seed, outputs.out, outputs.plot)
+        settings = data.settings() | values.settings() | {"fraction": fraction}
+        finish(found, problem, None, settings, outputs, warned)
 
 
 @app.command(help=_REMOVAL_HELP)
@@ -192,7 +191,7 @@ def removal(
         from ordinal_shapley.experiments.removal import remove_high_value
 
         curves: dict[str, list[Any]] = {}
-        with warning_lines():
+        with warning_lines() as warned:
             for run in values.seeds:
                 problem, held = data.read_three(run)
                 for name, worth in _values(problem, problem.y, sampling, values.scoring, run):
@@ -201,7 +200,8 @@ def removal(
                             worth, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
                         )
                     )
-        finish(curves, problem, held, values.seed, outputs.out, outputs.plot)
+        settings = data.settings() | values.settings() | {"marks": marks}
+        finish(curves, problem, held, settings, outputs, warned)
 
 
 def _values(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._completion_command import COMPLETION_HELP, PROGRAM, completion, heed_shell
 from ordinal_shapley._data_options import (
     DatasetName,
     Raw,
@@ -19,6 +20,15 @@ from ordinal_shapley._data_options import (
     Valid,
     ValidFraction,
     read_problem,
+)
+from ordinal_shapley._documents import (
+    Json,
+    Warned,
+    print_document,
+    records,
+    run_summary,
+    truncation_settings,
+    written,
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
@@ -79,8 +89,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     arguments = None if argv is None else list(argv)
     try:
+        heed_shell()
         command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
+        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
@@ -125,20 +136,23 @@ def value(
     raw: Raw = False,
     method: Annotated[
         str | None,
-        option(f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
+        option(
+            f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", choices=METHODS, metavar="NAME"
+        ),
     ] = None,
     value_kind: Annotated[
-        str, option(f"{either(VALUES)}.", flag="--value", metavar="NAME")
+        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
     ] = "partial_ordinal",
     position_weight: Annotated[
         str | None,
         option(
             f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
             default="gaussian; uniform if classic",
+            choices=POSITION_WEIGHTS,
             metavar="NAME",
         ),
     ] = None,
-    scoring: Annotated[str, option(f"{either(SCORINGS)}.", metavar="NAME")] = "accuracy",
+    scoring: Annotated[str, option(f"{either(SCORINGS)}.", choices=SCORINGS, metavar="NAME")] = "accuracy",
     c: Annotated[float, option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
     class_fraction: Annotated[
         float | None,
@@ -185,6 +199,7 @@ def value(
     progress: Annotated[
         bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
+    as_json: Json = False,
 ) -> None:
     """Value the training rows of a file or of a data set."""
     with error_lines():
@@ -206,7 +221,7 @@ def value(
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
         check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
-        with warning_lines():
+        with warning_lines() as read_warnings:
             problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
         settings = ", ".join(
@@ -221,8 +236,35 @@ def value(
         )
         options |= {"random_state": seed, "n_jobs": jobs, "design": design, "checkpoint": checkpoint, **stops}
         goals = (permutations, standard_error)
-        with warning_lines():
-            _run(problem, game_options, value_kind, method, options, settings, goals, progress, out, plot)
+        asked = {
+            "value": value_kind,
+            "method": method,
+            "class_fraction": (class_fraction or 0.8) if method in CLASS_METHODS else None,
+            "design": design,
+            **truncation_settings(options.get("truncation")),
+            **game_options,
+            "permutations": permutations,
+            "standard_error": standard_error,
+            "max_seconds": max_seconds,
+            "seed": seed,
+            "valid_fraction": valid_fraction,
+            "rows": rows,
+            "raw": raw,
+        }
+        with warning_lines() as warned:
+            _run(
+                problem,
+                game_options,
+                value_kind,
+                method,
+                options,
+                settings,
+                goals,
+                progress,
+                out,
+                plot,
+                (asked, lambda: [*read_warnings(), *warned()]) if as_json else None,
+            )
 
 
 def _run(
@@ -236,6 +278,7 @@ def _run(
     progress: bool,
     out: Path | None,
     plot: Path | None,
+    document: tuple[dict[str, Any], Warned] | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
     from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
@@ -247,6 +290,18 @@ def _run(
         _outputs.write_csv(frame, out)
     if plot is not None:
         _outputs.write_picture(valuation, problem.y, plot)
+    if document is not None:
+        asked, warned = document
+        sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
+        parts = {
+            "data": {"name": problem.name, **sizes},
+            "settings": asked,
+            "run": run_summary(valuation) | {"stop": _screen.stop_reason(valuation, *goals)},
+            "rows": records(frame),
+            "written": written(out, plot),
+        }
+        print_document("value", parts, warned)
+        return
     console = _screen.screen()
     _screen.show(
         console,
@@ -266,3 +321,4 @@ app.command(help=EXACT_HELP)(exact)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REPRODUCE_HELP)(reproduce)
 app.add_typer(experiment, name="experiment")
+app.command(help=COMPLETION_HELP)(completion)

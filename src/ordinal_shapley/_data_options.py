@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from ordinal_shapley._options import data_option, either
 from ordinal_shapley.datasets import NAMES
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import MISSING, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem, Table
@@ -53,6 +54,18 @@ _ROWS = "Use only N rows, drawn class by class with the seed."
 Rows = Annotated[int | None, data_option(_ROWS, default="all; adult 400", metavar="N", min=2)]
 RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600", metavar="N", min=2)]
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
+Drop = Annotated[
+    list[str] | None,
+    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=_columns),
+]
+Impute = Annotated[
+    bool,
+    data_option(
+        "Fill in missing entries: numbers with the median of the training rows, and a column that tells "
+        f"of it; text with the category {MISSING!r}. Else they are an error.",
+        flag="--impute",
+    ),
+]
 VALID_FRACTION = 0.3
 
 
@@ -66,11 +79,19 @@ class DataOptions:
     valid: Valid = None
     valid_fraction: ValidFraction = None
     rows: Rows = None
+    drop: Drop = None
+    impute: Impute = False
     raw: Raw = False
 
     def settings(self) -> dict[str, Any]:
         """Return what ``--json`` tells of the options; what a file is called stands elsewhere."""
-        return {"valid_fraction": self.valid_fraction, "rows": self.rows, "raw": self.raw}
+        return {
+            "valid_fraction": self.valid_fraction,
+            "rows": self.rows,
+            "drop": self.drop or [],
+            "impute": self.impute,
+            "raw": self.raw,
+        }
 
     def read(self, seed: int) -> Problem:
         """Return the rows as a problem; the seed draws and splits them."""
@@ -83,6 +104,8 @@ class DataOptions:
             self.rows,
             seed,
             self.raw,
+            impute=self.impute,
+            drop=self.drop or (),
         )
 
 
@@ -118,7 +141,8 @@ class HeldOutOptions(DataOptions):
         """Return training rows with those to validate, and the same training rows with those held out."""
         from ordinal_shapley import _tables
 
-        table = read_table(self.train, self.target, self.dataset)
+        drop = self.drop or ()
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop)
         adult = self.dataset == "adult"
         rows = 600 if self.rows is None and adult else self.rows
         if rows is not None:
@@ -134,8 +158,10 @@ class HeldOutOptions(DataOptions):
                 table, parts[name] = _tables.split(table, fraction, seed, f"--{name}")
             else:
                 assert self.target is not None
-                parts[name] = read_like(table, path, self.target)
-        valid, held = (_tables.encode(table, parts[name], raw=self.raw) for name in ("valid", "test"))
+                parts[name] = read_like(table, path, self.target, self.impute, drop)
+        valid, held = (
+            _tables.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
+        )
         return valid, held
 
 
@@ -160,24 +186,33 @@ def check_fraction(option: str, fraction: float | None) -> None:
         raise ValueError(f"{option} must be between 0 and 1; got {fraction}")
 
 
-def read_table(train: Path | None, target: str | None, dataset: str | None) -> Table:
-    """Read the rows of a file or of a data set."""
+def read_table(
+    train: Path | None,
+    target: str | None,
+    dataset: str | None,
+    impute: bool = False,
+    drop: Sequence[str] = (),
+) -> Table:
+    """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
     from ordinal_shapley import _tables
 
     if dataset is not None:
         from ordinal_shapley import datasets
 
         data = datasets.load(dataset)
-        return _tables.Table(dataset, data.frame, data.target)
+        return _tables.leave_out(_tables.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
-    return _tables.check_classes(_tables.read_csv(train, target))
+    table = _tables.check_classes(_tables.read_csv(train, target, drop=drop))
+    return table if impute else _tables.check_complete(table)
 
 
-def read_like(table: Table, path: Path, target: str) -> Table:
+def read_like(table: Table, path: Path, target: str, impute: bool = False, drop: Sequence[str] = ()) -> Table:
     """Read a file with the columns of a table."""
     from ordinal_shapley import _tables
 
-    return _tables.check_classes(_tables.read_csv(path, target, _tables.text_columns(table)))
+    text = _tables.text_columns(table)
+    other = _tables.check_classes(_tables.read_csv(path, target, text, drop=drop, like=table))
+    return other if impute else _tables.check_complete(other)
 
 
 def read_problem(
@@ -189,6 +224,9 @@ def read_problem(
     rows: int | None,
     seed: int,
     raw: bool,
+    *,
+    impute: bool = False,
+    drop: Sequence[str] = (),
 ) -> Problem:
     """Read, check, split and encode the data."""
     if valid is not None and valid_fraction is not None:
@@ -202,10 +240,12 @@ def read_problem(
 
     from ordinal_shapley import _tables
 
-    table = read_table(train, target, dataset)
+    table = read_table(train, target, dataset, impute, drop)
     if rows is not None:
         table = _tables.draw(table, rows, seed)
     if valid is None:
-        return _tables.encode(*_tables.split(table, valid_fraction or VALID_FRACTION, seed), raw=raw)
-    assert target is not None
-    return _tables.encode(table, read_like(table, valid, target), raw=raw)
+        parts = _tables.split(table, valid_fraction or VALID_FRACTION, seed)
+    else:
+        assert target is not None
+        parts = table, read_like(table, valid, target, impute, drop)
+    return _tables.encode(*parts, raw=raw, impute=impute)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+import shlex
 import warnings
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley._cautions import find_numberings, find_odd_texts
+from ordinal_shapley.encoding import Encoder
+from ordinal_shapley.vocabulary import MISSING
+
 if TYPE_CHECKING:
     import pandas as pd
 
 # More classes than this, or floats with more distinct values than the second, is no classification.
 _MOST_CLASSES = 100
 _MOST_FLOATS = 20
-# So many whole numbers that each follow the one before are hardly measured.
-_LONG_COUNT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +70,19 @@ class Problem:
     y_valid: npt.NDArray[Any]
 
 
-def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
-    """Read a training or validation file; the columns in `text` are read as text."""
+def read_csv(
+    path: Path,
+    target: str,
+    text: tuple[str, ...] = (),
+    *,
+    drop: Sequence[str] = (),
+    like: Table | None = None,
+) -> Table:
+    """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
+
+    A training file must have the columns to drop, and is looked through for odd ones. Files that go with it
+    are read `like` it.
+    """
     if not path.exists():
         raise ValueError(f"there is no file {str(path)!r}")
     if path.is_dir():
@@ -104,18 +118,36 @@ def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not UTF-8 text: {error.reason}") from error
     if target not in whole.columns:
-        close = difflib.get_close_matches(target, list(whole.columns), n=3, cutoff=0.5)
-        hint = " or ".join(repr(name) for name in close)
-        columns = ", ".join(map(str, whole.columns[:12])) + ", ..." * (whole.shape[1] > 12)
         raise ValueError(
-            f"--target: {path.name} has no column {target!r}; "
-            + (f"did you mean {hint}?" if close else f"its columns are {columns}")
+            f"--target: {path.name} has no column {target!r}; {_hint(target, list(whole.columns))}"
         )
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
     frame = whole.drop(columns=_index_columns(whole, header, target))
-    _warn_of_numbering(frame.drop(columns=target))
-    return Table(path.name, frame.drop(columns=target), frame[target], path)
+    table = leave_out(Table(path.name, frame.drop(columns=target), frame[target], path), drop, like is None)
+    if like is None:
+        _warn_of_columns(table.frame)
+    return table
+
+
+def leave_out(table: Table, columns: Sequence[str], strict: bool = True) -> Table:
+    """Return a table without some columns; if `strict`, they must be there."""
+    for name in columns:
+        if name == str(table.target.name):
+            raise ValueError(f"--drop: {name!r} is the column of --target")
+        if strict and name not in table.frame:
+            raise ValueError(f"--drop: {table.name} has no column {name!r}; {_hint(name, list(table.frame))}")
+    kept = table.frame.drop(columns=list(columns), errors="ignore")
+    return Table(table.name, kept, table.target, table.path)
+
+
+def _hint(name: str, columns: list[Any]) -> str:
+    """Say which columns there are: those called alike, or else the first."""
+    names = [str(column) for column in columns]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"its columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
 
 
 def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[str]:
@@ -135,19 +167,30 @@ def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[
     return found
 
 
-def _warn_of_numbering(features: pd.DataFrame) -> None:
-    """Warn of columns that look like a numbering of the rows."""
-    from pandas.api import types
+def _warn_of_columns(features: pd.DataFrame) -> None:
+    """Warn of columns that are hardly features."""
+    for name, what in [*find_numberings(features), *find_odd_texts(features)]:
+        warnings.warn(f"column {name!r} {what} leave it out with --drop {shlex.quote(name)}", stacklevel=3)
 
-    for name, column in features.items():
-        if types.is_integer_dtype(column.dtype) and column.is_unique and len(column) > 2:
-            counts = len(column) >= _LONG_COUNT and bool((np.diff(column.to_numpy()) == 1).all())
-            if counts or str(name).strip().lower() in ("id", "index", "row"):
-                warnings.warn(
-                    f"column {name!r} looks like a numbering of the rows, and is used as a feature; "
-                    "drop it if it is one",
-                    stacklevel=3,
-                )
+
+def check_complete(table: Table) -> Table:
+    """Return the table, or say which entries are missing and what can be done."""
+    absent = table.frame.isna()
+    counts = absent.sum()
+    counts = counts[counts > 0]
+    if not len(counts):
+        return table
+    name = counts.index[0]
+    row = table.name_row(table.frame.index[int(absent[name].to_numpy().argmax())])
+    shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:5].items()]
+    if len(counts) > 5:
+        shown.append(f"some of {len(counts) - 5} other columns")
+    raise ValueError(
+        f"{row}, column {str(name)!r}: the entry is missing; in {len(table.frame):,} rows there are missing "
+        f"{', '.join(shown)}. Fill them in, leave rows out, or columns with --drop, or add --impute: medians "
+        f"of the training rows for numbers, a category {MISSING!r} for text. (Where a file says NA, None or "
+        "null, an entry is missing.)"
+    )
 
 
 def check_classes(table: Table) -> Table:
@@ -159,7 +202,8 @@ def check_classes(table: Table) -> Table:
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
         raise ValueError(
-            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null)"
+            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null); leave "
+            "the row out: classes are never filled in"
         )
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
@@ -234,11 +278,9 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     return first, second
 
 
-def encode(train: Table, valid: Table, *, raw: bool) -> Problem:
+def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Problem:
     """Encode both tables with what the training table teaches, after the last checks."""
     import pandas as pd
-
-    from ordinal_shapley.encoding import Encoder
 
     classes = set(train.target)
     if len(classes) < 2:
@@ -256,7 +298,13 @@ def encode(train: Table, valid: Table, *, raw: bool) -> Problem:
             f"{valid.name_row(valid.target.index[first])}: the validation class "
             f"{y_valid[first].item()!r} never occurs in training"
         )
-    encoder = Encoder(raw=raw).fit(train.frame, name_row=train.name_row)
+    empty = [str(name) for name in train.frame if train.frame[name].isna().all()]
+    if empty:
+        raise ValueError(
+            f"column {empty[0]!r} of {train.name} has no entry in the training rows, so there is nothing to "
+            f"fill in: leave it out with --drop {shlex.quote(empty[0])}"
+        )
+    encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
     X, X_valid = (
         pd.DataFrame(
             encoder.transform(table.frame, name_row=table.name_row),

@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinal_shapley._completion_command import COMPLETION_HELP, PROGRAM, completion, heed_shell
-from ordinal_shapley._data_options import (
-    DatasetName,
-    Raw,
-    Rows,
-    Target,
-    Train,
-    Valid,
-    ValidFraction,
-    read_problem,
-)
+from ordinal_shapley._data_options import DataOptions
 from ordinal_shapley._documents import (
     Json,
     Warned,
@@ -32,6 +23,7 @@ from ordinal_shapley._documents import (
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley._option_groups import grouped
 from ordinal_shapley._options import (
     Design,
     StandardError,
@@ -70,12 +62,12 @@ app = typer.Typer(
 
 _VALUE_HELP = """Say what each training row is worth to a logistic regression.
 
-Text columns become one column a category; numbers are standardised. A missing entry is an error; \
-a first column without a name is left out. The same seed gives the same values. For example:
+Text columns become one column a category; numbers are standardised. A missing entry is an error \
+without --impute; a first column without a name is left out. The same seed gives the same values. For example:
 
 ordinal-shapley value --dataset wine --out values.csv --plot values.png
 
-ordinal-shapley value patients.csv --target outcome --valid later.csv
+ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
 """
 
 
@@ -126,14 +118,9 @@ def _root(
 
 
 @app.command(help=_VALUE_HELP)
+@grouped
 def value(
-    train: Train = None,
-    target: Target = None,
-    dataset: DatasetName = None,
-    valid: Valid = None,
-    valid_fraction: ValidFraction = None,
-    rows: Rows = None,
-    raw: Raw = False,
+    data: DataOptions,
     method: Annotated[
         str | None,
         option(
@@ -220,9 +207,9 @@ def value(
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
-        check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (train, valid))
+        check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as read_warnings:
-            problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
+            problem = data.read(seed)
         game_options = {"position_weight": weight, "C": c, "scoring": scoring}
         settings = ", ".join(
             [
@@ -247,9 +234,7 @@ def value(
             "standard_error": standard_error,
             "max_seconds": max_seconds,
             "seed": seed,
-            "valid_fraction": valid_fraction,
-            "rows": rows,
-            "raw": raw,
+            **data.settings(),
         }
         with warning_lines() as warned:
             _run(

@@ -17,6 +17,8 @@ NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 PROTOCOLS = ("paper", "authors")
 TRUNCATIONS = ("paper", "patience", "roulette")
+# The category of entries that are not there.
+MISSING = "missing"
 
 # Methods that draw players class by class, and those whose walks may end early.
 CLASS_METHODS = ("cmc", "ctmc")

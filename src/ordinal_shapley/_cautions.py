@@ -15,7 +15,7 @@ _LONG_COUNT = 10
 _FEW_TEXTS = 20
 _FEW_DATES = 5
 _ID_NAME = re.compile(
-    r"(.*[\s_.\-])?(id|ids|uid|uuid|guid|key|index|row|rownames?|no|nr|number)", re.IGNORECASE
+    r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
 )
 _CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
 _TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"

@@ -36,7 +36,7 @@ def _columns(context: typer.Context, incomplete: str) -> list[str]:
 
 
 Target = Annotated[
-    str | None, data_option("The column of classes.", metavar="COLUMN", autocompletion=_columns)
+    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=_columns)
 ]
 DatasetName = Annotated[
     str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
@@ -93,8 +93,8 @@ class DataOptions:
             "raw": self.raw,
         }
 
-    def read(self, seed: int) -> Problem:
-        """Return the rows as a problem; the seed draws and splits them."""
+    def read(self, seed: int, *, numbers: bool = False) -> Problem:
+        """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""
         return read_problem(
             self.train,
             self.target,
@@ -106,6 +106,7 @@ class DataOptions:
             self.raw,
             impute=self.impute,
             drop=self.drop or (),
+            numbers=numbers,
         )
 
 
@@ -192,6 +193,7 @@ def read_table(
     dataset: str | None,
     impute: bool = False,
     drop: Sequence[str] = (),
+    numbers: bool = False,
 ) -> Table:
     """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
     from ordinal_shapley import _tables
@@ -202,7 +204,8 @@ def read_table(
         data = datasets.load(dataset)
         return _tables.leave_out(_tables.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
-    table = _tables.check_classes(_tables.read_csv(train, target, drop=drop))
+    check = _tables.check_numbers if numbers else _tables.check_classes
+    table = check(_tables.read_csv(train, target, drop=drop))
     return table if impute else _tables.check_complete(table)
 
 
@@ -211,7 +214,8 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
     from ordinal_shapley import _tables
 
     text = _tables.text_columns(table)
-    other = _tables.check_classes(_tables.read_csv(path, target, text, drop=drop, like=table))
+    check = _tables.check_numbers if _tables.has_numbers(table) else _tables.check_classes
+    other = check(_tables.read_csv(path, target, text, drop=drop, like=table))
     return other if impute else _tables.check_complete(other)
 
 
@@ -227,6 +231,7 @@ def read_problem(
     *,
     impute: bool = False,
     drop: Sequence[str] = (),
+    numbers: bool = False,
 ) -> Problem:
     """Read, check, split and encode the data."""
     if valid is not None and valid_fraction is not None:
@@ -240,7 +245,7 @@ def read_problem(
 
     from ordinal_shapley import _tables
 
-    table = read_table(train, target, dataset, impute, drop)
+    table = read_table(train, target, dataset, impute, drop, numbers)
     if rows is not None:
         table = _tables.draw(table, rows, seed)
     if valid is None:

@@ -155,7 +155,8 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", justify="right", no_wrap=True)
-    table.add_column("class", max_width=room)  # the one column that gives way on a narrow screen
+    target = "target" if rows["label"].dtype.kind == "f" else "class"
+    table.add_column(target, max_width=room)  # the one column that gives way on a narrow screen
     table.add_column(f"value {plus_minus} std. error", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

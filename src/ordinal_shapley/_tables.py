@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a `LogisticGame` takes; the index of `X` is what the result calls the rows by."""
+    """What a game of training rows takes; the index of `X` is what the result calls the rows by."""
 
     name: str
     X: pd.DataFrame
@@ -208,10 +208,11 @@ def check_classes(table: Table) -> Table:
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
     whole = numeric and bool((target == target.round()).all())
-    if numeric and distinct > (_MOST_CLASSES if whole else _MOST_FLOATS):
+    most = min(_MOST_CLASSES, max(_MOST_FLOATS, len(target) // 2)) if whole else _MOST_FLOATS
+    if numeric and distinct > most:
         raise ValueError(
             f"--target: column {target.name!r} holds {distinct:,} different numbers, which looks "
-            "like regression; values are for classification, so name a column of classes"
+            "like regression; name a column of classes, or ask `ordinal-shapley value` for --model ridge"
         )
     if distinct > max(_MOST_CLASSES, len(target) // 2):
         raise ValueError(
@@ -223,11 +224,48 @@ def check_classes(table: Table) -> Table:
     return Table(table.name, table.frame, target.astype(str), table.path)
 
 
+def has_numbers(table: Table) -> bool:
+    """Whether the table has targets that are numbers, and no classes: those never are floats."""
+    return table.target.dtype.kind == "f"
+
+
+def check_numbers(table: Table) -> Table:
+    """Return the table with targets that are numbers, or say which is none."""
+    import pandas as pd
+    from pandas.api import types
+
+    target = table.target
+    absent = target.isna().to_numpy()
+    if absent.any():
+        row = table.name_row(target.index[int(absent.argmax())])
+        raise ValueError(
+            f"{row}, column {target.name!r}: the target is missing; leave the row out: targets are never "
+            "filled in"
+        )
+    if types.is_bool_dtype(target.dtype):
+        target = target.astype(str)
+    numbers = pd.to_numeric(target, errors="coerce").astype(np.float64)
+    unread = numbers.isna().to_numpy()
+    if unread.any():
+        odd = int(unread.argmax())
+        raise ValueError(
+            f"--model ridge predicts numbers: {table.name_row(target.index[odd])}, column {target.name!r} "
+            f"holds {str(target.iloc[odd])!r}; for classes use --model logistic or neighbors"
+        )
+    infinite = np.isinf(numbers.to_numpy())
+    if infinite.any():
+        row = table.name_row(target.index[int(infinite.argmax())])
+        raise ValueError(f"{row}, column {target.name!r}: the target is infinite")
+    return Table(table.name, table.frame, numbers, table.path)
+
+
 def draw(table: Table, rows: int, seed: int) -> Table:
     """Return that many rows, each class in proportion, in the order of the table."""
     n = len(table.frame)
     if rows > n:
         raise ValueError(f"--rows: {table.name} has {n:,} rows, {rows:,} were asked for")
+    if has_numbers(table):
+        return table.take(np.sort(np.random.default_rng(seed).choice(n, rows, replace=False)))
     counts = table.target.value_counts().sort_index()
     if rows < len(counts):
         raise ValueError(f"--rows: {rows:,} rows are too few for the {len(counts)} classes of {table.name}")
@@ -253,6 +291,15 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     """
     from sklearn.model_selection import train_test_split
 
+    if has_numbers(table):
+        n = len(table.target)
+        held = round(fraction * n)
+        if not 2 <= held < n:
+            raise ValueError(
+                f"{option}-fraction: of {n:,} rows {held:,} would be kept, expected 2 to {n - 1:,}"
+            )
+        order = np.random.default_rng(seed).permutation(n)
+        return table.take(np.sort(order[held:])), table.take(np.sort(order[:held]))
     counts = table.target.value_counts()
     if counts.min() < 2:
         from ordinal_shapley.games._inputs import plain
@@ -282,22 +329,7 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
     """Encode both tables with what the training table teaches, after the last checks."""
     import pandas as pd
 
-    classes = set(train.target)
-    if len(classes) < 2:
-        raise ValueError(
-            f"--target: column {train.target.name!r} of {train.name} has only one class, "
-            f"{next(iter(classes))!r}; at least two are needed"
-        )
-    y, y_valid = (np.asarray(table.target) for table in (train, valid))
-    if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
-        y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
-    unknown = ~np.isin(y_valid, y)
-    if unknown.any():
-        first = int(unknown.argmax())
-        raise ValueError(
-            f"{valid.name_row(valid.target.index[first])}: the validation class "
-            f"{y_valid[first].item()!r} never occurs in training"
-        )
+    y, y_valid = _targets(train, valid)
     empty = [str(name) for name in train.frame if train.frame[name].isna().all()]
     if empty:
         raise ValueError(
@@ -314,6 +346,29 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
         for table in (train, valid)
     )
     return Problem(train.name, X, y, X_valid, y_valid)
+
+
+def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return both columns of targets, after the last checks."""
+    y, y_valid = (np.asarray(table.target) for table in (train, valid))
+    if has_numbers(train):
+        return y, y_valid
+    classes = set(train.target)
+    if len(classes) < 2:
+        raise ValueError(
+            f"--target: column {train.target.name!r} of {train.name} has only one class, "
+            f"{next(iter(classes))!r}; at least two are needed"
+        )
+    if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
+        y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
+    unknown = ~np.isin(y_valid, y)
+    if unknown.any():
+        first = int(unknown.argmax())
+        raise ValueError(
+            f"{valid.name_row(valid.target.index[first])}: the validation class "
+            f"{y_valid[first].item()!r} never occurs in training"
+        )
+    return y, y_valid
 
 
 def text_columns(table: Table) -> tuple[str, ...]:

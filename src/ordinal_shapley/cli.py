@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from ordinal_shapley._documents import (
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley._model_options import ModelOptions
 from ordinal_shapley._option_groups import grouped
 from ordinal_shapley._options import (
     Design,
@@ -45,14 +45,13 @@ from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
     DESIGNS,
     METHODS,
-    POSITION_WEIGHTS,
-    SCORINGS,
     VALUES,
     choose,
 )
 
 if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem
+    from ordinal_shapley.games.base import Game
 
 app = typer.Typer(
     add_completion=False,
@@ -60,7 +59,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_VALUE_HELP = """Say what each training row is worth to a logistic regression.
+_VALUE_HELP = """Say what each training row is worth to a model: a logistic regression, or another.
 
 Text columns become one column a category; numbers are standardised. A missing entry is an error \
 without --impute; a first column without a name is left out. The same seed gives the same values. For example:
@@ -121,26 +120,19 @@ def _root(
 @grouped
 def value(
     data: DataOptions,
+    models: ModelOptions,
     method: Annotated[
         str | None,
         option(
-            f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", choices=METHODS, metavar="NAME"
+            f"{either(METHODS)}.",
+            default="ctmc; tmc if ordinal, classic or ridge",
+            choices=METHODS,
+            metavar="NAME",
         ),
     ] = None,
     value_kind: Annotated[
         str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
     ] = "partial_ordinal",
-    position_weight: Annotated[
-        str | None,
-        option(
-            f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
-            default="gaussian; uniform if classic",
-            choices=POSITION_WEIGHTS,
-            metavar="NAME",
-        ),
-    ] = None,
-    scoring: Annotated[str, option(f"{either(SCORINGS)}.", choices=SCORINGS, metavar="NAME")] = "accuracy",
-    c: Annotated[float, option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
     class_fraction: Annotated[
         float | None,
         option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
@@ -191,33 +183,28 @@ def value(
     """Value the training rows of a file or of a data set."""
     with error_lines():
         choose("--value", value_kind, VALUES)
-        # The defaults of PartialOrdinalShapley, OrdinalShapley and ClassicShapley.
-        method = method or ("ctmc" if value_kind == "partial_ordinal" else "tmc")
+        models.check(data.dataset)
+        method = method or models.usual_method(value_kind)
         choose("--method", method, METHODS)
-        choose("--scoring", scoring, SCORINGS)
+        models.check_method(method)
         choose("--design", design, DESIGNS)
         if design == "latin" and method in CLASS_METHODS:
             raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
-        weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
-        choose("--position-weight", weight, POSITION_WEIGHTS)
-        if value_kind == "classic" and weight != "uniform":
-            raise ValueError("--position-weight: the classic value needs uniform weights")
-        if not (c > 0 and math.isfinite(c)):
-            raise ValueError(f"--C must be a number above 0; got {c}")
+        game_options = models.game_options(value_kind)
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
         check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as read_warnings:
-            problem = data.read(seed)
-        game_options = {"position_weight": weight, "C": c, "scoring": scoring}
+            problem = data.read(seed, numbers=models.numbers)
         settings = ", ".join(
             [
+                *models.words(),
                 method,
                 *([f"class fraction {class_fraction or 0.8:g}"] if method in CLASS_METHODS else []),
                 *([f"{design} permutations"] if design != "independent" else []),
-                f"{weight} weights",
-                scoring.replace("_", " "),
+                f"{game_options['position_weight']} weights",
+                game_options["scoring"].replace("_", " "),
                 f"seed {seed}",
             ]
         )
@@ -229,6 +216,7 @@ def value(
             "class_fraction": (class_fraction or 0.8) if method in CLASS_METHODS else None,
             "design": design,
             **truncation_settings(options.get("truncation")),
+            "model": models.model,
             **game_options,
             "permutations": permutations,
             "standard_error": standard_error,
@@ -239,7 +227,7 @@ def value(
         with warning_lines() as warned:
             _run(
                 problem,
-                game_options,
+                models.game(problem, game_options),
                 value_kind,
                 method,
                 options,
@@ -254,7 +242,7 @@ def value(
 
 def _run(
     problem: Problem,
-    game_options: dict[str, Any],
+    game: Game,
     value_kind: str,
     method: str,
     options: dict[str, Any],
@@ -266,9 +254,8 @@ def _run(
     document: tuple[dict[str, Any], Warned] | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
-    from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
+    from ordinal_shapley import _outputs, _screen, sample_values
 
-    game = LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, **game_options)
     valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
     frame = _outputs.result_frame(valuation, problem.y)
     if out is not None:

@@ -7,7 +7,7 @@ DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability
+.PHONY: reproduce reliability dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,9 @@ help:
 	@echo "make reproduce    the paper's experiments, a quarter of an hour; rewrites docs/reproduction.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
+	@echo "make dist         wheel and sdist in dist/, looked through"
+	@echo "make check-dist   install both, each into an empty environment, and run them there"
+	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
 	@echo "make docs         run the documentation's code blocks and build build/docs"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -46,6 +49,10 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/.stamp-dev
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.stamp-release: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	@touch $@
 
 # Its row is left out where it cannot be installed.
@@ -122,6 +129,19 @@ reliability: $(VENV)/.stamp-dev
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m pytest tests/test_docs_blocks.py
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
+# The wheel is built from the sdist, so that an sdist that lacks a file does not pass.
+dist: $(VENV)/.stamp-release
+	@rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+
+check-dist: dist
+	.ci/check_dist $(PYTHON)
+
+test-pythons: dist
+	.ci/test_pythons
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

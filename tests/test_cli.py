@@ -573,8 +573,8 @@ def test_a_numbering_is_warned_of(run, people, train, tmp_path, name, start):
     code, _, err = value(run, path, "--valid", path)
     assert code == 0
     assert err == (
-        f"warning: column '{name}' looks like a numbering of the rows, and is used as a feature; drop it "
-        "if it is one\n"
+        f"warning: column '{name}' looks like a numbering of the rows, and is used as a feature; leave it "
+        f"out with --drop {name}\n"
     )
 
 

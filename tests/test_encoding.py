@@ -195,10 +195,11 @@ def test_few_numbers_as_text_are_categories():
     assert Encoder().fit_transform(frame).shape == (40, 4)
 
 
-def test_identifiers_are_refused():
+def test_identifiers_are_warned_of():
     frame = pd.DataFrame({"x": np.arange(30.0), "name": [f"person {i}" for i in range(30)]})
-    with pytest.raises(ValueError, match="'name' holds text that differs in every row"):
+    with pytest.warns(UserWarning, match="'name' holds text that differs in every row.* drop it"):
         Encoder().fit(frame)
+    assert Encoder().fit(frame, warn=False).transform(frame).shape == (30, 31)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +225,113 @@ def test_transform_before_fit(train):
 
 
 def test_a_column_of_nearly_unique_texts_is_warned_of():
-    frame = pd.DataFrame({"day": [*(f"2020-01-{i:02d}" for i in range(1, 31)), "2020-01-01"]})
-    with pytest.warns(UserWarning, match="column 'day' holds 30 different texts in 31 rows"):
+    frame = pd.DataFrame({"dose": [*(f"{i} mg" for i in range(1, 31)), "1 mg"]})
+    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 rows"):
         Encoder().fit(frame)
+
+
+# --- filling in what is missing
+
+
+@pytest.fixture
+def gaps() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "colour": ["red", None, "red", "blue", np.nan],
+            "size": [1.0, np.nan, 3.0, 6.0, np.nan],
+            "count": [1, 1, 2, 4, 9],
+            "old": [True, None, False, True, True],
+        }
+    )
+
+
+NAMES = ["size", "count", "size=missing", "colour=blue", "colour=missing", "colour=red"]
+NAMES += ["old=False", "old=True", "old=missing"]
+
+
+def test_missing_entries_are_filled_in(gaps):
+    encoder = Encoder(raw=True, impute=True).fit(gaps)
+    assert encoder.feature_names_out() == NAMES
+    encoded = pd.DataFrame(encoder.transform(gaps), columns=NAMES)
+    assert encoded["size"].tolist() == [1, 3, 3, 6, 3]
+    assert encoded["size=missing"].tolist() == [0, 1, 0, 0, 1]
+    assert encoded["colour=missing"].tolist() == [0, 1, 0, 0, 1]
+    assert encoded["old=missing"].tolist() == [0, 1, 0, 0, 0]
+    assert encoded[["colour=blue", "colour=missing", "colour=red"]].to_numpy().sum() == 5
+
+
+def test_filling_in_is_that_of_scikit_learn(gaps):
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    train = pd.DataFrame(rng.lognormal(0, 3, (51, 3)), columns=list("abc"))
+    train = train.mask(rng.random(train.shape) < [0.3, 0.1, 0.0])
+    valid = pd.DataFrame(rng.normal(size=(20, 3)), columns=list("abc")).mask(rng.random((20, 3)) < 0.3)
+    encoder = Encoder(impute=True).fit(train)
+    imputer = SimpleImputer(strategy="median", add_indicator=True).fit(train)
+    scaler = StandardScaler().fit(imputer.transform(train)[:, :3])
+    for table in (train, valid):
+        filled = imputer.transform(table)
+        expected = np.hstack([scaler.transform(filled[:, :3]), filled[:, 3:]])
+        np.testing.assert_allclose(encoder.transform(table), expected, rtol=1e-12, atol=1e-12)
+    assert encoder.feature_names_out() == ["a", "b", "c", "a=missing", "b=missing"]
+
+
+def test_only_the_training_table_teaches_what_to_fill_in(gaps):
+    encoder = Encoder(raw=True, impute=True).fit(gaps)
+    valid = pd.DataFrame({"colour": [None], "size": [100.0], "count": [np.nan], "old": [True]}, dtype=object)
+    row = dict(zip(NAMES, encoder.transform(valid.infer_objects())[0].tolist(), strict=True))
+    assert row["count"] == 2.0  # the training median, and no column that tells
+    assert row["size"] == 100.0 and row["size=missing"] == 0.0
+    assert row["colour=missing"] == 1.0
+    # A category missing from validation only is like any that training did not have.
+    complete = Encoder(raw=True, impute=True).fit(pd.DataFrame({"colour": ["red", "blue"]}))
+    assert complete.transform(pd.DataFrame({"colour": [None]}, dtype=object)).tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float32", "object"])
+def test_missing_numbers_of_any_dtype(gaps, dtype):
+    frame = gaps[["size"]]
+    encoded = Encoder(raw=True, impute=True).fit_transform(frame.astype(dtype))
+    np.testing.assert_array_equal(encoded, Encoder(raw=True, impute=True).fit_transform(frame))
+
+
+@pytest.mark.parametrize("dtype", ["category", "string", "object"])
+def test_missing_text_of_any_dtype(gaps, dtype):
+    frame = gaps[["colour"]]
+    encoded = Encoder(impute=True).fit_transform(frame.astype(dtype))
+    np.testing.assert_array_equal(encoded, Encoder(impute=True).fit_transform(frame))
+
+
+def test_without_gaps_imputing_changes_nothing(train):
+    np.testing.assert_array_equal(Encoder(impute=True).fit_transform(train), Encoder().fit_transform(train))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_tiny_and_huge_medians(size):
+    frame = pd.DataFrame({"x": size * np.array([1.0, 3.0, np.nan, 8.0])})
+    encoded = Encoder(impute=True).fit_transform(frame)
+    np.testing.assert_allclose(encoded[:, 0], Encoder().fit_transform(frame.fillna(3 * size))[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        ({"x": [np.nan, np.nan], "z": [1, 2]}, "column 'x' has no entry at all in the training table"),
+        ({"x": [None, None], "z": [1, 2]}, "column 'x' has no entry at all"),
+        ({"x": [np.nan, 1.0], "x=missing": [1, 2]}, "'x=missing' would name two encoded columns"),
+        ({"x": [np.nan, np.inf, 1.0]}, "row 1, column 'x': the number is infinite"),
+    ],
+)
+def test_what_cannot_be_filled_in(frame, words):
+    with pytest.raises(ValueError, match=words):
+        Encoder(impute=True).fit(pd.DataFrame(frame))
+
+
+def test_text_among_numbers_is_not_missing(train):
+    encoder = Encoder(impute=True).fit(train)
+    bad = train.astype({"size": object})
+    bad.loc[11, "size"] = "large"
+    with pytest.raises(ValueError, match="row 11, column 'size': 'large' is not a number"):
+        encoder.transform(bad)

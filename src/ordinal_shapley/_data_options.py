@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinal_shapley._options import data_option, either
 from ordinal_shapley.datasets import NAMES
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import MISSING, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem, Table
@@ -18,8 +21,26 @@ Train = Annotated[
     Path | None,
     typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
 ]
-Target = Annotated[str | None, data_option("The column of classes.", metavar="COLUMN")]
-DatasetName = Annotated[str | None, data_option(f"In place of a file: {either(NAMES)}.", metavar="NAME")]
+
+
+def _columns(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the columns of the file that begin like the word being typed."""
+    # An option that still waits for its word ends the parsing, before words are known as arguments.
+    files = [context.params.get("train"), *context.args]
+    try:
+        with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
+            header = next(csv.reader(stream))
+    except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
+        return []
+    return [name for name in header if name and name.startswith(incomplete)]
+
+
+Target = Annotated[
+    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=_columns)
+]
+DatasetName = Annotated[
+    str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
+]
 Valid = Annotated[Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")]
 ValidFraction = Annotated[
     float | None,
@@ -33,7 +54,116 @@ _ROWS = "Use only N rows, drawn class by class with the seed."
 Rows = Annotated[int | None, data_option(_ROWS, default="all; adult 400", metavar="N", min=2)]
 RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600", metavar="N", min=2)]
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
+Drop = Annotated[
+    list[str] | None,
+    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=_columns),
+]
+Impute = Annotated[
+    bool,
+    data_option(
+        "Fill in missing entries: numbers with the median of the training rows, and a column that tells "
+        f"of it; text with the category {MISSING!r}. Else they are an error.",
+        flag="--impute",
+    ),
+]
 VALID_FRACTION = 0.3
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which rows, and which of them validate."""
+
+    train: Train = None
+    target: Target = None
+    dataset: DatasetName = None
+    valid: Valid = None
+    valid_fraction: ValidFraction = None
+    rows: Rows = None
+    drop: Drop = None
+    impute: Impute = False
+    raw: Raw = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options; what a file is called stands elsewhere."""
+        return {
+            "valid_fraction": self.valid_fraction,
+            "rows": self.rows,
+            "drop": self.drop or [],
+            "impute": self.impute,
+            "raw": self.raw,
+        }
+
+    def read(self, seed: int, *, numbers: bool = False) -> Problem:
+        """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""
+        return read_problem(
+            self.train,
+            self.target,
+            self.dataset,
+            self.valid,
+            self.valid_fraction,
+            self.rows,
+            seed,
+            self.raw,
+            impute=self.impute,
+            drop=self.drop or (),
+            numbers=numbers,
+        )
+
+
+@dataclass(frozen=True)
+class HeldOutOptions(DataOptions):
+    """The same, and which rows are held out of both."""
+
+    test: Annotated[Path | None, data_option("Rows held out, with the same columns.", metavar="TEST.csv")] = (
+        None
+    )
+    test_fraction: Annotated[
+        float | None,
+        data_option(
+            "Without --test: the part of the rows, class by class, that is held out.",
+            default="0.3; adult a third",
+            metavar="Q",
+        ),
+    ] = None
+    rows: RowsOfThree = None
+
+    def check(self) -> None:
+        """ValueError unless the options go together."""
+        for name, file, fraction in (
+            ("valid", self.valid, self.valid_fraction),
+            ("test", self.test, self.test_fraction),
+        ):
+            if file is not None and fraction is not None:
+                raise ValueError(f"give either --{name} or --{name}-fraction, and not both")
+            check_fraction(f"--{name}-fraction", fraction)
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--test": self.test})
+
+    def read_three(self, seed: int) -> tuple[Problem, Problem]:
+        """Return training rows with those to validate, and the same training rows with those held out."""
+        from ordinal_shapley import _tables
+
+        drop = self.drop or ()
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop)
+        adult = self.dataset == "adult"
+        rows = 600 if self.rows is None and adult else self.rows
+        if rows is not None:
+            table = _tables.draw(table, rows, seed)
+        # Of Adult the paper's sizes, 200 valued and 200 to validate, and as many held out.
+        usual = (0.5, 1 / 3) if adult else (VALID_FRACTION, VALID_FRACTION)
+        parts = {}
+        for name, path, fraction in (
+            ("test", self.test, self.test_fraction or usual[1]),
+            ("valid", self.valid, self.valid_fraction or usual[0]),
+        ):
+            if path is None:
+                table, parts[name] = _tables.split(table, fraction, seed, f"--{name}")
+            else:
+                assert self.target is not None
+                parts[name] = read_like(table, path, self.target, self.impute, drop)
+        valid, held = (
+            _tables.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
+        )
+        return valid, held
 
 
 def check_source(
@@ -57,24 +187,36 @@ def check_fraction(option: str, fraction: float | None) -> None:
         raise ValueError(f"{option} must be between 0 and 1; got {fraction}")
 
 
-def read_table(train: Path | None, target: str | None, dataset: str | None) -> Table:
-    """Read the rows of a file or of a data set."""
+def read_table(
+    train: Path | None,
+    target: str | None,
+    dataset: str | None,
+    impute: bool = False,
+    drop: Sequence[str] = (),
+    numbers: bool = False,
+) -> Table:
+    """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
     from ordinal_shapley import _tables
 
     if dataset is not None:
         from ordinal_shapley import datasets
 
         data = datasets.load(dataset)
-        return _tables.Table(dataset, data.frame, data.target)
+        return _tables.leave_out(_tables.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
-    return _tables.check_classes(_tables.read_csv(train, target))
+    check = _tables.check_numbers if numbers else _tables.check_classes
+    table = check(_tables.read_csv(train, target, drop=drop))
+    return table if impute else _tables.check_complete(table)
 
 
-def read_like(table: Table, path: Path, target: str) -> Table:
+def read_like(table: Table, path: Path, target: str, impute: bool = False, drop: Sequence[str] = ()) -> Table:
     """Read a file with the columns of a table."""
     from ordinal_shapley import _tables
 
-    return _tables.check_classes(_tables.read_csv(path, target, _tables.text_columns(table)))
+    text = _tables.text_columns(table)
+    check = _tables.check_numbers if _tables.has_numbers(table) else _tables.check_classes
+    other = check(_tables.read_csv(path, target, text, drop=drop, like=table))
+    return other if impute else _tables.check_complete(other)
 
 
 def read_problem(
@@ -86,6 +228,10 @@ def read_problem(
     rows: int | None,
     seed: int,
     raw: bool,
+    *,
+    impute: bool = False,
+    drop: Sequence[str] = (),
+    numbers: bool = False,
 ) -> Problem:
     """Read, check, split and encode the data."""
     if valid is not None and valid_fraction is not None:
@@ -99,10 +245,12 @@ def read_problem(
 
     from ordinal_shapley import _tables
 
-    table = read_table(train, target, dataset)
+    table = read_table(train, target, dataset, impute, drop, numbers)
     if rows is not None:
         table = _tables.draw(table, rows, seed)
     if valid is None:
-        return _tables.encode(*_tables.split(table, valid_fraction or VALID_FRACTION, seed), raw=raw)
-    assert target is not None
-    return _tables.encode(table, read_like(table, valid, target), raw=raw)
+        parts = _tables.split(table, valid_fraction or VALID_FRACTION, seed)
+    else:
+        assert target is not None
+        parts = table, read_like(table, valid, target, impute, drop)
+    return _tables.encode(*parts, raw=raw, impute=impute)

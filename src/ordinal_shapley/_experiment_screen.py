@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ordinal_shapley._documents import Json, Warned, print_document, written
+from ordinal_shapley._options import running_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,19 +16,54 @@ if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem
 
 RANDOM = "random"
+# By their names in JSON: the title of a column, and how a run gives the number.
+Figures = dict[str, tuple[str, Callable[[Any], float]]]
+_NOISE: Figures = {
+    "roc_auc": ("ROC AUC", lambda found: found.auc),
+    "precision": ("precision", lambda found: found.precision),
+    "found_in_lowest_half": ("found in the lowest half", lambda found: found.found_at(0.5)),
+}
+_REMOVAL: Figures = {
+    "all_rows": ("all rows", lambda curves: float(curves.high_first[0])),
+    "highest_first": ("highest first", lambda curves: curves.auc),
+    "lowest_first": ("lowest first", lambda curves: curves.auc_low_first),
+}
+_NOISE_TOLD = (
+    "It is the chance that a wrong label has a lower value than a right one, 0.5 for a guess; precision is "
+    "the share of wrong labels among as many of the lowest rows as there are wrong labels. To clean labels, "
+    "prefer the ordinal or the classic value."
+)
+_REMOVAL_TOLD = (
+    "Mean accuracy on held-out rows over all marks. Values are good if it is low where the highest go first "
+    "and high where the lowest go first."
+)
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is written of an experiment."""
+
+    out: Annotated[
+        Path | None, running_option("Write the curves of all runs there.", metavar="CURVES.csv")
+    ] = None
+    plot: Annotated[
+        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="CURVES.png")
+    ] = None
+    as_json: Json = False
 
 
 def finish(
     results: dict[str, list[Any]],
     problem: Problem,
     held: Problem | None,
-    seed: int,
-    out: Path | None,
-    plot: Path | None,
+    settings: dict[str, Any],
+    outputs: OutputOptions,
+    warned: Warned,
 ) -> None:
     """Write the files and show the means; only where rows are removed are others `held` out."""
     from ordinal_shapley import _outputs, _screen
 
+    out, plot, seed = outputs.out, outputs.plot, settings["seed"]
     if out is not None:
         _outputs.write_csv(_curves(results, seed), out)
     if plot is not None:
@@ -37,6 +77,19 @@ def finish(
         else:
             plot_removal(named, ax=figure.subplots())
         _outputs.save_figure(figure, plot)
+    figures = _NOISE if held is None else _REMOVAL
+    if outputs.as_json:
+        sizes = {"training_rows": len(problem.y), "validation_rows": len(problem.y_valid)}
+        if held is not None:
+            sizes["held_out_rows"] = len(held.y_valid)
+        parts = {
+            "data": {"name": problem.name, **sizes},
+            "settings": settings,
+            "values": _summaries(results, figures),
+            "written": written(out, plot),
+        }
+        print_document(f"experiment {'noise' if held is None else 'removal'}", parts, warned)
+        return
     console = _screen.screen()
     n_runs = len(results[RANDOM])
     beside = "" if held is None else f" and {len(held.y_valid):,} held out"
@@ -47,9 +100,10 @@ def finish(
         f"{n_runs} run{'s' * (n_runs > 1)} from seed {seed}\n",
         highlight=False,
     )
-    table, advice = _noise_table(results) if held is None else _removal_table(results)
-    console.print(table)
-    console.print(f"\n{advice}", highlight=False)
+    console.print(_table(results, figures))
+    console.print(
+        f"\n{_best(results)} {_NOISE_TOLD}" if held is None else f"\n{_REMOVAL_TOLD}", highlight=False
+    )
     for path in (out, plot):
         if path is not None:
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
@@ -70,15 +124,16 @@ def _curves(results: dict[str, list[Any]], seed: int) -> pd.DataFrame:
     return whole
 
 
-def _table(header: tuple[str, ...], lines: list[list[str]]) -> Any:
+def _table(results: dict[str, list[Any]], figures: Figures) -> Any:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("value", no_wrap=True)
-    for name in header:
-        table.add_column(name, justify="right")
-    for line in lines:
-        table.add_row(*line)
+    for title, _ in figures.values():
+        table.add_column(title, justify="right")
+    for name, runs in results.items():
+        cells = (_spread([figure(run) for run in runs]) for _, figure in figures.values())
+        table.add_row(name.replace("_", " "), *cells)
     return table
 
 
@@ -90,40 +145,24 @@ def _spread(numbers: list[float]) -> str:
     return f"{np.mean(numbers):.2f}{more}"
 
 
-def _noise_table(results: dict[str, list[Any]]) -> tuple[Any, str]:
+def _summaries(results: dict[str, list[Any]], figures: Figures) -> list[dict[str, Any]]:
+    """Return mean, standard deviation and runs of each figure of each value."""
     import numpy as np
 
-    lines = [
-        [
-            name.replace("_", " "),
-            _spread([found.auc for found in runs]),
-            _spread([found.precision for found in runs]),
-            _spread([found.found_at(0.5) for found in runs]),
-        ]
-        for name, runs in results.items()
-    ]
+    lines: list[dict[str, Any]] = []
+    for name, runs in results.items():
+        line: dict[str, Any] = {"value": name}
+        for key, (_, figure) in figures.items():
+            numbers = [figure(run) for run in runs]
+            spread = np.std(numbers, ddof=1) if len(numbers) > 1 else None
+            line[key] = {"mean": np.mean(numbers), "std": spread, "runs": numbers}
+        lines.append(line)
+    return lines
+
+
+def _best(results: dict[str, list[Any]]) -> str:
+    import numpy as np
+
     areas = {name: float(np.mean([found.auc for found in runs])) for name, runs in results.items()}
     best = max(areas, key=lambda name: areas[name])
-    advice = (
-        f"Highest ROC AUC: {best.replace('_', ' ')}. It is the chance that a wrong label has a lower value "
-        "than a right one, 0.5 for a guess; precision is the share of wrong labels among as many of the "
-        "lowest rows as there are wrong labels. To clean labels, prefer the ordinal or the classic value."
-    )
-    return _table(("ROC AUC", "precision", "found in the lowest half"), lines), advice
-
-
-def _removal_table(results: dict[str, list[Any]]) -> tuple[Any, str]:
-    lines = [
-        [
-            name.replace("_", " "),
-            _spread([float(curves.high_first[0]) for curves in runs]),
-            _spread([curves.auc for curves in runs]),
-            _spread([curves.auc_low_first for curves in runs]),
-        ]
-        for name, runs in results.items()
-    ]
-    advice = (
-        "Mean accuracy on held-out rows over all marks. Values are good if it is low where the highest go "
-        "first and high where the lowest go first."
-    )
-    return _table(("all rows", "highest first", "lowest first"), lines), advice
+    return f"Highest ROC AUC: {best.replace('_', ' ')}."

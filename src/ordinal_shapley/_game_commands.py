@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._documents import Json, print_document, written
 from ordinal_shapley._options import (
     Design,
     Tolerance,
@@ -32,6 +34,7 @@ from ordinal_shapley.vocabulary import (
 
 if TYPE_CHECKING:
     from ordinal_shapley.games import TableGame
+    from ordinal_shapley.verification import Verification
 
 # Weights of orders are a function, which a command line has no words for.
 _VALUES = tuple(value for value in EXACT_VALUES if value != "weighted_ordinal")
@@ -66,7 +69,7 @@ ordinal-shapley verify game.json --method ctmc --labels red,red,blue,blue
 _File = Annotated[
     Path, typer.Argument(metavar="GAME.json", help="The game; a name that ends with .csv is read as CSV.")
 ]
-_Value = Annotated[str, option(f"{either(_VALUES)}.", flag="--value", metavar="NAME")]
+_Value = Annotated[str, option(f"{either(_VALUES)}.", flag="--value", choices=_VALUES, metavar="NAME")]
 _Alpha = Annotated[float | None, option("blend: the share of the ordinal value, from 0 to 1.", metavar="A")]
 _Partition = Annotated[
     str | None,
@@ -77,7 +80,9 @@ _Partition = Annotated[
 ]
 _Case = Annotated[
     str | None,
-    option(f"With --partition: whether order matters {either(CASES)} groups.", metavar="WHERE"),
+    option(
+        f"With --partition: whether order matters {either(CASES)} groups.", choices=CASES, metavar="WHERE"
+    ),
 ]
 _Jobs = Annotated[
     int, running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
@@ -93,7 +98,7 @@ def exact(
     alpha: _Alpha = None,
     by: Annotated[
         str | None,
-        option(f"classic: go through {either(_WAYS)}.", default="subsets", metavar="WHAT"),
+        option(f"classic: go through {either(_WAYS)}.", default="subsets", choices=_WAYS, metavar="WHAT"),
     ] = None,
     partition: _Partition = None,
     case: _Case = None,
@@ -107,6 +112,7 @@ def exact(
         bool, running_option("Show what each player adds at each position.", flag="--profile")
     ] = False,
     progress: _Progress = True,
+    as_json: Json = False,
 ) -> None:
     """Compute the value of each player exactly."""
     with error_lines():
@@ -116,7 +122,7 @@ def exact(
         groups = _groups(partition, case)
         check_jobs(jobs)
         _check_out(out, game)
-        with warning_lines():
+        with warning_lines() as warned:
             table = _read_game(game, value_kind)
 
             from ordinal_shapley import exact_values
@@ -133,7 +139,7 @@ def exact(
                 progress=progress,
                 max_seconds=max_seconds,
             )
-            from ordinal_shapley import _game_screen, _outputs, _screen
+            from ordinal_shapley import _game_documents, _game_screen, _outputs, _screen
 
             frame = result.to_frame().rename_axis("player")
             if result.position_profile is not None:
@@ -141,6 +147,11 @@ def exact(
                     frame[f"position_{place}"] = column
             if out is not None:
                 _outputs.write_csv(frame, out)
+            if as_json:
+                asked = {"value": value_kind, "alpha": alpha, "by": by, "partition": groups, "case": case}
+                parts = _game_documents.exact(result, game.name, asked)
+                print_document("exact", parts | {"written": written(out)}, warned)
+                return
             console = _screen.screen()
             _game_screen.show_exact(console, result, frame, game.name)
             _tell_written(console, out)
@@ -148,7 +159,7 @@ def exact(
 
 def verify(
     game: _File,
-    method: Annotated[str, option(f"{either(METHODS)}.", metavar="NAME")] = "mc",
+    method: Annotated[str, option(f"{either(METHODS)}.", choices=METHODS, metavar="NAME")] = "mc",
     value_kind: _Value = "partial_ordinal",
     alpha: _Alpha = None,
     partition: _Partition = None,
@@ -172,6 +183,7 @@ def verify(
             "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
             f"{either(AVERAGES)}.",
             default="all",
+            choices=AVERAGES,
             metavar="NAME",
         ),
     ] = None,
@@ -181,8 +193,13 @@ def verify(
         running_option("Refuse what would take longer to enumerate.", default="an hour", metavar="S"),
     ] = None,
     jobs: _Jobs = -1,
+    most_z: Annotated[
+        float | None,
+        running_option("Exit with 1 if the noise of a player is more than Z standard errors.", metavar="Z"),
+    ] = None,
     out: Annotated[Path | None, running_option("Write the table there.", metavar="TABLE.csv")] = None,
     progress: _Progress = True,
+    as_json: Json = False,
 ) -> None:
     """Check estimates against exact values."""
     with error_lines():
@@ -193,8 +210,10 @@ def verify(
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         options |= _class_options(method, labels, average)
         groups = _groups(partition, case)
+        if most_z is not None and not (most_z > 0 and math.isfinite(most_z)):
+            raise ValueError(f"--most-z must be a number above 0; got {most_z}")
         _check_out(out, game)
-        with warning_lines():
+        with warning_lines() as warned:
             table = _read_game(game, value_kind)
 
             from ordinal_shapley import verify as verify_values
@@ -214,16 +233,34 @@ def verify(
                 max_seconds=max_seconds,
                 **options,
             )
-            from ordinal_shapley import _game_screen, _outputs, _screen
+            from ordinal_shapley import _game_documents, _game_screen, _outputs, _screen
 
             frame = result.to_frame().rename_axis("player")
             if out is not None:
                 _outputs.write_csv(frame, out)
-            console = _screen.screen()
-            _game_screen.show_verification(
-                console, result, frame, game.name, _settings(method, options, design, seed)
-            )
-            _tell_written(console, out)
+            if as_json:
+                asked = {"value": value_kind, "alpha": alpha, "partition": groups, "case": case}
+                asked |= {"method": method, "design": design, "permutations": permutations, "seed": seed}
+                parts = _game_documents.verification(result, frame, game.name, asked, options)
+                print_document("verify", parts | {"written": written(out)}, warned)
+            else:
+                console = _screen.screen()
+                _game_screen.show_verification(
+                    console, result, frame, game.name, _settings(method, options, design, seed)
+                )
+                _tell_written(console, out)
+        if most_z is not None:
+            _check_noise(result, most_z)
+
+
+def _check_noise(result: Verification, most_z: float) -> None:
+    """End with code 1 unless the noise is known, and of no player more than so many standard errors."""
+    known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
+    if known and max(known) <= most_z:
+        return
+    told = f"the largest |z| is {max(known):.2f}, above {most_z:g}" if known else "no z is known"
+    typer.echo(f"check failed: {told}", err=True)
+    raise typer.Exit(1)
 
 
 def _groups(partition: str | None, case: str | None) -> list[str] | None:

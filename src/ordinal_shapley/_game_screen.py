@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._screen import decimals, safe
+from ordinal_shapley._screen import decimals, room, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.exact import ExactValues
     from ordinal_shapley.verification import Verification
 
-_LONGEST_NAME = 24
 _SHORTEST_NAME = 6
 _MARK = "*"
 
@@ -50,7 +49,7 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     ranked = frame.iloc[result.ranking()]
     table = _table()
     table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("player", max_width=_LONGEST_NAME)
+    table.add_column("player", max_width=room(console))
     table.add_column("value", justify="right", no_wrap=True)
     for player, row in ranked.iterrows():
         table.add_row(f"{row['rank']:.0f}", _name(player), figure(row["value"]))
@@ -60,14 +59,15 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     console.print("\n[bold]Expected marginal contribution by position[/bold]; the mean of a row is the value")
     profile = result.position_profile[result.ranking()]
     width = max(len(figure(number)) for number in profile.ravel()) + 2
-    room = min(_LONGEST_NAME, max(len(str(player)) for player in ranked.index)) + 2
-    at_once = max(1, (console.width - room) // width)
+    longest = max(len(str(player)) for player in ranked.index)
+    named = min(longest, room(console) or longest) + 2
+    at_once = max(1, (console.width - named) // width)
     for first in range(0, len(result), at_once):
         places = range(first, min(first + at_once, len(result)))
         if first:
             console.print()
         table = _table()
-        table.add_column("player", max_width=_LONGEST_NAME)
+        table.add_column("player", max_width=room(console))
         for place in places:
             table.add_column(str(place + 1), justify="right", no_wrap=True)
         for player, row in zip(ranked.index, profile, strict=True):
@@ -126,7 +126,7 @@ def show_verification(
         if name in columns and _width(columns) + _SHORTEST_NAME + 2 > console.width:
             del columns[name]
     table = _table()
-    table.add_column("player", max_width=_LONGEST_NAME)
+    table.add_column("player", max_width=room(console))
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for player, *cells in zip(rows.index, *columns.values(), strict=True):

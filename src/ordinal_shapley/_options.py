@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,15 +27,27 @@ def option(
     panel: str = "Method",
     flag: str | None = None,
     default: str = "",
+    choices: Sequence[str] = (),
     **more: Any,
 ) -> Any:
-    """Return an option; `default` says in words what happens without it."""
+    """Return an option; `default` says in words what happens without it, a shell completes `choices`."""
     names = () if flag is None else (flag,)
     if more.get("max", 0) > _LARGEST_SHOWN:
         more["callback"] = _at_most(more.pop("max"))
+    if choices:
+        more["autocompletion"] = completer(choices)
     if default:
         help, more["show_default"] = f"{help} (default: {default})", False
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+def completer(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell asks for words that begin like the one being typed."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
 
 
 def _at_most(most: int) -> Callable[[int | None], int | None]:
@@ -46,12 +59,16 @@ def _at_most(most: int) -> Callable[[int | None], int | None]:
     return check
 
 
-Design = Annotated[str, option(f"How permutations hang together: {either(DESIGNS)}.", metavar="NAME")]
+Design = Annotated[
+    str,
+    option(f"How permutations hang together: {either(DESIGNS)}.", choices=DESIGNS, metavar="NAME"),
+]
 TruncationName = Annotated[
     str | None,
     option(
         f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
         default="paper; patience if ordinal",
+        choices=TRUNCATIONS,
         metavar="RULE",
     ),
 ]
@@ -150,6 +167,11 @@ def error_lines() -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         typer.echo(interruption(interrupt), err=True)
         raise typer.Exit(130) from None
+    except BrokenPipeError:
+        from ordinal_shapley._screen import PIPE_CLOSED, close_stdout
+
+        close_stdout()
+        raise typer.Exit(PIPE_CLOSED) from None
     except (ValueError, OSError) as error:
         text = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename is None:
@@ -159,11 +181,22 @@ def error_lines() -> Iterator[None]:
 
 
 @contextmanager
-def warning_lines() -> Iterator[None]:
-    """Show what the block warns of as lines, each once, when it has ended well."""
+def warning_lines() -> Iterator[Callable[[], list[str]]]:
+    """Show what the block warns of as lines, each once, when it has ended well; give what there is so far."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("always", category)
-        yield
-    for message in dict.fromkeys(str(caution.message) for caution in caught):
-        typer.secho(f"warning: {message}", err=True, fg=typer.colors.YELLOW)
+
+        def told() -> list[str]:
+            texts = (" ".join(str(caution.message).split()) for caution in caught)
+            return list(dict.fromkeys(texts))
+
+        yield told
+    show_warnings(told())
+
+
+def show_warnings(texts: Sequence[str]) -> None:
+    """Show warnings on stderr, a line each."""
+    colour = None if os.environ.get("NO_COLOR") else typer.colors.YELLOW
+    for text in texts:
+        typer.secho(f"warning: {text}", err=True, fg=colour)

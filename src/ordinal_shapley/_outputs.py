@@ -92,11 +92,11 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def write_picture(valuation: Valuation, classes: npt.NDArray[Any], path: Path) -> None:
-    """Draw the values, without a window."""
+    """Draw the values, without a window; targets that are numbers get no marks of their own."""
     from ordinal_shapley.plots import plot_values
 
     figure = blank_figure((8.0, 4.5))
-    plot_values(valuation, ax=figure.subplots(), classes=classes)
+    plot_values(valuation, ax=figure.subplots(), classes=None if classes.dtype.kind == "f" else classes)
     save_figure(figure, path)
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ordinal_shapley._options import check_jobs, either, error_lines, option, running_option
+from ordinal_shapley._documents import Json, print_document
+from ordinal_shapley._options import (
+    check_jobs,
+    completer,
+    either,
+    error_lines,
+    option,
+    running_option,
+    show_warnings,
+)
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
@@ -35,7 +45,12 @@ ordinal-shapley reproduce all --runs 5
 def reproduce(
     dataset: Annotated[
         str,
-        typer.Argument(metavar="NAME", help=f"The data set: {either((*NAMES, _ALL))}.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help=f"The data set: {either((*NAMES, _ALL))}.",
+            show_default=False,
+            autocompletion=completer((*NAMES, _ALL)),
+        ),
     ],
     runs: Annotated[
         int, option("How many runs, each with a split of its own.", metavar="N", min=1, max=_MOST_RUNS)
@@ -51,6 +66,7 @@ def reproduce(
         option(
             f"{either(PROTOCOLS)}: which labels are changed, how Adult is split and what an empty sequence "
             "is worth, by the paper's text or as in its authors' code.",
+            choices=PROTOCOLS,
             metavar="NAME",
         ),
     ] = "paper",
@@ -71,6 +87,7 @@ def reproduce(
     progress: Annotated[
         bool, running_option("Say what is done, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
+    as_json: Json = False,
 ) -> None:
     """Run the experiments and write the folder."""
     with error_lines():
@@ -91,7 +108,7 @@ def reproduce(
             cap=cap,
             jobs=jobs,
         )
-        _run(settings, out, _command(dataset, settings), progress)
+        _run(settings, out, _command(dataset, settings), progress, as_json)
 
 
 def _command(dataset: str, settings: Settings) -> str:
@@ -103,7 +120,7 @@ def _command(dataset: str, settings: Settings) -> str:
     return " ".join(words)
 
 
-def _run(settings: Settings, out: Path, command: str, progress: bool) -> None:
+def _run(settings: Settings, out: Path, command: str, progress: bool, as_json: bool) -> None:
     from ordinal_shapley._screen import screen
     from ordinal_shapley.experiments.outputs import PAGE, write_all
     from ordinal_shapley.experiments.results import reproduce as run_all
@@ -113,13 +130,24 @@ def _run(settings: Settings, out: Path, command: str, progress: bool) -> None:
 
     results = run_all(settings, report if progress and sys.stderr.isatty() else None)
     written, claims = write_all(results, out, command)
+    cautions = []
+    if not any(name.startswith("images/") for name in written):
+        cautions = ["no pictures without Matplotlib: pip install 'ordinal-shapley[plot]'"]
+    if as_json:
+        parts = {
+            "settings": asdict(settings),
+            "run": {"again": command, "seconds": results.seconds},
+            "claims": [claim._asdict() for claim in claims],
+            "written": [out / name for name in written],
+        }
+        print_document("reproduce", parts, lambda: cautions)
+        show_warnings(cautions)
+        return
     console = screen()
     console.print("[bold]Claims of the paper[/bold]", highlight=False)
     for claim in claims:
         console.print(f"{claim.claim} [bold]{claim.verdict}[/bold]", highlight=False)
-    pictures = sum(name.startswith("images/") for name in written)
-    if not pictures:
-        typer.echo("warning: no pictures without Matplotlib: pip install 'ordinal-shapley[plot]'", err=True)
+    show_warnings(cautions)
     console.print(
         f"\nWritten: {out / PAGE} and {len(written) - 1} more files ({results.seconds:.0f} s)",
         highlight=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,40 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation import Valuation
 
 _SHOWN = 10
+_LONGEST_LABEL = 24
+# Where no terminal sets a width, nothing is cut and nothing is broken into lines.
+_ENDLESS = 100_000
+PIPE_CLOSED = 141  # what a shell says of a program that ends because nobody reads on
 
 
 def screen() -> Console:
     """Return the screen; a character it can't print becomes a question mark, and no error."""
     from rich.console import Console
 
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            close_stdout()
+            raise SystemExit(PIPE_CLOSED)
+
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    return Console()
+    console = Screen()
+    return console if _has_width(console) else Screen(width=_ENDLESS)
+
+
+def _has_width(console: Console) -> bool:
+    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+
+
+def room(console: Console) -> int | None:
+    """Return how long a name may be on the screen; None where there is no end."""
+    return _LONGEST_LABEL if console.width < _ENDLESS else None
+
+
+def close_stdout() -> None:
+    """Write the rest to nowhere, so that Python has nothing to complain of when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def show(
@@ -77,7 +103,7 @@ def show(
         }
     for title, rows in parts.items():
         console.print(f"\n[bold]{title}[/bold]")
-        console.print(_table(rows, digits, plus_minus))
+        console.print(_table(rows, digits, plus_minus, room(console)))
 
     known = int(frame["stderr"].notna().sum())
     below = f"{int(frame['below_zero'].sum()):,} of {known:,} rows" if known else "It is not known which rows"
@@ -89,7 +115,7 @@ def show(
     )
 
 
-def _stop(valuation: Valuation, asked: int | None, bound: float | None) -> str:
+def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) -> str:
     """Why the run ended, in words."""
     if valuation.stopped_by == "MaxSeconds":
         return "as many as there was time for"
@@ -107,7 +133,7 @@ def _stop(valuation: Valuation, asked: int | None, bound: float | None) -> str:
 def _summary(valuation: Valuation, settings: str, goals: tuple[int | None, float | None], n: int) -> Table:
     from rich.table import Table
 
-    stop = _stop(valuation, *goals)
+    stop = stop_reason(valuation, *goals)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -122,14 +148,15 @@ def _summary(valuation: Valuation, settings: str, goals: tuple[int | None, float
     return grid
 
 
-def _table(rows: pd.DataFrame, digits: int, plus_minus: str) -> Table:
+def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", justify="right", no_wrap=True)
-    table.add_column("class", max_width=24)  # the one column that gives way on a narrow screen
+    target = "target" if rows["label"].dtype.kind == "f" else "class"
+    table.add_column(target, max_width=room)  # the one column that gives way on a narrow screen
     table.add_column(f"value {plus_minus} std. error", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+import shlex
 import warnings
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley._cautions import find_numberings, find_odd_texts
+from ordinal_shapley.encoding import Encoder
+from ordinal_shapley.vocabulary import MISSING
+
 if TYPE_CHECKING:
     import pandas as pd
 
 # More classes than this, or floats with more distinct values than the second, is no classification.
 _MOST_CLASSES = 100
 _MOST_FLOATS = 20
-# So many whole numbers that each follow the one before are hardly measured.
-_LONG_COUNT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,9 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a `LogisticGame` takes; the index of `X` is what the result calls the rows by.
+    """What a game of training rows takes; the index of `X` is what the result calls the rows by.
 
-    `frame` holds the training rows as they were read, `target` is the name of the column of classes.
+    `frame` holds the training rows as they were read, `target` is the name of the column of classes or numbers.
     """
 
     name: str
@@ -72,8 +75,19 @@ class Problem:
     target: str
 
 
-def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
-    """Read a training or validation file; the columns in `text` are read as text."""
+def read_csv(
+    path: Path,
+    target: str,
+    text: tuple[str, ...] = (),
+    *,
+    drop: Sequence[str] = (),
+    like: Table | None = None,
+) -> Table:
+    """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
+
+    A training file must have the columns to drop, and is looked through for odd ones. Files that go with it
+    are read `like` it.
+    """
     if not path.exists():
         raise ValueError(f"there is no file {str(path)!r}")
     if path.is_dir():
@@ -109,18 +123,36 @@ def read_csv(path: Path, target: str, text: tuple[str, ...] = ()) -> Table:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not UTF-8 text: {error.reason}") from error
     if target not in whole.columns:
-        close = difflib.get_close_matches(target, list(whole.columns), n=3, cutoff=0.5)
-        hint = " or ".join(repr(name) for name in close)
-        columns = ", ".join(map(str, whole.columns[:12])) + ", ..." * (whole.shape[1] > 12)
         raise ValueError(
-            f"--target: {path.name} has no column {target!r}; "
-            + (f"did you mean {hint}?" if close else f"its columns are {columns}")
+            f"--target: {path.name} has no column {target!r}; {_hint(target, list(whole.columns))}"
         )
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
     frame = whole.drop(columns=_index_columns(whole, header, target))
-    _warn_of_numbering(frame.drop(columns=target))
-    return Table(path.name, frame.drop(columns=target), frame[target], path)
+    table = leave_out(Table(path.name, frame.drop(columns=target), frame[target], path), drop, like is None)
+    if like is None:
+        _warn_of_columns(table.frame)
+    return table
+
+
+def leave_out(table: Table, columns: Sequence[str], strict: bool = True) -> Table:
+    """Return a table without some columns; if `strict`, they must be there."""
+    for name in columns:
+        if name == str(table.target.name):
+            raise ValueError(f"--drop: {name!r} is the column of --target")
+        if strict and name not in table.frame:
+            raise ValueError(f"--drop: {table.name} has no column {name!r}; {_hint(name, list(table.frame))}")
+    kept = table.frame.drop(columns=list(columns), errors="ignore")
+    return Table(table.name, kept, table.target, table.path)
+
+
+def _hint(name: str, columns: list[Any]) -> str:
+    """Say which columns there are: those called alike, or else the first."""
+    names = [str(column) for column in columns]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"its columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
 
 
 def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[str]:
@@ -140,19 +172,30 @@ def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[
     return found
 
 
-def _warn_of_numbering(features: pd.DataFrame) -> None:
-    """Warn of columns that look like a numbering of the rows."""
-    from pandas.api import types
+def _warn_of_columns(features: pd.DataFrame) -> None:
+    """Warn of columns that are hardly features."""
+    for name, what in [*find_numberings(features), *find_odd_texts(features)]:
+        warnings.warn(f"column {name!r} {what} leave it out with --drop {shlex.quote(name)}", stacklevel=3)
 
-    for name, column in features.items():
-        if types.is_integer_dtype(column.dtype) and column.is_unique and len(column) > 2:
-            counts = len(column) >= _LONG_COUNT and bool((np.diff(column.to_numpy()) == 1).all())
-            if counts or str(name).strip().lower() in ("id", "index", "row"):
-                warnings.warn(
-                    f"column {name!r} looks like a numbering of the rows, and is used as a feature; "
-                    "drop it if it is one",
-                    stacklevel=3,
-                )
+
+def check_complete(table: Table) -> Table:
+    """Return the table, or say which entries are missing and what can be done."""
+    absent = table.frame.isna()
+    counts = absent.sum()
+    counts = counts[counts > 0]
+    if not len(counts):
+        return table
+    name = counts.index[0]
+    row = table.name_row(table.frame.index[int(absent[name].to_numpy().argmax())])
+    shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:5].items()]
+    if len(counts) > 5:
+        shown.append(f"some of {len(counts) - 5} other columns")
+    raise ValueError(
+        f"{row}, column {str(name)!r}: the entry is missing; in {len(table.frame):,} rows there are missing "
+        f"{', '.join(shown)}. Fill them in, leave rows out, or columns with --drop, or add --impute: medians "
+        f"of the training rows for numbers, a category {MISSING!r} for text. (Where a file says NA, None or "
+        "null, an entry is missing.)"
+    )
 
 
 def check_classes(table: Table) -> Table:
@@ -164,15 +207,17 @@ def check_classes(table: Table) -> Table:
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
         raise ValueError(
-            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null)"
+            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null); leave "
+            "the row out: classes are never filled in"
         )
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
     whole = numeric and bool((target == target.round()).all())
-    if numeric and distinct > (_MOST_CLASSES if whole else _MOST_FLOATS):
+    most = min(_MOST_CLASSES, max(_MOST_FLOATS, len(target) // 2)) if whole else _MOST_FLOATS
+    if numeric and distinct > most:
         raise ValueError(
             f"--target: column {target.name!r} holds {distinct:,} different numbers, which looks "
-            "like regression; values are for classification, so name a column of classes"
+            "like regression; name a column of classes, or ask `ordinal-shapley value` for --model ridge"
         )
     if distinct > max(_MOST_CLASSES, len(target) // 2):
         raise ValueError(
@@ -184,11 +229,48 @@ def check_classes(table: Table) -> Table:
     return Table(table.name, table.frame, target.astype(str), table.path)
 
 
+def has_numbers(table: Table) -> bool:
+    """Whether the table has targets that are numbers, and no classes: those never are floats."""
+    return table.target.dtype.kind == "f"
+
+
+def check_numbers(table: Table) -> Table:
+    """Return the table with targets that are numbers, or say which is none."""
+    import pandas as pd
+    from pandas.api import types
+
+    target = table.target
+    absent = target.isna().to_numpy()
+    if absent.any():
+        row = table.name_row(target.index[int(absent.argmax())])
+        raise ValueError(
+            f"{row}, column {target.name!r}: the target is missing; leave the row out: targets are never "
+            "filled in"
+        )
+    if types.is_bool_dtype(target.dtype):
+        target = target.astype(str)
+    numbers = pd.to_numeric(target, errors="coerce").astype(np.float64)
+    unread = numbers.isna().to_numpy()
+    if unread.any():
+        odd = int(unread.argmax())
+        raise ValueError(
+            f"--model ridge predicts numbers: {table.name_row(target.index[odd])}, column {target.name!r} "
+            f"holds {str(target.iloc[odd])!r}; for classes use --model logistic or neighbors"
+        )
+    infinite = np.isinf(numbers.to_numpy())
+    if infinite.any():
+        row = table.name_row(target.index[int(infinite.argmax())])
+        raise ValueError(f"{row}, column {target.name!r}: the target is infinite")
+    return Table(table.name, table.frame, numbers, table.path)
+
+
 def draw(table: Table, rows: int, seed: int) -> Table:
     """Return that many rows, each class in proportion, in the order of the table."""
     n = len(table.frame)
     if rows > n:
         raise ValueError(f"--rows: {table.name} has {n:,} rows, {rows:,} were asked for")
+    if has_numbers(table):
+        return table.take(np.sort(np.random.default_rng(seed).choice(n, rows, replace=False)))
     counts = table.target.value_counts().sort_index()
     if rows < len(counts):
         raise ValueError(f"--rows: {rows:,} rows are too few for the {len(counts)} classes of {table.name}")
@@ -214,6 +296,15 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     """
     from sklearn.model_selection import train_test_split
 
+    if has_numbers(table):
+        n = len(table.target)
+        held = round(fraction * n)
+        if not 2 <= held < n:
+            raise ValueError(
+                f"{option}-fraction: of {n:,} rows {held:,} would be kept, expected 2 to {n - 1:,}"
+            )
+        order = np.random.default_rng(seed).permutation(n)
+        return table.take(np.sort(order[held:])), table.take(np.sort(order[:held]))
     counts = table.target.value_counts()
     if counts.min() < 2:
         from ordinal_shapley.games._inputs import plain
@@ -239,29 +330,18 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     return first, second
 
 
-def encode(train: Table, valid: Table, *, raw: bool) -> Problem:
+def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Problem:
     """Encode both tables with what the training table teaches, after the last checks."""
     import pandas as pd
 
-    from ordinal_shapley.encoding import Encoder
-
-    classes = set(train.target)
-    if len(classes) < 2:
+    y, y_valid = _targets(train, valid)
+    empty = [str(name) for name in train.frame if train.frame[name].isna().all()]
+    if empty:
         raise ValueError(
-            f"--target: column {train.target.name!r} of {train.name} has only one class, "
-            f"{next(iter(classes))!r}; at least two are needed"
+            f"column {empty[0]!r} of {train.name} has no entry in the training rows, so there is nothing to "
+            f"fill in: leave it out with --drop {shlex.quote(empty[0])}"
         )
-    y, y_valid = (np.asarray(table.target) for table in (train, valid))
-    if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
-        y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
-    unknown = ~np.isin(y_valid, y)
-    if unknown.any():
-        first = int(unknown.argmax())
-        raise ValueError(
-            f"{valid.name_row(valid.target.index[first])}: the validation class "
-            f"{y_valid[first].item()!r} never occurs in training"
-        )
-    encoder = Encoder(raw=raw).fit(train.frame, name_row=train.name_row)
+    encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
     X, X_valid = (
         pd.DataFrame(
             encoder.transform(table.frame, name_row=table.name_row),
@@ -271,6 +351,29 @@ def encode(train: Table, valid: Table, *, raw: bool) -> Problem:
         for table in (train, valid)
     )
     return Problem(train.name, X, y, X_valid, y_valid, train.frame, str(train.target.name))
+
+
+def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return both columns of targets, after the last checks."""
+    y, y_valid = (np.asarray(table.target) for table in (train, valid))
+    if has_numbers(train):
+        return y, y_valid
+    classes = set(train.target)
+    if len(classes) < 2:
+        raise ValueError(
+            f"--target: column {train.target.name!r} of {train.name} has only one class, "
+            f"{next(iter(classes))!r}; at least two are needed"
+        )
+    if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
+        y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
+    unknown = ~np.isin(y_valid, y)
+    if unknown.any():
+        first = int(unknown.argmax())
+        raise ValueError(
+            f"{valid.name_row(valid.target.index[first])}: the validation class "
+            f"{y_valid[first].item()!r} never occurs in training"
+        )
+    return y, y_valid
 
 
 def text_columns(table: Table) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinal_shapley._data_options import (
-    DatasetName,
-    Raw,
-    Rows,
-    Target,
-    Train,
-    Valid,
-    ValidFraction,
-    read_problem,
+from ordinal_shapley._completion_command import COMPLETION_HELP, PROGRAM, completion, heed_shell
+from ordinal_shapley._data_options import DataOptions
+from ordinal_shapley._documents import (
+    Json,
+    Warned,
+    print_document,
+    records,
+    run_summary,
+    truncation_settings,
+    written,
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley._journey_command import JOURNEYS_HELP, journeys
+from ordinal_shapley._model_options import ModelOptions
+from ordinal_shapley._option_groups import grouped
 from ordinal_shapley._options import (
     Design,
     StandardError,
@@ -45,14 +47,13 @@ from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
     DESIGNS,
     METHODS,
-    POSITION_WEIGHTS,
-    SCORINGS,
     VALUES,
     choose,
 )
 
 if TYPE_CHECKING:
     from ordinal_shapley._tables import Problem
+    from ordinal_shapley.games.base import Game
 
 app = typer.Typer(
     add_completion=False,
@@ -60,14 +61,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_VALUE_HELP = """Say what each training row is worth to a logistic regression.
+_VALUE_HELP = """Say what each training row is worth to a model: a logistic regression, or another.
 
-Text columns become one column a category; numbers are standardised. A missing entry is an error; \
-a first column without a name is left out. The same seed gives the same values. For example:
+Text columns become one column a category; numbers are standardised. A missing entry is an error \
+without --impute; a first column without a name is left out. The same seed gives the same values. For example:
 
 ordinal-shapley value --dataset wine --out values.csv --plot values.png
 
-ordinal-shapley value patients.csv --target outcome --valid later.csv
+ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
 """
 
 
@@ -81,8 +82,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     arguments = None if argv is None else list(argv)
     try:
+        heed_shell()
         command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
+        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
@@ -117,31 +119,22 @@ def _root(
 
 
 @app.command(help=_VALUE_HELP)
+@grouped
 def value(
-    train: Train = None,
-    target: Target = None,
-    dataset: DatasetName = None,
-    valid: Valid = None,
-    valid_fraction: ValidFraction = None,
-    rows: Rows = None,
-    raw: Raw = False,
+    data: DataOptions,
+    models: ModelOptions,
     method: Annotated[
         str | None,
-        option(f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", metavar="NAME"),
-    ] = None,
-    value_kind: Annotated[
-        str, option(f"{either(VALUES)}.", flag="--value", metavar="NAME")
-    ] = "partial_ordinal",
-    position_weight: Annotated[
-        str | None,
         option(
-            f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
-            default="gaussian; uniform if classic",
+            f"{either(METHODS)}.",
+            default="ctmc; tmc if ordinal, classic or ridge",
+            choices=METHODS,
             metavar="NAME",
         ),
     ] = None,
-    scoring: Annotated[str, option(f"{either(SCORINGS)}.", metavar="NAME")] = "accuracy",
-    c: Annotated[float, option("The smaller, the stronger the L2 penalty.", flag="--C", metavar="C")] = 1.0,
+    value_kind: Annotated[
+        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
+    ] = "partial_ordinal",
     class_fraction: Annotated[
         float | None,
         option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
@@ -188,48 +181,57 @@ def value(
     progress: Annotated[
         bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
+    as_json: Json = False,
 ) -> None:
     """Value the training rows of a file or of a data set."""
     with error_lines():
         choose("--value", value_kind, VALUES)
-        # The defaults of PartialOrdinalShapley, OrdinalShapley and ClassicShapley.
-        method = method or ("ctmc" if value_kind == "partial_ordinal" else "tmc")
+        models.check(data.dataset)
+        method = method or models.usual_method(value_kind)
         choose("--method", method, METHODS)
-        choose("--scoring", scoring, SCORINGS)
+        models.check_method(method)
         choose("--design", design, DESIGNS)
         if design == "latin" and method in CLASS_METHODS:
             raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
-        weight = position_weight or ("uniform" if value_kind == "classic" else "gaussian")
-        choose("--position-weight", weight, POSITION_WEIGHTS)
-        if value_kind == "classic" and weight != "uniform":
-            raise ValueError("--position-weight: the classic value needs uniform weights")
-        if not (c > 0 and math.isfinite(c)):
-            raise ValueError(f"--C must be a number above 0; got {c}")
+        game_options = models.game_options(value_kind)
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
-        check_outputs(
-            {"--out": out, "--plot": plot, "--report": report, "--checkpoint": checkpoint}, (train, valid)
-        )
-        with warning_lines():
-            problem = read_problem(train, target, dataset, valid, valid_fraction, rows, seed, raw)
-        game_options = {"position_weight": weight, "C": c, "scoring": scoring}
+        outputs = {"--out": out, "--plot": plot, "--report": report, "--checkpoint": checkpoint}
+        check_outputs(outputs, (data.train, data.valid))
+        with warning_lines() as read_warnings:
+            problem = data.read(seed, numbers=models.numbers)
         settings = ", ".join(
             [
+                *models.words(),
                 method,
                 *([f"class fraction {class_fraction or 0.8:g}"] if method in CLASS_METHODS else []),
                 *([f"{design} permutations"] if design != "independent" else []),
-                f"{weight} weights",
-                scoring.replace("_", " "),
+                f"{game_options['position_weight']} weights",
+                game_options["scoring"].replace("_", " "),
                 f"seed {seed}",
             ]
         )
         options |= {"random_state": seed, "n_jobs": jobs, "design": design, "checkpoint": checkpoint, **stops}
         goals = (permutations, standard_error)
-        with warning_lines():
+        asked = {
+            "value": value_kind,
+            "method": method,
+            "class_fraction": (class_fraction or 0.8) if method in CLASS_METHODS else None,
+            "design": design,
+            **truncation_settings(options.get("truncation")),
+            "model": models.model,
+            **game_options,
+            "permutations": permutations,
+            "standard_error": standard_error,
+            "max_seconds": max_seconds,
+            "seed": seed,
+            **data.settings(),
+        }
+        with warning_lines() as warned:
             _run(
                 problem,
-                game_options,
+                models.game(problem, game_options),
                 value_kind,
                 method,
                 options,
@@ -239,12 +241,13 @@ def value(
                 out,
                 plot,
                 report,
+                (asked, lambda: [*read_warnings(), *warned()]) if as_json else None,
             )
 
 
 def _run(
     problem: Problem,
-    game_options: dict[str, Any],
+    game: Game,
     value_kind: str,
     method: str,
     options: dict[str, Any],
@@ -254,11 +257,11 @@ def _run(
     out: Path | None,
     plot: Path | None,
     report: Path | None,
+    document: tuple[dict[str, Any], Warned] | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
-    from ordinal_shapley import LogisticGame, _outputs, _screen, sample_values
+    from ordinal_shapley import _outputs, _screen, sample_values
 
-    game = LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, **game_options)
     history = None
     if report is not None:
         options, history = recorded(options)
@@ -270,6 +273,18 @@ def _run(
         _outputs.write_picture(valuation, problem.y, plot)
     if report is not None:
         write_report(report, valuation, problem, game, history, settings)
+    if document is not None:
+        asked, warned = document
+        sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
+        parts = {
+            "data": {"name": problem.name, **sizes},
+            "settings": asked,
+            "run": run_summary(valuation) | {"stop": _screen.stop_reason(valuation, *goals)},
+            "rows": records(frame),
+            "written": written(out, plot, report),
+        }
+        print_document("value", parts, warned)
+        return
     console = _screen.screen()
     _screen.show(
         console,
@@ -290,3 +305,4 @@ app.command(help=VERIFY_HELP)(verify)
 app.command(help=JOURNEYS_HELP)(journeys)
 app.command(help=REPRODUCE_HELP)(reproduce)
 app.add_typer(experiment, name="experiment")
+app.command(help=COMPLETION_HELP)(completion)

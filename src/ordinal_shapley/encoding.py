@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley._cautions import find_odd_texts
+from ordinal_shapley.vocabulary import MISSING
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -43,12 +46,19 @@ class Encoder:
     >>> encoder.transform(valid)
     array([[0., 0., 1.],
            [2., 0., 0.]])
+    >>> gaps = pd.DataFrame({"size": [1.0, None, 4.0, 2.0]})
+    >>> Encoder(raw=True, impute=True).fit_transform(gaps)
+    array([[1., 0.],
+           [2., 1.],
+           [4., 0.],
+           [2., 0.]])
     """
 
-    def __init__(self, *, raw: bool = False) -> None:
+    def __init__(self, *, raw: bool = False, impute: bool = False) -> None:
         self.raw = raw
+        self.impute = impute
 
-    def fit(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None) -> Encoder:
+    def fit(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, warn: bool = True) -> Encoder:
         """Learn columns, categories and scales from the training table.
 
         Parameters
@@ -57,6 +67,8 @@ class Encoder:
             The features, without the target.
         name_row : callable, optional
             Turns an index label into the words an error calls the row by; by default ``row LABEL``.
+        warn : bool, default True
+            Warn of columns of text that become nearly as many columns as there are rows.
 
         Returns
         -------
@@ -66,8 +78,9 @@ class Encoder:
         Raises
         ------
         ValueError
-            If a number is NaN or infinite, a category is missing, a column can't be a feature or
-            two encoded columns would have one name: the message names the row and the column.
+            If a number is infinite, an entry is missing (with ``impute`` a whole column), a column can't
+            be a feature or two encoded columns would have one name: the message names the row and the
+            column.
         """
         from sklearn.compose import ColumnTransformer
         from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -79,25 +92,39 @@ class Encoder:
         categorical = [name for name in self._columns if name not in self._numeric]
         for name in categorical:
             _reject_disguised(frame[name], name_row)
+        if warn:
+            for name, what in find_odd_texts(frame[categorical]):
+                warnings.warn(f"column {name!r} {what} drop it", stacklevel=2)
+        if self.impute:
+            _reject_empty(frame)
+        self._gappy = [name for name in self._numeric if self.impute and frame[name].isna().any()]
+        indicators = [_indicator(name) for name in self._gappy]
         one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         self._transformer = ColumnTransformer(
             [
                 ("numbers", "passthrough" if self.raw else StandardScaler(), self._numeric),
+                ("indicators", "passthrough", indicators),
                 ("categories", one_hot, categorical),
             ],
             sparse_threshold=0.0,
         )
+        self._names = [*self._numeric, *indicators]
+        self._reject_repeated([*self._columns, *indicators])
         self._exponents: dict[str, int] = {}
+        self._medians: dict[str, float] = {}
         self._transformer.fit(self._clean(frame, name_row))
-        self._names = list(self._numeric)
         if categorical:
             kinds = self._transformer.named_transformers_["categories"].categories_
             for name, categories in zip(categorical, kinds, strict=True):
                 self._names += [f"{name}={category}" for category in categories]
-        repeated = [name for name, number in Counter(self._names).items() if number > 1]
+        self._reject_repeated(self._names)
+        return self
+
+    @staticmethod
+    def _reject_repeated(names: list[str]) -> None:
+        repeated = [name for name, number in Counter(names).items() if number > 1]
         if repeated:
             raise ValueError(f"{repeated[0]!r} would name two encoded columns: rename a column or a category")
-        return self
 
     def transform(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None) -> npt.NDArray[np.float64]:
         """Encode a table that has the columns of the training table, in any order.
@@ -117,8 +144,8 @@ class Encoder:
         Raises
         ------
         ValueError
-            If columns are missing, unknown or of another kind than in training, or an entry is
-            missing, NaN or infinite.
+            If columns are missing, unknown or of another kind than in training, a number is infinite, or
+            an entry is missing without ``impute``.
         """
         if not hasattr(self, "_transformer"):
             raise ValueError("this Encoder is not fitted yet: call fit(train) first")
@@ -172,29 +199,54 @@ class Encoder:
         for name in self._columns:
             column = frame[name]
             absent = column.isna().to_numpy()
-            if absent.any():
+            if absent.any() and not self.impute:
                 row = name_row(column.index[int(absent.argmax())])
                 raise ValueError(
-                    f"{row}, column {name!r}: the entry is missing or NaN; fill it in or drop the row"
-                    + ("" if name in self._numeric else " (or write `?`, a category of its own)")
-                    + "; where a file says NA, None or null, pandas reads a missing entry"
+                    f"{row}, column {name!r}: the entry is missing or NaN; fill it in, drop the row"
+                    + ("" if name in self._numeric else ", write `?`, a category of its own,")
+                    + " or ask for impute=True; where a file says NA, None or null, pandas reads a missing "
+                    "entry"
                 )
             if name in self._numeric:
-                numbers = _as_numbers(column, name, name_row)
-                infinite = ~np.isfinite(numbers)
-                if infinite.any():
-                    row = name_row(column.index[int(infinite.argmax())])
-                    raise ValueError(f"{row}, column {name!r}: the number is infinite")
-                # Learnt from the training table. Powers of two lose no digit, and with them neither
-                # the squares of tiny numbers vanish nor those of huge ones overflow.
-                if name not in self._exponents:
-                    self._exponents[name] = 0 if self.raw else int(np.frexp(np.abs(numbers).max())[1])
-                columns[name] = np.ldexp(numbers, -self._exponents[name])
-                if not np.isfinite(columns[name]).all():
-                    raise _too_large(name)
+                columns[name] = self._clean_numbers(column, absent, name, name_row)
             else:
-                columns[name] = column.astype(str).to_numpy(dtype=object)
+                texts = column.astype(object).where(~absent, MISSING)
+                columns[name] = texts.astype(str).to_numpy(dtype=object)
+            if name in self._gappy:
+                columns[_indicator(name)] = absent.astype(np.float64)
         return pd.DataFrame(columns, index=frame.index)
+
+    def _clean_numbers(
+        self, column: pd.Series, absent: npt.NDArray[np.bool_], name: str, name_row: RowNamer
+    ) -> npt.NDArray[np.float64]:
+        """Return the numbers, scaled by a power of two and with medians where some are missing."""
+        numbers = _as_numbers(column, absent, name, name_row)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = name_row(column.index[int(infinite.argmax())])
+            raise ValueError(f"{row}, column {name!r}: the number is infinite")
+        # Learnt from the training table. Powers of two lose no digit, and with them neither
+        # the squares of tiny numbers vanish nor those of huge ones overflow.
+        if name not in self._exponents:
+            self._exponents[name] = 0 if self.raw else int(np.frexp(np.nanmax(np.abs(numbers)))[1])
+        numbers = np.ldexp(numbers, -self._exponents[name])
+        if name not in self._medians:
+            self._medians[name] = float(np.nanmedian(numbers))
+        numbers[absent] = self._medians[name]
+        if not np.isfinite(numbers).all():
+            raise _too_large(name)
+        return numbers
+
+
+def _indicator(name: str) -> str:
+    return f"{name}={MISSING}"
+
+
+def _reject_empty(frame: pd.DataFrame) -> None:
+    """Refuse columns without a single entry: there is nothing to fill them in from."""
+    empty = [name for name in frame if frame[name].isna().all()]
+    if empty:
+        raise ValueError(f"column {empty[0]!r} has no entry at all in the training table; drop it")
 
 
 def _plain_name(label: Hashable) -> str:
@@ -232,11 +284,14 @@ def _is_number(column: pd.Series) -> bool:
     return bool(types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype))
 
 
-def _as_numbers(column: pd.Series, name: str, name_row: RowNamer) -> npt.NDArray[np.float64]:
+def _as_numbers(
+    column: pd.Series, absent: npt.NDArray[np.bool_], name: str, name_row: RowNamer
+) -> npt.NDArray[np.float64]:
+    """Return the numbers of a column, NaN where one is missing."""
     import pandas as pd
 
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    unread = np.isnan(numbers)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    unread = np.isnan(numbers) & ~absent
     if unread.any():
         first = int(unread.argmax())
         raise ValueError(
@@ -247,7 +302,7 @@ def _as_numbers(column: pd.Series, name: str, name_row: RowNamer) -> npt.NDArray
 
 
 def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
-    """Refuse text that would become many meaningless categories: spoilt numbers, names."""
+    """Refuse text that would become many meaningless categories: spoilt numbers."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -264,15 +319,4 @@ def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
         raise ValueError(
             f"{name_row(texts.index[first])}, column {column.name!r}: {texts.iloc[first]!r} is not "
             "a number, but most entries are; fill it in or drop the row"
-        )
-    if distinct == len(texts):
-        raise ValueError(
-            f"column {column.name!r} holds text that differs in every row, like a name or an "
-            "identifier: drop it"
-        )
-    if 2 * distinct > len(texts):
-        warnings.warn(
-            f"column {column.name!r} holds {distinct:,} different texts in {len(texts):,} rows and becomes "
-            "as many columns; dates and numbers with units are better turned into numbers, or dropped",
-            stacklevel=3,
         )

@@ -14,12 +14,15 @@ AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
 REGRESSION_SCORINGS = ("r2", "neg_mean_squared_error")
 NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
+MODELS = ("logistic", "ridge", "neighbors")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 PROTOCOLS = ("paper", "authors")
 TRUNCATIONS = ("paper", "patience", "roulette")
 REPEATS = ("error", "first", "last")
 UNSEEN = ("backoff", "zero")
 WORTHS = ("rate", "conversions")
+# The category of entries that are not there.
+MISSING = "missing"
 
 # Methods that draw players class by class, and those whose walks may end early.
 CLASS_METHODS = ("cmc", "ctmc")

@@ -1,0 +1,72 @@
+"""Columns that are hardly features: numberings of the rows, names, dates written as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# So many whole numbers without a gap are hardly measured.
+_LONG_COUNT = 10
+# So few different texts may be names of groups, whatever they look like.
+_FEW_TEXTS = 20
+_FEW_DATES = 5
+_ID_NAME = re.compile(
+    r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
+)
+_CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
+_TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    rf"\s*(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
+    rf"|\d{{1,2}}[\s-]{_MONTH}[\s-]\d{{2,4}}|{_MONTH}\s\d{{1,2}},?\s\d{{4}}){_TIME}\s*",
+    re.IGNORECASE,
+)
+
+
+def find_numberings(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield the columns of whole numbers that look like a numbering, and what to say of them."""
+    from pandas.api import types
+
+    for name, column in frame.items():
+        if not types.is_integer_dtype(column.dtype) or len(column) <= 2 or not column.is_unique:
+            continue
+        without_gap = int(column.max()) - int(column.min()) == len(column) - 1
+        if (without_gap and len(column) >= _LONG_COUNT) or _is_id(str(name)):
+            yield str(name), "looks like a numbering of the rows, and is used as a feature;"
+
+
+def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield the columns of text that become nearly as many columns as there are rows, and what to say."""
+    import pandas as pd
+    from pandas.api import types
+
+    for name, column in frame.items():
+        if types.is_numeric_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+            continue
+        texts = column.dropna().astype(str)
+        kinds = texts.unique()
+        if len(kinds) > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
+            what = (
+                f"holds {len(kinds):,} dates as text, which become as many columns: turn it into numbers, or"
+            )
+        elif len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS):
+            what = (
+                "holds text that differs in every row, like a name or an identifier, and is used as a "
+                "feature;"
+            )
+        elif len(kinds) > _FEW_TEXTS and 2 * len(kinds) > len(texts):
+            what = (
+                f"holds {len(kinds):,} different texts in {len(texts):,} rows, which become as many columns: "
+                "turn those that stand for numbers into numbers, or"
+            )
+        else:
+            continue
+        yield str(name), what
+
+
+def _is_id(name: str) -> bool:
+    return bool(_ID_NAME.fullmatch(name.strip()) or _CAMEL_ID.fullmatch(name.strip()))

@@ -1,0 +1,267 @@
+"""Columns of a file: entries that are missing, columns that are no features, columns left out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ordinal_shapley import _data_options
+from problems import size
+
+N = 30
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 70, N)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "weight": rng.normal(70, 9, N),  # every entry another one, like a measurement
+            "city": rng.choice(["Bonn", "Graz"], N),
+            "outcome": np.where(age + rng.normal(0, 5, N) > 45, "old", "young"),
+        }
+    )
+
+
+@pytest.fixture
+def gaps(people) -> pd.DataFrame:
+    people["age"] = people["age"].mask(people.index.isin([3, 8, 9]))
+    people["city"] = people["city"].mask(people.index.isin([4, 9]))
+    return people
+
+
+@pytest.fixture
+def value(run, tmp_path):
+    def call(frame: pd.DataFrame, *more: object) -> tuple[int, str, str]:
+        path = tmp_path / "train.csv"
+        frame.to_csv(path, index=False)
+        return run("value", path, "--target", "outcome", "--permutations", 2, *more)
+
+    return call
+
+
+def problem(tmp_path, frame, seed=0, **more):
+    path = tmp_path / "train.csv"
+    frame.to_csv(path, index=False)
+    return _data_options.read_problem(path, "outcome", None, None, None, None, seed, True, **more)
+
+
+# --- entries that are missing
+
+
+def test_the_error_names_columns_counts_and_the_way_out(value, gaps):
+    code, shown, err = value(gaps)
+    assert (code, shown) == (2, "")
+    assert err.count("\n") == 1
+    for words in (
+        "row 3 (line 5 of train.csv), column 'age': the entry is missing",
+        "in 30 rows there are missing 3 of 'age', 2 of 'city'.",
+        "--impute: medians of the training rows for numbers, a category 'missing' for text",
+        "--drop",
+    ):
+        assert words in err
+
+
+def test_many_columns_are_not_all_named(value, people):
+    for i in range(8):
+        people[f"x{i}"] = np.where(people.index == 2, np.nan, 1.0)
+    err = value(people)[2]
+    assert "1 of 'x4', some of 3 other columns" in err
+    assert "'x5'" not in err
+
+
+def test_they_are_filled_in_from_the_training_rows(gaps, tmp_path):
+    gaps.loc[29, "age"] = 1e6
+    problems = [problem(tmp_path, gaps, seed, impute=True) for seed in range(6)]
+    held = [29 in part.X_valid.index for part in problems]
+    assert {True, False} == set(held)
+    for part in problems:
+        known = gaps["age"].loc[part.X.index].dropna()
+        absent = gaps["age"].isna()
+        for table in (part.X, part.X_valid):
+            rows = table.index[absent.loc[table.index]]
+            assert (table.loc[rows, "age"] == known.median()).all()
+            for feature in ("age", "city"):
+                if f"{feature}=missing" in table:
+                    told = table[f"{feature}=missing"] == 1
+                    pd.testing.assert_series_equal(
+                        told, gaps[feature].isna().loc[table.index], check_names=False
+                    )
+
+
+def test_value_and_experiments_impute(run, value, gaps, tmp_path):
+    code, shown, err = value(gaps, "--impute")
+    assert (code, err) == (0, "")
+    assert "21 training rows" in shown
+    train = tmp_path / "train.csv"
+    for kind in ("noise", "removal"):
+        options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
+        assert run("experiment", kind, train, *options)[0] == 2
+        code, _, err = run("experiment", kind, train, *options, "--impute")
+        assert (code, err) == (0, "")
+
+
+def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
+    valid = tmp_path / "valid.csv"
+    gaps.iloc[:12].to_csv(valid, index=False)
+    complete = gaps.dropna()
+    code, _, err = value(complete, "--valid", valid)
+    assert code == 2
+    assert "row 3 (line 5 of valid.csv), column 'age': the entry is missing; in 12 rows" in err
+    assert value(complete, "--valid", valid, "--impute")[::2] == (0, "")
+
+
+def test_a_column_without_entries(value, people):
+    people["empty"] = np.nan
+    code, _, err = value(people, "--impute")
+    assert code == 2
+    assert "column 'empty' of train.csv has no entry in the training rows" in err
+    assert "--drop empty" in err
+    assert value(people, "--drop", "empty")[0] == 0
+
+
+def test_classes_are_never_filled_in(value, people):
+    people.loc[5, "outcome"] = None
+    code, _, err = value(people, "--impute")
+    assert code == 2
+    assert "row 5 (line 7 of train.csv), column 'outcome': the class is missing" in err
+    assert "leave the row out: classes are never filled in" in err
+
+
+def test_imputing_what_is_complete_changes_no_value(value, people, tmp_path):
+    outs = [tmp_path / f"{i}.csv" for i in range(2)]
+    assert value(people, "--out", outs[0])[0] == 0
+    assert value(people, "--out", outs[1], "--impute")[0] == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+# --- columns that are no features
+
+
+def warned(name: str, *, start: str) -> str:
+    return f"warning: column '{name}' {start}"
+
+
+NUMBERING = "looks like a numbering of the rows, and is used as a feature; leave it out with --drop"
+TEXTS = (
+    "holds text that differs in every row, like a name or an identifier, and is used as a feature; leave it"
+)
+DATES = "dates as text, which become as many columns: turn it into numbers, or leave it out with --drop"
+SHUFFLED = np.random.default_rng(1).permutation(N)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "words"),
+    [
+        ("count", np.arange(N) + 7, NUMBERING),
+        ("count", np.arange(N)[::-1], NUMBERING),
+        ("count", SHUFFLED + 1000, NUMBERING),
+        ("ID", SHUFFLED * 17, NUMBERING),
+        ("patient_id", SHUFFLED * 17, NUMBERING),
+        ("customerId", SHUFFLED * 17, NUMBERING),
+        ("row", SHUFFLED * 17, NUMBERING),
+        ("key", [f"k{i * i}" for i in range(N)], TEXTS),
+        ("who", [f"person {i}" for i in range(N)], TEXTS),
+        ("seen", pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"), f"holds {N} {DATES}"),
+        ("seen", pd.date_range("2020-01-30", periods=N).strftime("%d.%m.%Y"), f"holds {N} {DATES}"),
+        ("seen", pd.date_range("2020-01-30", periods=N).strftime("%m/%d/%y"), f"holds {N} {DATES}"),
+        ("seen", pd.date_range("2020-01-30", periods=N).strftime("%d %b %Y"), f"holds {N} {DATES}"),
+        ("seen", pd.date_range("2020-01-30", periods=N).strftime("%B %d, %Y"), f"holds {N} {DATES}"),
+        (
+            "seen",
+            pd.date_range("2020-01-30", periods=N, freq="7h").strftime("%Y-%m-%dT%H:%M:%SZ"),
+            f"holds {N} {DATES}",
+        ),
+        ("seen", [f"2020-01-{1 + i % 10:02d}" for i in range(N)], f"holds 10 {DATES}"),
+        (
+            "dose",
+            [f"{i // 1.2:.0f} mg" for i in range(N)],
+            f"different texts in {N} rows, which become as many",
+        ),
+        ("a b", np.arange(N), f"{NUMBERING} 'a b'\n"),
+    ],
+)
+def test_each_is_warned_of_in_one_line(value, people, name, column, words):
+    code, _, err = value(people.assign(**{name: column}))
+    assert code == 0
+    assert err.startswith(f"warning: column '{name}' ")
+    assert err.count("\n") == 1
+    assert words in err
+    assert "--drop" in err
+    assert value(people.assign(**{name: column}), "--drop", name)[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("x", np.random.default_rng(0).normal(size=N)),
+        ("x", np.arange(N) + 0.5),
+        ("id", np.random.default_rng(0).normal(size=N)),
+        ("id", np.arange(N) // 2),
+        ("income", SHUFFLED * 17),
+        ("grid", SHUFFLED * 17),
+        ("paid", SHUFFLED * 17),
+        ("wave", ["2020-01-01", "2021-01-01"] * (N // 2)),
+        ("code", [f"c{i % 12}" for i in range(N)]),
+        ("version", [f"1.{i % 8}.0" for i in range(N)]),
+    ],
+)
+def test_features_are_not_warned_of(value, people, name, column):
+    assert value(people.assign(**{name: column}))[::2] == (0, "")
+
+
+def test_experiments_warn_once_for_all_runs(run, people, tmp_path):
+    path = tmp_path / "train.csv"
+    people.assign(who=[f"person {i}" for i in range(N)]).to_csv(path, index=False)
+    options = ("--target", "outcome", "--permutations", 2, "--runs", size(3, 2), "--value", "ordinal")
+    code, _, err = run("experiment", "noise", path, *options)
+    assert code == 0
+    assert err.count("\n") == 1
+    assert "column 'who' holds text that differs in every row" in err
+
+
+# --- columns left out
+
+
+def test_columns_left_out_are_as_if_they_had_not_been_there(value, people, tmp_path):
+    outs = [tmp_path / f"{i}.csv" for i in range(2)]
+    valid, fewer = tmp_path / "valid.csv", tmp_path / "fewer.csv"
+    people.assign(who="x", when=range(N)).to_csv(valid, index=False)
+    people.to_csv(fewer, index=False)
+    assert value(people, "--valid", fewer, "--out", outs[0])[0] == 0
+    more = people.assign(when=range(N), who=[f"p{i}" for i in range(N)])
+    for file in (valid, fewer):  # the other file may lack them
+        code, _, err = value(more, "--drop", "who", "--drop", "when", "--valid", file, "--out", outs[1])
+        assert (code, err) == (0, "")
+        assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_columns_of_a_data_set(run, tmp_path):
+    code, shown, err = run(
+        "value", "--dataset", "wine", "--drop", "alcohol", "--permutations", 1, "--rows", 30, "--json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["settings"]["drop"] == ["alcohol"]
+    code, _, err = run("value", "--dataset", "wine", "--drop", "alcool")
+    assert code == 2
+    assert err == "error: --drop: wine has no column 'alcool'; did you mean 'alcohol'?\n"
+
+
+@pytest.mark.parametrize(
+    ("drop", "words"),
+    [
+        (["ages"], "--drop: train.csv has no column 'ages'; did you mean 'age'?"),
+        (["zzz"], "--drop: train.csv has no column 'zzz'; its columns are age, weight, city\n"),
+        (["outcome"], "--drop: 'outcome' is the column of --target"),
+        (["age", "city", "weight"], "the table has no feature columns"),
+    ],
+)
+def test_columns_that_cannot_be_left_out(value, people, drop, words):
+    code, shown, err = value(people, *(word for name in drop for word in ("--drop", name)))
+    assert (code, shown) == (2, "")
+    assert words in err

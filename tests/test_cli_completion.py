@@ -1,0 +1,116 @@
+"""Shell completion: what is offered, and scripts that a shell takes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from ordinal_shapley.datasets import NAMES
+from ordinal_shapley.vocabulary import DESIGNS, METHODS, POSITION_WEIGHTS, SCORINGS, TRUNCATIONS, VALUES
+
+VALUE = ("value",)
+NOISE = ("experiment", "noise")
+REMOVAL = ("experiment", "removal")
+
+
+@pytest.fixture
+def offered(run, monkeypatch, tmp_path):
+    """What Bash is told to offer for the last of the words."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.csv").write_text("outcome,other,age\n1,2,3\n")
+
+    def ask(*words: str) -> list[str]:
+        monkeypatch.setenv("_ORDINAL_SHAPLEY_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", " ".join(["ordinal-shapley", *words]))
+        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        code, shown, err = run()
+        assert (code, err) == (0, "")
+        return shown.split()
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("words", "choices"),
+    [
+        ((*VALUE, "--method", ""), METHODS),
+        ((*VALUE, "--value", ""), VALUES),
+        ((*VALUE, "--dataset", ""), NAMES),
+        ((*VALUE, "--scoring", ""), SCORINGS),
+        ((*VALUE, "--design", ""), DESIGNS),
+        ((*VALUE, "--truncation", ""), TRUNCATIONS),
+        ((*VALUE, "--position-weight", ""), POSITION_WEIGHTS),
+        ((*VALUE, "--method", "c"), ("cmc", "ctmc")),
+        ((*NOISE, "--value", "ordinal", "--value", "c"), ("classic",)),
+        ((*REMOVAL, "--dataset", "cancer"), ("cancer", "cancer-wisconsin")),
+        (("exact", "--value", "b"), ("blend",)),
+        (("exact", "--by", ""), ("subsets", "orders")),
+        (("verify", "--average", ""), ("all", "selected")),
+        (("verify", "--case", "w"), ("within",)),
+        (("reproduce", "a"), ("adult", "all")),
+        (("reproduce", "wine", "--protocol", ""), ("paper", "authors")),
+        (("completion", ""), ("bash", "zsh", "fish", "powershell")),
+        (("experiment", "r"), ("removal",)),
+        (("comp",), ("completion",)),
+    ],
+)
+def test_choices_are_offered(offered, words, choices):
+    assert offered(*words) == list(choices)
+
+
+def test_commands_and_options_are_offered(offered):
+    assert offered("ve") == ["verify"]
+    assert offered("value", "--perm") == ["--permutations"]
+    assert {"--fraction", "--value", "--json"} <= set(offered("experiment", "noise", "--"))
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        (("value", "train.csv", "--target", ""), ["outcome", "other", "age"]),
+        ((*NOISE, "train.csv", "--runs", "2", "--target", "o"), ["outcome", "other"]),
+        (("value", "--target", ""), []),
+        (("value", "none.csv", "--target", ""), []),
+    ],
+)
+def test_columns_of_the_file_are_offered(offered, words, columns):
+    assert offered(*words) == columns
+
+
+def test_names_of_files_are_left_to_the_shell(offered):
+    assert offered("value", "tr") == []
+    assert offered("value", "--out", "v") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_scripts(run, shell):
+    code, shown, err = run("completion", shell)
+    assert (code, err) == (0, "")
+    assert "_ORDINAL_SHAPLEY_COMPLETE" in shown
+    assert f"complete_{shell}" in shown
+
+
+def test_an_unknown_shell(run):
+    code, shown, err = run("completion", "tcsh")
+    assert (code, shown) == (2, "")
+    assert err == "error: SHELL is 'tcsh', expected one of 'bash', 'zsh', 'fish', 'powershell'\n"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no Bash")
+def test_bash_takes_the_script(tmp_path):
+    program = tmp_path / "ordinal-shapley"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ordinal_shapley "$@"\n')
+    program.chmod(0o755)
+    session = """
+eval "$(ordinal-shapley completion bash)"
+COMP_WORDS=(ordinal-shapley value --dataset w) COMP_CWORD=3
+_ordinal_shapley_completion ordinal-shapley
+echo "${COMPREPLY[@]}"
+"""
+    done = subprocess.run(
+        ["bash", "-euc", f'PATH="{tmp_path}:$PATH"\n{session}'], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("wine\n", "")

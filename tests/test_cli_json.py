@@ -1,0 +1,184 @@
+"""What `--json` prints: one document that says what screen and CSV say, and nothing beside it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley as osv
+from problems import size
+from test_exact import random_table
+
+NAMES = ["ann", "bob", "cy", "dee"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "game.json"
+    osv.TableGame.from_array(4, random_table(4, seed=3)[0].values, names=NAMES).to_json(path)
+    return path
+
+
+@pytest.fixture
+def train(tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 70, 40)
+    city = rng.choice(["Bonn", "Graz"], 40)
+    outcome = np.where(age + rng.normal(0, 10, 40) > 45, "alt — old", "young")
+    frame = pd.DataFrame({"age": age, "city": city, "outcome": outcome})
+    path = tmp_path / "train.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def document(run, *arguments, err=""):
+    code, shown, told = run(*arguments, "--json")
+    assert (code, told) == (0, err)
+
+    def no_constant(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    whole = json.loads(shown, parse_constant=no_constant)
+    assert shown.isascii()  # so that no terminal's letters matter
+    assert whole["version"] == osv.__version__
+    return whole
+
+
+def same(mine, frame, names):
+    """Whether a list of objects is a table that was read from a CSV, to the last digit."""
+    for name in names:
+        column = pd.Series([line[name] for line in mine], dtype=frame[name].dtype)
+        pd.testing.assert_series_equal(column, frame[name], check_names=False, check_exact=True)
+
+
+def test_value(run, train, tmp_path):
+    out = tmp_path / "values.csv"
+    options = ("--target", "outcome", "--permutations", 9, "--seed", 5, "--C", 0.5)
+    whole = document(run, "value", train, *options, "--out", out)
+    assert whole["command"] == "value"
+    table = pd.read_csv(out)
+    assert list(whole["rows"][0]) == list(table.columns)
+    same(whole["rows"], table, table.columns)
+    assert whole["data"] == {"name": "train.csv", "training_rows": 28, "validation_rows": 12}
+    settings = whole["settings"]
+    assert (settings["value"], settings["method"], settings["class_fraction"]) == (
+        "partial_ordinal",
+        "ctmc",
+        0.8,
+    )
+    assert (settings["seed"], settings["C"], settings["permutations"]) == (5, 0.5, 9)
+    assert (settings["truncation"], settings["tolerance"]) == ("paper", 0.05)
+    took = whole["run"]
+    assert (took["permutations"], took["stopped_by"], took["converged"]) == (9, "MaxPermutations", False)
+    assert took["stop"] == "as many as were asked for"
+    assert took["evaluations"] > 0 and took["seconds"] > 0 and took["mean_walk_length"] > 1
+    assert whole["written"] == [str(out)]
+    assert whole["warnings"] == []
+
+
+def test_what_is_not_known_is_null_and_warnings_are_told_twice(run, train):
+    options = ("--target", "outcome", "--method", "tmc", "--truncation", "roulette", "--design", "latin")
+    code, shown, err = run("value", train, *options, "--permutations", 5, "--json")
+    assert code == 0
+    whole = json.loads(shown)
+    assert {line["stderr"] for line in whole["rows"]} == {None}
+    assert {line["ci_low"] for line in whole["rows"]} == {None}
+    assert all(isinstance(line["value"], float) for line in whole["rows"])
+    assert (whole["settings"]["truncation"], whole["settings"]["tolerance"]) == ("roulette", None)
+    assert len(whole["warnings"]) > 0
+    assert err == "".join(f"warning: {text}\n" for text in whole["warnings"])
+
+
+def test_exact(run, file, tmp_path):
+    out = tmp_path / "values.csv"
+    whole = document(run, "exact", file, "--value", "blend", "--alpha", 0.25, "--profile", "--out", out)
+    table = pd.read_csv(out)
+    same(whole["players"], table, ["player", "value", "rank"])
+    profile = [player["by_position"] for player in whole["players"]]
+    np.testing.assert_array_equal(profile, table[[f"position_{k}" for k in range(1, 5)]])
+    assert whole["settings"]["alpha"] == 0.25
+    assert whole["data"] == {"name": "game.json", "players": 4}
+    assert whole["sum"] == pytest.approx(table["value"].sum(), rel=1e-12)
+    assert whole["run"]["evaluations"] == 65
+    assert "by_position" not in document(run, "exact", file)["players"][0]
+
+
+def test_verify(run, file, tmp_path):
+    out = tmp_path / "table.csv"
+    n = size(300, 30)
+    options = ("--method", "ctmc", "--labels", "x,x,y,y", "--average", "selected", "--permutations", n)
+    whole = document(run, "verify", file, *options, "--out", out)
+    table = pd.read_csv(out)
+    same(whole["players"], table, table.columns)
+    assert whole["settings"]["labels"] == ["x", "x", "y", "y"]
+    assert whole["settings"]["average"] == "selected"
+    assert whole["run"]["permutations"] == n
+    summary = whole["summary"]
+    assert summary["largest_z"] == table["z"].abs().max()
+    assert summary["largest_bias"] == table["bias"].abs().max()
+    assert summary["holding_exact"] == table["holds_exact"].sum()
+    assert summary["coverage"] == table["holds_expected"].mean()
+
+
+def test_errors_that_are_infinite_are_null(run, tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text('{"players": 2, "utilities": {"0 > 1": 1.0}}')
+    whole = document(run, "verify", path, "--permutations", 1)
+    assert [player["stderr"] for player in whole["players"]] == [None, None]
+    assert whole["summary"]["largest_z"] is None
+    assert whole["summary"]["intervals"] == 0
+
+
+@pytest.mark.parametrize("kind", ["noise", "removal"])
+def test_experiments(run, train, tmp_path, kind):
+    out = tmp_path / "curves.csv"
+    options = ("--target", "outcome", "--permutations", 3, "--runs", 2, "--seed", 4, "--value", "ordinal")
+    whole = document(run, "experiment", kind, train, *options, "--out", out)
+    assert whole["command"] == f"experiment {kind}"
+    assert [line["value"] for line in whole["values"]] == ["ordinal", "random"]
+    names = {
+        "noise": ["roc_auc", "precision", "found_in_lowest_half"],
+        "removal": ["all_rows", "highest_first", "lowest_first"],
+    }[kind]
+    for line in whole["values"]:
+        assert list(line) == ["value", *names]
+        for name in names:
+            figure = line[name]
+            assert figure["mean"] == np.mean(figure["runs"])
+            assert figure["std"] == np.std(figure["runs"], ddof=1)
+    table = pd.read_csv(out)
+    mine = table[(table["value"] == "ordinal") & (table["seed"] == 5)]
+    figures = whole["values"][0]
+    if kind == "noise":
+        half = np.interp(0.5, mine["inspected"], mine["found"])
+        assert figures["found_in_lowest_half"]["runs"][1] == pytest.approx(half, abs=1e-12)
+    else:
+        assert figures["all_rows"]["runs"][1] == mine["high_first"].iloc[0]
+    assert whole["settings"]["values"] == [
+        {"value": "ordinal", "method": "tmc", "truncation": "patience", "tolerance": 0.05}
+    ]
+    assert (whole["settings"]["runs"], whole["settings"]["seed"]) == (2, 4)
+    assert whole["written"] == [str(out)]
+
+
+def test_a_single_run_has_no_spread(run, train):
+    options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
+    whole = document(run, "experiment", "removal", train, *options)
+    assert {line["all_rows"]["std"] for line in whole["values"]} == {None}
+
+
+def test_objects_stand_one_a_line(run, file):
+    _, shown, _ = run("exact", file, "--json")
+    lines = [line for line in shown.splitlines() if '"player":' in line]
+    assert [json.loads(line.rstrip(","))["player"] for line in lines] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("value", "none.csv", "--target", "y"), 2), (("exact", "none.json"), 2), (("exact", "--no"), 2)],
+)
+def test_an_error_prints_no_document(run, arguments, code):
+    assert run(*arguments, "--json")[:2] == (code, "")

@@ -7,7 +7,7 @@ DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability
+.PHONY: reproduce reliability notebooks
 .DEFAULT_GOAL := help
 
 help:
@@ -26,7 +26,8 @@ help:
 	@echo "make reproduce    the paper's experiments, a quarter of an hour; rewrites docs/reproduction.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
-	@echo "make docs         run the documentation's code blocks and build build/docs"
+	@echo "make docs         build the documentation in build/docs; warnings are errors"
+	@echo "make notebooks    execute the tutorials in place"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
 # The stamps make a second run fast: pip is asked again only when pyproject.toml changes.
@@ -120,8 +121,10 @@ reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md
 
 docs: $(VENV)/.stamp-docs
-	$(BIN)/python -m pytest tests/test_docs_blocks.py
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
+notebooks: $(VENV)/.stamp-docs
+	$(BIN)/python benchmarks/tutorials.py
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

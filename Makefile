@@ -7,7 +7,7 @@ DEMO := build/demo
 
 .PHONY: help demo test test-nojit lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability dist check-dist test-pythons
+.PHONY: reproduce reliability notebooks dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
 help:
@@ -29,7 +29,8 @@ help:
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
-	@echo "make docs         run the documentation's code blocks and build build/docs"
+	@echo "make docs         build the documentation in build/docs; warnings are errors"
+	@echo "make notebooks    execute the tutorials in place"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
 # The stamps make a second run fast: pip is asked again only when pyproject.toml changes.
@@ -127,7 +128,6 @@ reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md
 
 docs: $(VENV)/.stamp-docs
-	$(BIN)/python -m pytest tests/test_docs_blocks.py
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 # The wheel is built from the sdist, so that an sdist that lacks a file does not pass.
@@ -142,6 +142,8 @@ check-dist: dist
 
 test-pythons: dist
 	.ci/test_pythons
+notebooks: $(VENV)/.stamp-docs
+	$(BIN)/python benchmarks/tutorials.py
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

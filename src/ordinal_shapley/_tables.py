@@ -63,7 +63,8 @@ class Table:
 class Problem:
     """What a game of training rows takes; the index of `X` is what the result calls the rows by.
 
-    `frame` holds the training rows as they were read, `target` is the name of the column of classes or numbers.
+    `frame` holds the training rows as they were read, `target` is the name of the column that says what is
+    predicted.
     """
 
     name: str

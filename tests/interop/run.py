@@ -20,23 +20,25 @@ HOME = ROOT / "build" / "interop"
 
 
 class Library(NamedTuple):
-    """What to install first, and how this package then is."""
+    """What to install first, how this package then is, and which tests of the suite to run as well."""
 
     recipe: Recipe
-    options: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
 
 
 LIBRARIES = {
     # numpy<2, which pyDVL asks for, has no wheels for Python 3.13.
-    "pydvl": Library(Recipe((("pyDVL==0.10.0", "pytest>=8.2"),), newest_python=12), ()),
+    "pydvl": Library(Recipe((("pyDVL==0.10.0", "pytest>=8.2"),), newest_python=12)),
     # It pins NumPy, pandas and Typer below what this package asks for, so what is missing is installed here
-    # and this package without its dependencies. `transformers` and `multimethod` are needed to import it.
+    # and this package without its dependencies; what the bridge rests on is tested with those, too.
+    # Without the limits on `transformers` and `multimethod` it cannot be imported.
     "opendataval": Library(
         Recipe(
             (
                 (
                     "opendataval==1.3.0",
-                    "scikit-learn==1.3.2",
+                    "scikit-learn>=1.4",
                     "transformers<4.40",
                     "multimethod<2",
                     "numba>=0.61",
@@ -47,6 +49,7 @@ LIBRARIES = {
             newest_python=11,
         ),
         ("--no-deps",),
+        ("tests/test_estimators.py",),
     ),
 }
 
@@ -68,7 +71,7 @@ def run_tests(name: str, python: Path) -> int:
     # kernels compiled by another Numba are not for this one.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= {"NUMBA_CACHE_DIR": str(HOME / name / "numba"), "MPLBACKEND": "Agg"}
-    tests = ["tests/interop", f"src/ordinal_shapley/interop/{name}.py"]
+    tests = ["tests/interop", f"src/ordinal_shapley/interop/{name}.py", *LIBRARIES[name].tests]
     return subprocess.run([str(python), "-m", "pytest", "-rs", *tests], cwd=ROOT, env=environment).returncode
 
 

@@ -25,7 +25,7 @@ except ImportError as error:
     raise ImportError(
         f"ordinal_shapley.interop.opendataval needs OpenDataVal 1.3 ({error}). It asks for an older NumPy "
         "and pandas than this package does, so give it an environment of its own: "
-        "pip install opendataval==1.3.0 scikit-learn==1.3.2 'transformers<4.40' 'multimethod<2' "
+        "pip install opendataval==1.3.0 'scikit-learn>=1.4' 'transformers<4.40' 'multimethod<2' "
         "'numba>=0.61' 'rich>=13', and then pip install --no-deps ordinal-shapley"
     ) from error
 
@@ -244,7 +244,10 @@ def _is_plain_logistic(model: Any) -> bool:
     """Whether a model of scikit-learn's is the one that is compiled here."""
     if type(model) is not LogisticRegression:
         return False
-    return bool(model.penalty == "l2" and model.fit_intercept and model.class_weight is None)
+    # From 1.8 on, l1_ratio and C say what penalty used to.
+    squared = model.penalty == "l2" or (model.penalty == "deprecated" and not model.l1_ratio)
+    with_intercept = model.fit_intercept and model.intercept_scaling == 1
+    return bool(squared and with_intercept and model.class_weight is None and np.isfinite(model.C))
 
 
 def _features(rows: Any, name: str) -> NDArray[Any]:

@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit lint format docs clean
+.PHONY: help demo test test-nojit test-interop lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
 .PHONY: reproduce reliability notebooks dist check-dist test-pythons
 .DEFAULT_GOAL := help
@@ -14,6 +14,7 @@ help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
 	@echo "make test         the test suite"
 	@echo "make test-nojit   the suite with the compiler off, and coverage"
+	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
 	@echo "make lint         ruff, the project's own rules, mypy"
 	@echo "make format       let ruff format and mend what it can"
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
@@ -76,6 +77,10 @@ test: $(VENV)/.stamp-dev
 
 test-nojit: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-report=term
+
+# Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
+test-interop: | $(BIN)/python
+	PYTHONPATH=benchmarks $(BIN)/python tests/interop/run.py
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
@@ -142,6 +147,7 @@ check-dist: dist
 
 test-pythons: dist
 	.ci/test_pythons
+
 notebooks: $(VENV)/.stamp-docs
 	$(BIN)/python benchmarks/tutorials.py
 

@@ -15,6 +15,8 @@ version = release = ordinal_shapley.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
 numpydoc_show_class_members = False
+# Installed in environments of their own only.
+autodoc_mock_imports = ["pydvl", "opendataval", "torch"]
 autodoc_typehints = "none"  # docstrings say it shorter
 # So that links to headings work as they do in any Markdown viewer.
 myst_heading_anchors = 3

@@ -13,7 +13,8 @@ DEMO := build/demo
 help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
 	@echo "make test         the test suite"
-	@echo "make test-nojit   the suite with the compiler off, and coverage"
+	@echo "make test-nojit   the suite with the compiler off, in a process a core"
+	@echo "make coverage     the same, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
 	@echo "make lint         ruff, the project's own rules, mypy"
 	@echo "make format       let ruff format and mend what it can"
@@ -76,7 +77,10 @@ test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest
 
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical
+
+coverage: $(VENV)/.stamp-dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical --cov --cov-report=term
 
 # Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
 test-interop: | $(BIN)/python

@@ -10,7 +10,7 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
-from problems import JIT, random_problem
+from problems import JIT, random_problem, size
 from test_ordinal_sampling import in_out_samples, played
 
 pytestmark = [
@@ -145,13 +145,13 @@ def test_intervals_cover(value, design):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
-    problem = random_problem(2, n=13, n_valid=25, seed=4)
+    problem = random_problem(2, n=size(13, 5), n_valid=25, seed=4)
     game = osv.LogisticGame(*problem)
     options = {"design": design, "random_state": 7, "position_profile": True}
     one, two = (osv.sample_values(game, value, n_permutations=136, n_jobs=k, **options) for k in (1, 2))
     for ours, theirs in zip(one.moments, two.moments, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    # 130 is ten blocks of a Latin design, 65 pairs, thirteen shards.
+    # 130 is ten blocks of a Latin design (26 of five players), 65 pairs, thirteen shards.
     parts = [
         osv.sample_values(game, value, n_permutations=130, **options),
         osv.sample_values(game, value, n_permutations=6, first_permutation=130, **options),

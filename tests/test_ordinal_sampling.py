@@ -122,20 +122,20 @@ def test_intervals_cover_the_exact_value():
 
 
 def test_all_values_agree_where_order_plays_no_part():
-    game, _ = played(position_weight="uniform")
-    many = size(20_000, 300)
+    n, many = size(6, 4), size(20_000, 300)
+    game, _ = played(n=n, position_weight="uniform")
     exact = None
     for value, estimator in [("ordinal", None), ("classic", "in_out"), ("classic", "marginal")]:
         result = osv.sample_values(
             game, value=value, estimator=estimator, n_permutations=many, random_state=5
         )
         if exact is None:
-            exact = naive.exact_partial_ordinal(lambda sequence: game(list(sequence)), 6)
+            exact = naive.exact_partial_ordinal(lambda sequence: game(list(sequence)), n)
         assert np.abs((result.values - exact) / result.stderr).max() < 4.5
 
 
 def test_same_bits_for_any_number_of_workers_and_ranges_pool():
-    game, _ = played(n=20)
+    game, _ = played(n=size(20, 8))
     options = {"value": "ordinal", "method": "tmc", "random_state": 7}
     rule = osv.Truncation.patience(target="given")
     one, two = (

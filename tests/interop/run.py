@@ -76,6 +76,10 @@ def run_tests(name: str, python: Path) -> int:
 
 
 def main(names: list[str]) -> int:
+    unknown = sorted(set(names) - set(LIBRARIES))
+    if unknown:
+        print(f"{', '.join(unknown)} is none of {', '.join(LIBRARIES)}", file=sys.stderr)
+        return 1
     failed = []
     for name in names or list(LIBRARIES):
         print(f"{name}: {HOME / name}", flush=True)

@@ -24,6 +24,8 @@ from opendataval.model import (  # noqa: E402
     ClassifierMLP,
     ClassifierSkLearnWrapper,
     ClassifierUnweightedSkLearnWrapper,
+    LeNet,
+    RegressionMLP,
     RegressionSkLearnWrapper,
 )
 from opendataval.model import LogisticRegression as TorchLogisticRegression  # noqa: E402
@@ -252,9 +254,48 @@ class TestModels:
     def test_a_model_may_be_given_here(self):
         assert isinstance(self.chosen(logistic(), estimator=GaussianNB()).game_.estimator, GaussianNB)
 
-    def test_networks_are_refused_unless_logistic_regression_may_stand_in(self):
-        network = ClassifierMLP(3, 2)
-        with pytest.raises(ValueError, match=r"pred_model is a ClassifierMLP.*model='logistic'"):
+    @pytest.mark.filterwarnings("ignore:'pin_memory' argument:UserWarning")
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_networks_are_trained_as_opendataval_would(self, n_classes):
+        torch.manual_seed(1)
+        network, evaluator = ClassifierMLP(3, n_classes), ClassicShapleyEvaluator
+        data = tensors(24, 30, n_classes)
+        for y in (data[1], data[3]):
+            y[2:4] = torch.nn.functional.one_hot(torch.tensor(n_classes - 1), n_classes)
+        options = {"n_permutations": 2, "random_state": 0}
+        training = {"epochs": 2, "lr": 0.1}
+        first, second = (
+            evaluator("mc", **options).input_data(*data).input_model(network).train_data_values(**training)
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(first.data_values, second.data_values)
+        for rows in ([0, 1, 2, 5, 9, 12], range(24)):
+            alone = network.clone()
+            torch.manual_seed(0)
+            alone.fit(data[0][list(rows)], data[1][list(rows)], **training)
+            assert first.shapley.game_(rows) == pytest.approx(accuracy(data[3], alone.predict(data[2])))
+        # Uniform weights of 1 are none.
+        weighted = osv.EstimatorGame(
+            first.shapley.game_.estimator, *arrays(data), position_weight="uniform",
+            sample_weight=np.ones(24),
+        )  # fmt: skip
+        assert weighted(range(24)) == first.shapley.game_(range(24))
+        assert np.isfinite(trained(OrdinalShapleyEvaluator("mc", **options), data, network).data_values).all()
+
+    @pytest.mark.filterwarnings("ignore:'pin_memory' argument:UserWarning")
+    @pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
+    def test_images_reach_a_network_as_images(self):
+        x, y, x_valid, y_valid = tensors(6, 6)
+        images, images_valid = (
+            torch.nn.functional.pad(part.reshape(6, 1, 1, 3), (0, 25, 0, 27)) for part in (x, x_valid)
+        )
+        evaluator = ClassicShapleyEvaluator("mc", n_permutations=1, random_state=0)
+        got = trained(evaluator, (images, y, images_valid, y_valid), LeNet(2, gray_scale=True))
+        assert got.data_values.shape == (6,)
+
+    def test_other_models_are_refused_unless_logistic_regression_may_stand_in(self):
+        network = RegressionMLP(3, 1)
+        with pytest.raises(ValueError, match=r"pred_model is a RegressionMLP.*model='logistic'"):
             self.chosen(network)
         stand_in = ClassicShapleyEvaluator("mc", n_permutations=2, random_state=0, model="logistic")
         assert isinstance(trained(stand_in, tensors(), network).shapley.game_, osv.LogisticGame)
@@ -350,8 +391,9 @@ class TestBadInput:
     def test_rows_that_are_no_numbers(self):
         x, y, x_valid, y_valid = tensors()
         evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
-        with pytest.raises(TypeError, match="x_train holds str, expected numbers: embed"):
-            trained(evaluator, (ListDataset(["word"] * 30), y, x_valid, y_valid))
+        for model in (None, ClassifierMLP(3, 2)):
+            with pytest.raises(TypeError, match="x_train holds str, expected numbers: embed"):
+                trained(evaluator, (ListDataset(["word"] * 30), y, x_valid, y_valid), model)
         with pytest.raises(TypeError, match="x_valid holds Tensor, expected numbers: embed"):
             trained(evaluator, (x, y, TensorDataset(x_valid, y_valid), y_valid))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -20,6 +21,7 @@ try:
     from opendataval.metrics import Metrics, accuracy, neg_mse
     from opendataval.model import ClassifierSkLearnWrapper, RegressionSkLearnWrapper
     from opendataval.model import LogisticRegression as TorchLogisticRegression
+    from opendataval.model.api import TorchClassMixin
     from torch.utils.data import DataLoader
 except ImportError as error:
     raise ImportError(
@@ -67,11 +69,11 @@ class _Evaluator(ModelMixin):
         return super().input_model(pred_model)
 
     def train_data_values(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the values; arguments, which are for training networks, play no part."""
+        """Compute the values; keywords are for training a network, and play no part without one."""
         if not hasattr(self, "x_train"):
             raise RuntimeError("there are no rows to value: call input_data or input_fetcher first")
         self._forget()
-        shapley = self._kind(**{**self._options, **self._chosen()})
+        shapley = self._kind(**{**self._options, **self._chosen(kwargs)})
         regression = shapley.estimator is not None and is_regression(shapley.estimator)
         if shapley.scoring is None:
             shapley.scoring = self._scoring(regression)
@@ -96,17 +98,20 @@ class _Evaluator(ModelMixin):
         self.valuation = None
         self.__dict__.pop("data_values", None)
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self, training: dict[str, Any]) -> dict[str, Any]:
         """Which model to value rows by, as options of the estimator."""
         model = self.pred_model
         if self._options["estimator"] is not None or self.model == "logistic" or model is None:
             return {}
         if isinstance(model, TorchLogisticRegression):
             return {}
+        if isinstance(model, TorchClassMixin):
+            first = vars(self)["x_train"][0]
+            return {"estimator": _Network(model, tuple(getattr(first, "shape", ())), training)}
         if not isinstance(model, ClassifierSkLearnWrapper | RegressionSkLearnWrapper):
             raise ValueError(
-                f"pred_model is a {type(model).__name__}, which is no model of scikit-learn's: expected "
-                "ClassifierSkLearnWrapper or the like; or pass model='logistic' to value rows by logistic "
+                f"pred_model is a {type(model).__name__}, expected a network for classes or a model of "
+                "scikit-learn's in its wrapper; or pass model='logistic' to value rows by logistic "
                 "regression, or a model in estimator"
             )
         if _is_plain_logistic(model.model):
@@ -132,8 +137,9 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     are. What OpenDataVal calls the prediction model says by what rows are valued. For logistic regression, or
     if there is none, it is the compiled one of `ordinal_shapley.LogisticGame`; that also stands for
     OpenDataVal's own logistic regression, a network that it trains by some steps of gradient descent. Any
-    other model of scikit-learn's is fitted for each sequence of rows by `ordinal_shapley.EstimatorGame`.
-    Other networks are refused unless ``model="logistic"``.
+    other model of scikit-learn's, and any other network for classes, is fitted for each sequence of rows by
+    `ordinal_shapley.EstimatorGame`, which takes milliseconds: a network always from the weights that it
+    has, with one seed, and as the keywords of ``train_data_values`` say.
 
     Parameters
     ----------
@@ -238,6 +244,36 @@ class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
     """
 
     _kind = ClassicShapley
+
+
+class _Network(ClassifierMixin, BaseEstimator):
+    """A network of OpenDataVal's with scikit-learn's interface; what it learns depends on its rows alone."""
+
+    def __init__(self, model: Any, shape: tuple[int, ...], training: dict[str, Any]) -> None:
+        self.model = model
+        self.shape = shape
+        self.training = training
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: Any = None) -> _Network:
+        n_classes = self.model.num_classes
+        self.classes_ = np.arange(n_classes)
+        self.network_ = self.model.clone()
+        training = dict(self.training)
+        if sample_weight is not None:
+            weights = torch.tensor(sample_weight, dtype=torch.float)
+            # With two classes its loss has a column for each.
+            training["sample_weight"] = weights[:, None] if n_classes == 2 else weights
+        labels = torch.nn.functional.one_hot(torch.tensor(y), n_classes).float()
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.network_.fit(self._tensor(X), labels, **training)
+        return self
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.network_.predict(self._tensor(X)).argmax(dim=1).cpu())
+
+    def _tensor(self, X: NDArray[Any]) -> Any:
+        return torch.tensor(X, dtype=torch.float).reshape(-1, *self.shape)
 
 
 def _is_plain_logistic(model: Any) -> bool:

@@ -170,9 +170,9 @@ class JourneyGame(JourneyForms):
             As in `exact_values`; "classic" is that of the game with ``ordered=False``.
         by_position : bool, default False
             Say at which positions credit was earned. The partial ordinal value of a set's game is a mean over
-            positions: what the channel adds as the first, the second, ... touch. For the other two, what a
-            channel gets of the conversions of a set goes to the positions that it had in the journeys that
-            converted, in proportion to their number.
+            positions: what the channel adds as the first, the second, ... touch. For the other two, and if
+            not ``ordered``, what a channel gets of the conversions of a set goes to the positions that it had
+            in the journeys that converted, in proportion to their number.
 
         Returns
         -------

@@ -411,6 +411,17 @@ class JourneyUtility:
         return float(sum(self.of_set(members, sequence) for members in self.sets))
 
 
+def journey_credit_by_place(U, n_positions):
+    """What a channel adds as the first, the second, ... of an order of a set, all orders alike."""
+    credit = np.zeros((U.n_players, n_positions))
+    for members in U.sets:
+        for order in itertools.permutations(sorted(members)):
+            for place, channel in enumerate(order):
+                added = U.of_set(members, order[: place + 1]) - U.of_set(members, order[:place])
+                credit[channel, place] += added / math.factorial(len(order))
+    return credit
+
+
 def journey_credit_by_position(U, rows, values, n_positions):
     """A set's values at the positions that its channels had in its journeys, in proportion to conversions."""
     credit = np.zeros((U.n_players, n_positions))

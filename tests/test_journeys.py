@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import fuzzing
 import naive
 import ordinal_shapley as osv
 from problems import size
@@ -97,7 +98,10 @@ def test_credit_by_position(value, kind):
     game = game_of(rows, 4, **kind)
     U = utility_of(rows, 4, value, **kind)
     frame = game.credit(value, by_position=True)
-    expected = naive.journey_credit_by_position(U, rows, lambda func: EXACT[value](func, 4), 4)
+    if value == "partial_ordinal":
+        expected = naive.journey_credit_by_place(U, 4)
+    else:
+        expected = naive.journey_credit_by_position(U, rows, lambda func: EXACT[value](func, 4), 4)
     np.testing.assert_allclose(frame, expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(frame.sum(axis=1), credits(game, value), rtol=1e-10, atol=1e-10)
     assert frame.columns.tolist() == [1, 2, 3, 4] and frame.columns.name == "position"
@@ -653,3 +657,60 @@ def test_a_game_tells_itself_from_others():
     for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
         with pytest.raises(ValueError, match="game"):
             osv.Valuation.merge([first, more(other)])
+
+
+# --------------------------------------------------------------------------------------------
+# Odd input: a right answer or a clear error
+# --------------------------------------------------------------------------------------------
+
+NAME = fuzzing.mostly(st.sampled_from(["A", "B", "C", "D", " A", "A ", 1, 2]))
+COUNT = st.one_of(
+    st.integers(0, 5), fuzzing.mostly(st.sampled_from([0.5, 1e30, 1e-30, 0.0]), fuzzing.NUMBERS)
+)
+
+
+@given(st.data())
+def odd_journeys(data):
+    draw = data.draw
+    n = draw(st.integers(1, 6))
+    rows = draw(fuzzing.mostly(st.lists(fuzzing.mostly(st.lists(NAME, max_size=5)), min_size=n, max_size=n)))
+    counts = fuzzing.mostly(st.lists(COUNT, min_size=n, max_size=n))
+    won, lost = draw(counts), draw(st.one_of(st.none(), counts))
+    words = {
+        "repeats": fuzzing.mostly(st.sampled_from(["first", "last", "first", "error"])),
+        "unseen": fuzzing.mostly(st.sampled_from([None, None, "backoff", "zero"])),
+        "worth": fuzzing.mostly(st.sampled_from(["rate", "rate", "conversions"])),
+        "ordered": fuzzing.mostly(st.booleans()),
+    }
+    options = draw(fuzzing.some(words))
+    form = draw(st.sampled_from(["lists", "paths", "events"]))
+    value = draw(fuzzing.mostly(st.sampled_from(VALUES)))
+
+    listed = rows if isinstance(rows, list) else []
+    paths = [">".join(map(str, row)) if isinstance(row, list) else row for row in listed]
+    flags = won if isinstance(won, list) else []
+    touches = [(k, name, place, flag)
+               for k, (row, flag) in enumerate(zip(listed, flags, strict=False))
+               for place, name in enumerate(row if isinstance(row, list) else ())]  # fmt: skip
+
+    def work():
+        if form == "lists":
+            game = osv.JourneyGame(rows, won, lost, **options)
+        elif form == "paths":
+            game = osv.JourneyGame.from_paths(paths if listed else rows, won, lost, **options)
+        else:
+            columns = ["journey", "channel", "time", "converted"]
+            game = osv.JourneyGame.from_events(pd.DataFrame(touches, columns=columns), **options)
+        for frame in (game.credit(value)[["credit"]], game.credit(value, by_position=True)):
+            cells = frame.to_numpy()
+            fuzzing.require(np.isfinite(cells).all(), f"credit {cells}")
+            gap = abs(cells.sum() - game.n_conversions)
+            size_of = max(np.abs(cells).sum(), game.n_conversions)
+            fuzzing.require(gap <= 1e-6 * size_of, f"credit {cells} of {game.n_conversions}")
+        fuzzing.require(math.isfinite(game(range(game.n_players))), "utility")
+
+    return fuzzing.outcome(work)
+
+
+def test_odd_journeys():
+    assert set(fuzzing.fuzz(odd_journeys, size(400, 100))) == {"answer", "error"}

@@ -59,7 +59,7 @@ def test_parts_by_position_stand_side_by_side():
     for row, name in enumerate(names(ax)):
         (a, b), (c, d) = found["1"][row], found["2"][row]
         assert (b - a, d - c) == pytest.approx(tuple(places.loc[name]))
-        assert a == 0.0 and c == pytest.approx(b if b * (d - c) > 0 else 0.0)
+        assert a == 0.0 and c == pytest.approx(max(b, 0.0) if d >= c else min(b, 0.0))
 
 
 def test_many_channels_and_positions_are_put_together():

@@ -40,6 +40,9 @@ def share_by_trie(
     scratch: NDArray[np.int64],
     values: NDArray[np.float64],
     sums: NDArray[np.float64],
+    conversions: NDArray[np.float64],
+    places: NDArray[np.float64],
+    credit: NDArray[np.float64],
 ) -> None:
     """Values of all sets' games, and the sums over all full orders of a set that they must have, times k!.
 
@@ -47,12 +50,19 @@ def share_by_trie(
     from starts[s] on, in increasing order, and `values` as they do. A sequence counts by its `gains`; only
     those of all members do if `whole`. Full orders are worth what `worths` says of the sequences seen and
     `beyond` of what the others begin with. `scratch` is (5, most + 1), most the size of the largest set.
+
+    To `credit` (n_channels, most), unless it is empty, is added what each channel gets of a set's
+    `conversions` as the first, the second, ... of an order, which `coefficients` of the partial ordinal value
+    tell. `places` (most, most + 1) is scratch.
     """
+    by_place = credit.shape[0] > 0
     nodes, following, chosen, inside, found = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     for s in range(starts.shape[0] - 1):
         first, k = starts[s], starts[s + 1] - starts[s]
         values[first : first + k] = 0.0
         sums[s] = 0.0
+        if by_place:
+            places[:k, : k + 1] = 0.0
         inside[:k] = 0
         depth = 0
         nodes[0] = 0
@@ -91,6 +101,19 @@ def share_by_trie(
                 part = coefficients.member[k, depth] if inside[i] == 1 else coefficients.other[k, depth]
                 values[first + i] += gain * part
             values[first + j] += gain * coefficients.last[k, depth]
+            if by_place:
+                # It came last, or another comes next.
+                places[j, depth - 1] += gain * coefficients.last[k, depth]
+                for i in range(k):
+                    if inside[i] == 0:
+                        places[i, depth] += gain * coefficients.other[k, depth]
+        if by_place:
+            total = 0.0
+            for i in range(k):
+                total += values[first + i]
+            for i in range(k):
+                for place in range(k):
+                    credit[members[first + i], place] += places[i, place] * (conversions[s] / total)
 
 
 @kernel()

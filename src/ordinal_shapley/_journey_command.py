@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
+_ADVICE = {
+    "repeats='first' or repeats='last'": "--repeats first or --repeats last",
+    "time=None": "--file-order",
+    "worth='conversions'": "--worth conversions",
+    ", or in a game with ordered=False": "",
+}
+
 JOURNEYS_HELP = """Share out conversions among the channels that people touched, by the order of touches.
 
 FILE.csv has a row for each path, with counts:
@@ -88,7 +95,10 @@ def journeys(
     ] = "partial_ordinal",
     worth: Annotated[
         str,
-        option(f"What a sequence of channels is worth, its {either(WORTHS)}.", metavar="NAME"),
+        option(
+            f"{either(WORTHS)}: what a sequence is worth, how often its journeys convert or how many do.",
+            metavar="NAME",
+        ),
     ] = "rate",
     unseen: Annotated[
         str | None,
@@ -169,7 +179,7 @@ def journeys(
                                      ">" if sep is None else sep, options)  # fmt: skip
                 _finish(game, file.name, value_kind, by_position, out, plot)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{file.name}: {error}") from error
+                raise ValueError(f"{file.name}: {_in_options(str(error))}") from error
 
 
 def _finish(
@@ -197,6 +207,13 @@ def _finish(
     for written in (out, plot):
         if written is not None:
             console.print(f"Written: {written}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _in_options(message: str) -> str:
+    """Return a message of the library with its advice in terms of the command's options."""
+    for argument, flag in _ADVICE.items():
+        message = message.replace(argument, flag)
+    return message
 
 
 def _of_paths(

@@ -167,15 +167,18 @@ def make_sets(counted: Counted) -> Sets:
 
 
 def share(
-    sets: Sets, worths: Worths, value: str, worth: str, unseen: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sets: Sets, worths: Worths, value: str, worth: str, unseen: str | None, n_by_place: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return each set's values as shares of their sum, in the order of its members, and that sum.
+
+    Also the credit of `n_by_place` channels by their place in orders, for the partial ordinal value only.
 
     For "classic" the sequences of `worths` are sets in increasing order, and unseen ones are worth 0.
     """
     most = int(sets.sizes.max(initial=0))
     values, sums = np.zeros(len(sets.members)), np.zeros(len(sets.conversions))
     coefficients = _coefficients(most, value, unseen == "backoff")
+    credit = np.zeros((n_by_place, most))
     kernels.share_by_trie(
         worths.trie,
         worths.worths,
@@ -188,11 +191,14 @@ def share(
         np.zeros((5, most + 1), np.int64),
         values,
         sums,
+        sets.conversions,
+        np.zeros((most, most + 1)),
+        credit,
     )
     factorials = coefficients.factorials[sets.sizes]
     if value == "classic":  # one order stands for all
         sums *= factorials
-    return _as_shares(sets, values, sums), sums / factorials
+    return _as_shares(sets, values, sums), sums / factorials, credit
 
 
 def share_tables(

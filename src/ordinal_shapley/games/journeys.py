@@ -169,9 +169,10 @@ class JourneyGame(JourneyForms):
         value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
             As in `exact_values`; "classic" is that of the game with ``ordered=False``.
         by_position : bool, default False
-            Say at which positions of the journeys the credit was earned. What a channel gets of the
-            conversions of a set of channels goes to the positions that it had in the journeys that converted,
-            in proportion to their number.
+            Say at which positions credit was earned. The partial ordinal value of a set's game is a mean over
+            positions: what the channel adds as the first, the second, ... touch. For the other two, and if
+            not ``ordered``, what a channel gets of the conversions of a set goes to the positions that it had
+            in the journeys that converted, in proportion to their number.
 
         Returns
         -------
@@ -202,13 +203,17 @@ class JourneyGame(JourneyForms):
         choose("value", value, VALUES)
         if not isinstance(by_position, bool | np.bool_):
             raise TypeError(f"by_position is {by_position!r}, expected True or False")
+        index = pd.Index(self._counted.channels, dtype=object, name="channel")
+        n = max(1, int(self._sets.sizes.max(initial=0)))
+        positions = pd.RangeIndex(1, n + 1, name="position")
+        if by_position and self.ordered and value == "partial_ordinal" and self.n_conversions:
+            options = (value, self.worth, self.unseen, self.n_players)
+            return pd.DataFrame(sharing.share(self._sets, self._worths, *options)[2], index, positions)
         at, channel, position = self._sets.touches
         credit = self._shares(value)[at] * self._sets.touch_conversions
-        index = pd.Index(self._counted.channels, dtype=object, name="channel")
         if by_position:
-            n = int(position.max(initial=0)) + 1
-            cells = np.bincount(channel * n + position, credit, self.n_players * n).reshape(-1, n)
-            return pd.DataFrame(cells, index, pd.RangeIndex(1, n + 1, name="position"))
+            cells = np.bincount(channel * n + position, credit, self.n_players * n)
+            return pd.DataFrame(cells.reshape(-1, n), index, positions)
         credits = np.bincount(channel, credit, self.n_players)
         whole = self.n_conversions or 1.0
         return pd.DataFrame({"credit": credits, "share": credits / whole}, index)

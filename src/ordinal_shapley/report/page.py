@@ -61,7 +61,7 @@ def render(
         "n": len(valuation),
         "level": f"{100 * level:g}",
         "tiles": [
-            (f"{given.noun}s", f"{len(valuation):,}"),
+            (f"{given.noun}{'s' * (len(valuation) != 1)}", f"{len(valuation):,}"),
             ("permutations", f"{valuation.n_permutations:,}"),
             ("intervals below 0", f"{int((high < 0).sum()):,}"),
             ("intervals above 0", f"{int((low > 0).sum()):,}"),

@@ -40,6 +40,7 @@ def histogram(valuation: Valuation, noun: str) -> Picture | None:
         (0.0, 1.18 * top),
         "value",
         f"{noun}s",
+        whole_y=True,
     )
     for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:

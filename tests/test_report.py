@@ -196,6 +196,8 @@ class TestWords:
         page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
         assert page.facts["99 % intervals"] == "1 below 0, 0 above 0, 1 that touch 0"
         assert page.column("high")[0] == pytest.approx(-1 + 2.5758293 * 0.1)
+        assert "a 99 % interval" in page.texts["spread"]
+        assert "No player has a 99 % interval" not in page.texts["lowest"]
 
     def test_how_to_cite(self):
         page = Page(by_hand([1.0], [0.1]).to_html())
@@ -236,7 +238,7 @@ class TestPictures:
         np.testing.assert_allclose(np.array(heights) / max(heights), np.array(known) / max(known), atol=1e-3)
 
     def test_no_bar_spans_zero(self):
-        picture = histogram(by_hand(np.linspace(-1, 0.3, 97), np.full(97, 0.1)), "row")
+        picture = histogram(by_hand(np.linspace(-1, 0.3, 97), np.full(97, 0.1)), "row", 0.9)
         ends = [[float(x.replace(MINUS, "-")) for x in row[:2]] for row in picture.rows]
         assert all(start >= 0 or end <= 0 for start, end in ends)
         assert sum(int(row[2]) for row in picture.rows if row[1].startswith((MINUS, "0"))) >= 74

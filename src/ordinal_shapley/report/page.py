@@ -52,7 +52,7 @@ def render(
         n = len(valuation)
         title = f"{words.kind_of(valuation)} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
     table = row_table(valuation, given.X, given.labels, given.noun, level)
-    spread = pictures.histogram(valuation, given.noun)
+    spread = pictures.histogram(valuation, given.noun, level)
     removal, removal_note = _removal(given)
     low, high = valuation.confidence_interval(level)
     page = {
@@ -136,7 +136,7 @@ def _convergence(given: Given) -> list[Picture]:
     history = given.history
     if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
         return []
-    return pictures.convergence(history, given.names)
+    return pictures.convergence(history, given.names, given.level)
 
 
 def _removal(given: Given) -> tuple[Picture | None, str]:

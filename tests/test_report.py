@@ -184,13 +184,19 @@ class TestWords:
 
     @pytest.mark.parametrize(
         ("method", "said", "unsaid"),
-        [("mc", "", "Orders were ended early"), ("ctmc", "sample of each class", "nothing of the kind")],
+        [
+            ("mc", "Monte Carlo noise", "Orders were ended early"),
+            ("cmc", "sample of each class", "Orders were ended early"),
+            ("tmc", "Orders were ended early", "sample of each class"),
+        ],
     )
     def test_what_errors_dont_cover(self, method, said, unsaid):
-        text = Page(by_hand([1.0], [0.1], method=method).to_html()).texts["sure"]
+        valuation = by_hand([1.0], [0.1], method=method)
+        text = Page(valuation.to_html()).texts["sure"]
         assert said in text
         assert unsaid not in text
-        assert "Other validation rows" in text
+        assert "Another game" in text
+        assert "Other validation rows" in Page(valuation.to_html(y=["a"])).texts["sure"]
 
     def test_the_level_is_kept_to(self):
         page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
@@ -312,10 +318,16 @@ def leave_one_out(X, y, row):
 
 class TestLabels:
     @pytest.mark.parametrize("n_classes", [2, 3])
-    @pytest.mark.parametrize("n_columns", [3, 60])
-    def test_model_of_the_others(self, n_classes, n_columns):
+    # More columns than rows: the game works with inner products, or, far from 0, in a basis of the rows.
+    @pytest.mark.parametrize(("n_columns", "away"), [(3, 0.0), (60, 0.0), (60, 100.0)])
+    def test_model_of_the_others(self, n_classes, n_columns, away):
         X, y, X_valid, y_valid = blobs(24, n_classes, n_columns, wrong=[1, 7])
+        X, X_valid = X + away, X_valid + away
         game = osv.LogisticGame(X, y, X_valid, y_valid)
+        assert (game._features.wide, game._features.basis is not None) == (
+            n_columns > 24 and not away,
+            away > 0,
+        )
         rows = np.arange(0, 24, 2) + 1
         found = witnesses(game, None, y.astype(str), rows)
         assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]

@@ -201,7 +201,9 @@ def not_covered(valuation: Valuation, noun: str, level: float) -> list[str]:
         )
     lines += [
         "Other validation rows, another score or another model would give other values: these belong to the "
-        "ones used.",
+        "ones used."
+        if noun == "row"
+        else "Another game, such as one with other validation rows, would give other values.",
         f"A value depends on the other {noun}s. It is no property of a {noun} alone.",
         f"Each interval is looked at by itself. Of {noun}s worth exactly 0, {chance:g} % have an interval "
         f"below 0 by chance: {many} here if all were.",

@@ -248,11 +248,13 @@ class TestLooks:
             box = pictures.nth(k).bounding_box()
             assert box["width"] > 300
             assert box["height"] > 150
-        lengths = page.evaluate(
-            "[...document.querySelectorAll('polyline')].map(line => line.getTotalLength())"
+        lines = page.evaluate(
+            "[...document.querySelectorAll('polyline')]"
+            ".map(line => [line.getBoundingClientRect().width, getComputedStyle(line).stroke])"
         )
-        assert len(lengths) == 6 + 2 + 1 + 3
-        assert min(lengths) > 50
+        assert len(lines) == 6 + 2 + 1 + 3
+        assert min(width for width, _ in lines) > 50
+        assert all(stroke.startswith("rgb(") for _, stroke in lines)
         sizes = page.evaluate(
             "[...document.querySelectorAll('figure > svg .tick')].map(text => text.getBoundingClientRect())"
             ".map(box => [box.left, box.right, box.height])"

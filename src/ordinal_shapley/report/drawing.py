@@ -79,14 +79,19 @@ class Axis:
         The places of `low` and `high`.
     log : bool
         Whether equal ratios are equally long.
+    whole : bool
+        Whether there is nothing between whole numbers.
     """
 
-    def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
+    def __init__(
+        self, low: float, high: float, start: float, end: float, log: bool = False, whole: bool = False
+    ) -> None:
         if log:
             low, high = math.log10(low), math.log10(high)
         if high - low <= _NARROW * max(abs(low), abs(high), _NARROW):
             low, high = low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5
-        self.low, self.high, self.start, self.end, self.log = low, high, start, end, log
+        self.low, self.high, self.start, self.end = low, high, start, end
+        self.log, self.whole = log, whole
 
     def __call__(self, value: float) -> float:
         """Return the place of a number."""
@@ -106,6 +111,7 @@ class Axis:
             at = at[:: max(1, math.ceil(len(at) / _MOST_TICKS))]
             return [(x, f"{x:,.0f}" if x >= 1 else f"{x:g}") for x in at]
         step = _step((self.high - self.low) / _MOST_TICKS)
+        step = max(step, 1.0) if self.whole else step
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
@@ -129,6 +135,8 @@ class Chart:
         What stands at the axes.
     log_x, log_y : bool
         Whether the axes are logarithmic.
+    whole_y : bool
+        Whether heights are whole numbers.
     """
 
     def __init__(
@@ -140,9 +148,10 @@ class Chart:
         *,
         log_x: bool = False,
         log_y: bool = False,
+        whole_y: bool = False,
     ) -> None:
         self.x = Axis(*x, _LEFT, WIDTH - _RIGHT, log_x)
-        self.y = Axis(*y, HEIGHT - _BOTTOM, _TOP, log_y)
+        self.y = Axis(*y, HEIGHT - _BOTTOM, _TOP, log_y, whole_y)
         self._titles = x_title, y_title
         self._parts: list[str] = []
 

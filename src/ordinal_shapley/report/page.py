@@ -52,7 +52,7 @@ def render(
         n = len(valuation)
         title = f"{words.kind_of(valuation)} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
     table = row_table(valuation, given.X, given.labels, given.noun, level)
-    spread = pictures.histogram(valuation, given.noun)
+    spread = pictures.histogram(valuation, given.noun, level)
     removal, removal_note = _removal(given)
     low, high = valuation.confidence_interval(level)
     page = {
@@ -61,7 +61,7 @@ def render(
         "n": len(valuation),
         "level": f"{100 * level:g}",
         "tiles": [
-            (f"{given.noun}s", f"{len(valuation):,}"),
+            (f"{given.noun}{'s' * (len(valuation) != 1)}", f"{len(valuation):,}"),
             ("permutations", f"{valuation.n_permutations:,}"),
             ("intervals below 0", f"{int((high < 0).sum()):,}"),
             ("intervals above 0", f"{int((low > 0).sum()):,}"),
@@ -136,7 +136,7 @@ def _convergence(given: Given) -> list[Picture]:
     history = given.history
     if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
         return []
-    return pictures.convergence(history, given.names)
+    return pictures.convergence(history, given.names, given.level)
 
 
 def _removal(given: Given) -> tuple[Picture | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,14 +23,14 @@ _MOST_LINES = 25  # of numbers below a picture
 _Numbers = npt.NDArray[np.float64]
 
 
-def histogram(valuation: Valuation, noun: str) -> Picture | None:
+def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
     """How the values spread, with a typical interval for scale; None if no value is known."""
     values = valuation.values[np.isfinite(valuation.values)]
     if not values.size:
         return None
     edges = _edges(values)
     counts = np.histogram(values, edges)[0]
-    low, high = valuation.confidence_interval()
+    low, high = valuation.confidence_interval(level)
     widths = (high - low)[np.isfinite(high - low)]
     width = float(np.median(widths)) if widths.size else 0.0
     top = float(counts.max())
@@ -40,6 +41,7 @@ def histogram(valuation: Valuation, noun: str) -> Picture | None:
         (0.0, 1.18 * top),
         "value",
         f"{noun}s",
+        whole_y=True,
     )
     for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:
@@ -49,7 +51,7 @@ def histogram(valuation: Valuation, noun: str) -> Picture | None:
     legend += [Legend("bar above", "values of 0 or more")] * bool(values.max() >= 0)
     if width > 0:
         chart.span(middle - width / 2, middle + width / 2, 1.1 * top, "strong")
-        legend.append(Legend("rule strong", "how wide a 95 % interval is (median)"))
+        legend.append(Legend("rule strong", f"how wide a {100 * level:g} % interval is (median)"))
     title = f"Values of {values.size:,} {noun}{'s' * (values.size != 1)}"
     return Picture(
         "spread",
@@ -79,17 +81,18 @@ def _edges(values: _Numbers) -> _Numbers:
     return edges
 
 
-def convergence(history: History, names: list[str]) -> list[Picture]:
+def convergence(history: History, names: list[str], level: float) -> list[Picture]:
     """How the values of some players went, the errors of all, and what the stopping rule saw."""
-    pictures = [_courses(history, names)]
+    pictures = [_courses(history, names, level)]
     errors = _errors(history)
     if errors is not None:
         pictures.append(errors)
     return pictures + _readings(history)
 
 
-def _courses(history: History, names: list[str]) -> Picture:
-    values, half, at = history.values, 1.959963984540054 * history.stderr, history.n_permutations
+def _courses(history: History, names: list[str], level: float) -> Picture:
+    values, at = history.values, history.n_permutations
+    half = NormalDist().inv_cdf(0.5 + level / 2) * history.stderr
     order = np.argsort(-values[-1], kind="stable")
     order = order[np.isfinite(values[-1][order])]
     few = len(order) <= 2 * _FOLLOWED
@@ -111,7 +114,8 @@ def _courses(history: History, names: list[str]) -> Picture:
     return Picture(
         "courses",
         title,
-        "Shaded: 95 % intervals. Lines that still drift, or bands that still overlap, are not settled.",
+        f"Shaded: {100 * level:g} % intervals. Lines that still drift, or bands that still overlap, are not "
+        "settled.",
         chart.svg("courses", title),
         [Legend(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
         ["permutations", *(names[player] for player in chosen)],

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation import Valuation
 
 _MARKS = 20
-_MOST_ORDERS = 5
-_LEAST_RANDOM = 3
+_MOST_ORDERS, _MOST_RANDOM = 5, 5
+_LEAST_ORDERS, _LEAST_RANDOM = 2, 3  # also for games that train any model, which takes long
 _ROWS = 20_000  # with more, there are fewer orders
 
 
@@ -47,10 +47,14 @@ def removal_curves(game: Game, valuation: Valuation) -> Removal:
 
     Players without a value go last. Equal seeds at every call, so the same result gives the same page.
     """
+    from ordinal_shapley.games.estimator import EstimatorGame
+
     n = game.n_players
     generator = np.random.default_rng(0)
-    n_random = int(np.clip(_ROWS // n, _LEAST_RANDOM, _MOST_ORDERS))
-    n_orders = 1 if game.order_free else int(np.clip(_ROWS // n, 1, _MOST_ORDERS))
+    least = isinstance(game, EstimatorGame)
+    n_random = _LEAST_RANDOM if least else int(np.clip(_ROWS // n, _LEAST_RANDOM, _MOST_RANDOM))
+    n_orders = _LEAST_ORDERS if least else int(np.clip(_ROWS // n, _LEAST_ORDERS, _MOST_ORDERS))
+    n_orders = 1 if game.order_free else n_orders
     orders = [np.arange(n)] if game.order_free else [generator.permutation(n) for _ in range(n_orders)]
     removed = np.unique(np.linspace(0, n, min(_MARKS, n) + 1).astype(np.int64)[:-1])
 

@@ -185,6 +185,8 @@ def sure(valuation: Valuation, history: History | None, noun: str, level: float)
 def not_covered(valuation: Valuation, noun: str, level: float) -> list[str]:
     """Return what the standard errors say nothing about."""
     chance = 100 * (1 - level) / 2
+    expected = len(valuation) * chance / 100
+    many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     lines = []
     if valuation.method in TRUNCATED_METHODS:
         lines.append(
@@ -199,9 +201,11 @@ def not_covered(valuation: Valuation, noun: str, level: float) -> list[str]:
         )
     lines += [
         "Other validation rows, another score or another model would give other values: these belong to the "
-        "ones used.",
+        "ones used."
+        if noun == "row"
+        else "Another game, such as one with other validation rows, would give other values.",
         f"A value depends on the other {noun}s. It is no property of a {noun} alone.",
         f"Each interval is looked at by itself. Of {noun}s worth exactly 0, {chance:g} % have an interval "
-        f"below 0 by chance: up to about {max(1, round(len(valuation) * chance / 100)):,} here.",
+        f"below 0 by chance: {many} here if all were.",
     ]
     return lines

@@ -119,6 +119,64 @@ def test_a_torn_cache_costs_a_compilation_and_no_more(tmp_path, suffix, keep):
     assert float(run(WEIGHTS, tmp_path, **cache).split()[0]) == pytest.approx(PEAK)
 
 
+def test_a_torn_index_is_written_anew(tmp_path):
+    copy_of_package(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    run(WEIGHTS, tmp_path, **cache)
+    for path in (tmp_path / "cache").rglob("*.nbi"):
+        path.write_bytes(path.read_bytes()[:-9])
+    assert run(WEIGHTS, tmp_path, **cache).split()[1] == "0"
+    assert run(WEIGHTS, tmp_path, **cache).split()[1] == "1"
+
+
+# A kind of game from outside the package, which other processes may not have.
+OUTSIDE = """
+from typing import NamedTuple
+import numpy as np
+from ordinal_shapley_kernels import games
+from ordinal_shapley_kernels._jit import kernel
+
+class Count(NamedTuple):
+    length: np.ndarray
+
+@kernel(internal=True)
+def clear(game):
+    game.length[0] = 0
+
+@kernel(internal=True)
+def place(game, player):
+    game.length[0] += 1
+
+@kernel(internal=True)
+def utility(game):
+    return float(game.length[0])
+
+games.register_game(Count, __name__)
+"""
+EVALUATE = """
+import numpy as np
+from ordinal_shapley_kernels.table import make_workspace
+from ordinal_shapley_kernels.walks import evaluate_sequence
+out = np.zeros(1)
+{outside}
+evaluate_sequence(make_workspace(np.arange(5.0), 2), np.array([1, 0]), False, out)
+print(out[0], sum(evaluate_sequence.stats.cache_hits.values()))
+"""
+
+
+def test_a_game_from_outside_leaves_the_cache_to_others(tmp_path):
+    copy_of_package(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    alone = EVALUATE.format(outside="")
+    assert run(alone, tmp_path, **cache).split() == ["4.0", "0"]
+    (tmp_path / "outside.py").write_text(OUTSIDE)
+    count = "evaluate_sequence(outside.Count(np.zeros(1, np.int64)), np.arange(3), False, out)"
+    with_it = EVALUATE.format(outside=f"import outside; {count}; print(out[0])")
+    assert run(with_it, tmp_path, **cache).split() == ["3.0", "4.0", "1"]
+    (tmp_path / "outside.py").unlink()
+    assert run(alone, tmp_path, **cache).split() == ["4.0", "1"]
+
+
 # Each line prints the bits of one kernel's result. Which is compiled first decides, for a helper
 # without flags of its own, whose flags it gets.
 ORDERS = """

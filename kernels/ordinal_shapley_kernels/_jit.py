@@ -36,16 +36,39 @@ def _digest_of_sources() -> str:
 SOURCE_DIGEST = _digest_of_sources()
 
 
+class _Index(IndexDataCacheFile):
+    """What is in the cache of a function."""
+
+    def _load_index(self) -> dict[Any, str]:
+        # One that cannot be read (torn, or with types that are not to be had here) is begun anew.
+        try:
+            return dict(super()._load_index())
+        except Exception:
+            return {}
+
+
+def _is_ours(kind: Any) -> bool:
+    """Whether any process can read a type: a workspace from elsewhere would cost others the whole index."""
+    if not isinstance(kind, types.BaseNamedTuple):
+        return True
+    home = kind.instance_class.__module__.split(".")[0]
+    return home == __name__.split(".")[0] and all(_is_ours(field) for field in kind)
+
+
 class _StampedCache(FunctionCache):
     """Numba's file cache, stamped with the digest of all kernel sources."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
-        self._cache_file = IndexDataCacheFile(
+        self._cache_file = _Index(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
             source_stamp=(self._impl.locator.get_source_stamp(), SOURCE_DIGEST),
         )
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if all(_is_ours(kind) for kind in data.signature.args):
+            super().save_overload(sig, data)
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:

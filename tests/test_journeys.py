@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import fuzzing
 import naive
 import ordinal_shapley as osv
 from problems import size
@@ -135,6 +134,20 @@ def test_every_worker_finds_the_same_bits():
     game = game_of(random_rows(np.random.default_rng(8), 6, 30, longest=4), 6)
     one, two = (osv.sample_values(game, n_permutations=200, random_state=3, n_jobs=n) for n in (1, 2))
     assert one.values.tobytes() == two.values.tobytes()
+
+
+def test_a_game_tells_itself_from_others():
+    rows = random_rows(np.random.default_rng(3), 4, 8)
+    game = game_of(rows, 4)
+    first = osv.sample_values(game, n_permutations=10, random_state=1)
+
+    def more(of):
+        return osv.sample_values(of, n_permutations=10, random_state=1, first_permutation=10)
+
+    assert osv.Valuation.merge([first, more(game_of(rows, 4))]).n_permutations == 20
+    for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
+        with pytest.raises(ValueError, match="game"):
+            osv.Valuation.merge([first, more(other)])
 
 
 # --------------------------------------------------------------------------------------------
@@ -442,275 +455,3 @@ def test_a_true_rate_is_of_channels():
     for path in (["A", "x"], ["A", "A"]):
         with pytest.raises(ValueError, match="expected distinct channels"):
             made(10, 0).true_rate(path)
-
-
-# --------------------------------------------------------------------------------------------
-# What journeys are read from
-# --------------------------------------------------------------------------------------------
-
-
-def counts_of(game):
-    frame = game.to_frame()
-    rows = frame[["path", "conversions", "non_conversions"]].itertuples(index=False)
-    return {path: (won, lost) for path, won, lost in rows}
-
-
-FORMS = {"A > B": (2.0, 1.0), "B": (0.0, 1.0), "B > A": (1.0, 0.0)}
-LISTS = [["A", "B"], ["B"], ["A", "B"], ["B", "A"], ["A", "B"]]
-CONVERTED = [1, 0, 0, 1, 1]
-
-
-def as_events(journeys, converted):
-    return pd.DataFrame(
-        [
-            (f"j{number}", channel, place, flag)
-            for number, (journey, flag) in enumerate(zip(journeys, converted, strict=True))
-            for place, channel in enumerate(journey)
-        ],
-        columns=["journey", "channel", "time", "converted"],
-    )
-
-
-def test_every_form_gives_the_same_game():
-    events = as_events(LISTS, CONVERTED)
-    shuffled = events.sample(frac=1.0, random_state=0)
-    days = pd.to_datetime(shuffled["time"], unit="D", utc=True)
-    frame = pd.DataFrame({"path": FORMS, "x": 1}).rename_axis("which").reset_index()
-    frame["path"] = frame["which"]
-    frame["won"], frame["lost"] = zip(*FORMS.values(), strict=True)
-    games = [
-        osv.JourneyGame(LISTS, CONVERTED, 1 - np.array(CONVERTED)),
-        osv.JourneyGame.from_journeys(LISTS, np.array(CONVERTED, bool)),
-        osv.JourneyGame.from_journeys(pd.Series([tuple(journey) for journey in LISTS]), pd.Series(CONVERTED)),
-        osv.JourneyGame.from_paths(list(FORMS), *zip(*FORMS.values(), strict=True)),
-        osv.JourneyGame.from_paths(pd.Series(["A|B", "B", " A | B", "B|A ", "A| B"]), CONVERTED,
-                                   1 - np.array(CONVERTED), sep=" | "),
-        osv.JourneyGame.from_frame(frame, conversions="won", non_conversions="lost"),
-        osv.JourneyGame.from_events(events),
-        osv.JourneyGame.from_events(shuffled),
-        osv.JourneyGame.from_events(shuffled.assign(time=days)),
-        osv.JourneyGame.from_events(shuffled.assign(time=shuffled["time"] / 7 - 1)),
-        osv.JourneyGame.from_events(events.drop(columns="time"), time=None),
-        osv.JourneyGame.from_events(events.astype({"channel": "category", "journey": "category"})),
-    ]  # fmt: skip
-    for game in games:
-        assert counts_of(game) == FORMS
-    again = osv.JourneyGame.from_frame(games[0].to_frame(), non_conversions="non_conversions")
-    assert counts_of(again) == FORMS
-
-
-def test_an_event_table_needs_one_converted_row():
-    events = as_events([["A", "B"], ["B", "C"]], [0, 0])
-    events.loc[0, "converted"] = 1
-    assert counts_of(osv.JourneyGame.from_events(events)) == {"A > B": (1, 0), "B > C": (0, 1)}
-
-
-@pytest.mark.parametrize(
-    ("repeats", "expected"),
-    [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})],
-)
-def test_repeats(repeats, expected):
-    journey = ["A", "B", "A", "A", "C", "C"]
-    events = pd.concat([as_events([journey], [won]).assign(journey=k)
-                        for k, won in enumerate([1] * 5 + [0] * 2)], ignore_index=True)  # fmt: skip
-    for game in (
-        osv.JourneyGame([journey], [5], [2], repeats=repeats),
-        osv.JourneyGame.from_journeys([journey] * 7, [1] * 5 + [0] * 2, repeats=repeats),
-        osv.JourneyGame.from_paths([">".join(journey)], [5], [2], repeats=repeats),
-        osv.JourneyGame.from_events(events, repeats=repeats),
-    ):
-        assert counts_of(game) == expected
-        assert f"repeats={repeats!r}" in repr(game)
-    with pytest.raises(ValueError, match=r"journeys\[0\] touches 'A' twice, expected distinct channels"):
-        osv.JourneyGame([journey], [5], [2])
-
-
-def test_the_same_channel_twice_at_one_time_is_no_tie():
-    events = as_events([["A", "A", "B"]], [1]).assign(time=[0, 0, 1])
-    assert counts_of(osv.JourneyGame.from_events(events, repeats="first")) == {"A > B": (1, 0)}
-
-
-def test_counts_add_up_over_texts_of_one_path():
-    game = osv.JourneyGame.from_paths(["A>B", " A  >B ", "A > B"], [0.5, 1, 0], [0, 0.25, 0])
-    assert counts_of(game) == {"A > B": (1.5, 0.25)}
-    assert (game.n_conversions, game.n_journeys) == (1.5, 1.75)
-    # Rows without any journey say nothing, but their channels are there.
-    empty = osv.JourneyGame.from_paths(["A", "B > C"], [1, 0], [1, 0])
-    assert counts_of(empty) == {"A": (1, 1)} and empty.n_players == 3
-    nobody = osv.JourneyGame.from_paths(["A"], [0], [0])
-    assert nobody.credit()["credit"].tolist() == [0.0] and nobody([0]) == 0.0
-
-
-def test_channels_can_be_numbers_and_have_a_given_order():
-    game = osv.JourneyGame([[3, 1], [np.int64(2)]], [1, 1], channels=[1, 2, 3, 4])
-    assert game.player_labels.tolist() == ["1", "2", "3", "4"]
-    assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
-
-
-def test_a_single_channel():
-    game = osv.JourneyGame.from_paths(["A"], [7], [13])
-    for value in VALUES:
-        assert game.credit(value).loc["A"].tolist() == pytest.approx([7.0, 1.0])
-        assert game.credit(value, by_position=True).to_numpy().tolist() == [[pytest.approx(7.0)]]
-    assert osv.exact_values(game).values.tolist() == pytest.approx([7.0])
-
-
-BAD = {
-    "no journeys": (lambda: osv.JourneyGame([], []), "journeys is empty"),
-    "a text for journeys": (lambda: osv.JourneyGame("A > B", [1]), "journeys is a str"),
-    "texts for lists": (lambda: osv.JourneyGame(["A > B"], [1]), "from_paths reads texts"),
-    "a number for a list": (lambda: osv.JourneyGame([5], [1]), r"journeys\[0\] is 5"),
-    "an empty journey": (lambda: osv.JourneyGame([["A"], []], [1, 1]), r"journeys\[1\] is empty"),
-    "an empty name": (lambda: osv.JourneyGame([["A", " "]], [1]), "blank name ' '"),
-    "NaN for a name": (lambda: osv.JourneyGame([["A", np.nan]], [1]), "holds nan, expected names"),
-    "None for a name": (lambda: osv.JourneyGame([["A", None]], [1]), "holds None, expected names"),
-    "a frame": (lambda: osv.JourneyGame(pd.DataFrame({"a": [1]}), [1]), "journeys is a frame"),
-    "too few counts": (lambda: osv.JourneyGame([["A"], ["B"]], [1]), "conversions has 1 entries, expected 2"),
-    "negative counts": (lambda: osv.JourneyGame([["A"]], [-1]), r"conversions\[0\] is -1, expected at"),
-    "NaN counts": (lambda: osv.JourneyGame([["A"]], [1], [np.nan]), r"non_conversions\[0\] is nan"),
-    "infinite counts": (lambda: osv.JourneyGame([["A"]], [np.inf]), r"conversions\[0\] is inf, expected"),
-    "tiny counts": (lambda: osv.JourneyGame([["A"]], [1e-300]), "is 1e-300, expected 0 or a number from"),
-    "texts for counts": (lambda: osv.JourneyGame([["A"]], ["x"]), "conversions holds values of type"),
-    "repeats": (lambda: osv.JourneyGame([["A"]], [1], repeats="both"), "repeats is 'both'"),
-    "unseen": (lambda: osv.JourneyGame([["A"]], [1], unseen="longest"), "unseen is 'longest'"),
-    "worth": (lambda: osv.JourneyGame([["A"]], [1], worth="money"), "worth is 'money'"),
-    "ordered": (lambda: osv.JourneyGame([["A"]], [1], ordered="no"), "ordered is 'no'"),
-    "unseen of counts": (
-        lambda: osv.JourneyGame([["A"]], [1], worth="conversions", unseen="zero"),
-        "unseen is 'zero', expected none with worth='conversions'",
-    ),
-    "channels": (lambda: osv.JourneyGame([["A"]], [1], channels=["B"]), "channels lacks 'A'"),
-    "channels twice": (lambda: osv.JourneyGame([["A"]], [1], channels=["A", "A"]), "holds a name twice"),
-    "no channels": (lambda: osv.JourneyGame([["A"]], [1], channels=[]), "channels is empty"),
-    "too long": (lambda: osv.JourneyGame([list(range(101))], [1]), "has 101 channels, expected at most 100"),
-    "too long for a table": (
-        lambda: osv.JourneyGame([list(range(21))], [1], ordered=False),
-        "has 21 channels, expected at most 20",
-    ),
-    "converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [2]), "converted is 2 at row 0"),
-    "converted NaN": (lambda: osv.JourneyGame.from_journeys([["A"]], [np.nan]), "converted is nan at row 0"),
-    "too few converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [1, 0]), "converted has 2 entries"),
-    "an empty path": (lambda: osv.JourneyGame.from_paths(["A", ""], [1, 1]), r"paths\[1\] is ''"),
-    "a blank path": (lambda: osv.JourneyGame.from_paths(["  "], [1]), r"paths\[0\] is '  '"),
-    "a hole in a path": (lambda: osv.JourneyGame.from_paths(["A > > B"], [1]), r"paths\[0\] is 'A > > B'"),
-    "an open path": (lambda: osv.JourneyGame.from_paths(["A >"], [1]), r"paths\[0\] is 'A >'"),
-    "NaN for a path": (lambda: osv.JourneyGame.from_paths(["A", np.nan], [1, 1]), r"paths\[1\] is nan"),
-    "a list for a path": (lambda: osv.JourneyGame.from_paths([["A"]], [1]), r"paths\[0\] is \['A'\]"),
-    "sep": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=" "), "sep is ' '"),
-    "sep of another kind": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=3), "sep is 3"),
-    "value": (lambda: osv.JourneyGame([["A"]], [1]).credit("blend"), "value is 'blend'"),
-    "by position": (lambda: osv.JourneyGame([["A"]], [1]).credit(by_position=1), "by_position is 1"),
-    "a player that is not there": (lambda: osv.JourneyGame([["A"]], [1])([1]), "sequence holds player 1"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_errors_name_what_is_wrong(what):
-    call, message = BAD[what]
-    with pytest.raises((TypeError, ValueError), match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda f: f.iloc[:0], "frame has no rows"),
-        (
-            lambda f: f.drop(columns="time"),
-            "frame has no column 'time', its columns are 'journey'",
-        ),
-        (lambda f: pd.concat([f, f[["channel"]]], axis=1), "frame has 2 columns 'channel'"),
-        (lambda f: f.assign(channel=[None, "B", "C"]), "frame has no channel at row 0"),
-        (lambda f: f.assign(journey=["j", np.nan, "j"]), "frame has no journey at row 1"),
-        (lambda f: f.assign(time=[0, np.nan, 2]), "frame has no time at row 1"),
-        (lambda f: f.assign(time=pd.to_datetime([None, "2026-01-01", "2026-01-02"])), "no time at row 0"),
-        (lambda f: f.assign(time=["1", "2", "10"]), "is of type .*, expected numbers or dates"),
-        (lambda f: f.assign(converted=[0, 2, 0]), r"frame\['converted'\] is 2 at row 1"),
-        (lambda f: f.assign(converted=["no", "no", "no"]), r"frame\['converted'\] is 'no' at row 0"),
-        (lambda f: f.assign(time=[0, 1, 1]), "journey 'j0' touches 'B' and 'C' at the same time, 1, so that"),
-        (lambda f: f.assign(channel=["A", " ", "C"]), "journey 'j0' holds the blank name"),
-        (lambda f: f.assign(channel=["A", "B", "A"]), "journey 'j0' touches 'A' twice"),
-    ],
-)
-def test_event_tables_that_cannot_be_read(change, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        osv.JourneyGame.from_events(change(as_events([["A", "B", "C"]], [1])))
-
-
-def test_frames_that_cannot_be_read():
-    frame = pd.DataFrame({"path": ["A"], "conversions": [1]})
-    with pytest.raises(ValueError, match="frame has no column 'lost'"):
-        osv.JourneyGame.from_frame(frame, non_conversions="lost")
-    with pytest.raises(ValueError, match="frame has 2 columns 'path'"):
-        osv.JourneyGame.from_frame(pd.concat([frame, frame[["path"]]], axis=1))
-
-
-def test_a_game_tells_itself_from_others():
-    rows = random_rows(np.random.default_rng(3), 4, 8)
-    game = game_of(rows, 4)
-    first = osv.sample_values(game, n_permutations=10, random_state=1)
-
-    def more(of):
-        return osv.sample_values(of, n_permutations=10, random_state=1, first_permutation=10)
-
-    assert osv.Valuation.merge([first, more(game_of(rows, 4))]).n_permutations == 20
-    for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
-        with pytest.raises(ValueError, match="game"):
-            osv.Valuation.merge([first, more(other)])
-
-
-# --------------------------------------------------------------------------------------------
-# Odd input: a right answer or a clear error
-# --------------------------------------------------------------------------------------------
-
-NAME = fuzzing.mostly(st.sampled_from(["A", "B", "C", "D", " A", "A ", 1, 2]))
-COUNT = st.one_of(
-    st.integers(0, 5), fuzzing.mostly(st.sampled_from([0.5, 1e30, 1e-30, 0.0]), fuzzing.NUMBERS)
-)
-
-
-@given(st.data())
-def odd_journeys(data):
-    draw = data.draw
-    n = draw(st.integers(1, 6))
-    rows = draw(fuzzing.mostly(st.lists(fuzzing.mostly(st.lists(NAME, max_size=5)), min_size=n, max_size=n)))
-    counts = fuzzing.mostly(st.lists(COUNT, min_size=n, max_size=n))
-    won, lost = draw(counts), draw(st.one_of(st.none(), counts))
-    words = {
-        "repeats": fuzzing.mostly(st.sampled_from(["first", "last", "first", "error"])),
-        "unseen": fuzzing.mostly(st.sampled_from([None, None, "backoff", "zero"])),
-        "worth": fuzzing.mostly(st.sampled_from(["rate", "rate", "conversions"])),
-        "ordered": fuzzing.mostly(st.booleans()),
-    }
-    options = draw(fuzzing.some(words))
-    form = draw(st.sampled_from(["lists", "paths", "events"]))
-    value = draw(fuzzing.mostly(st.sampled_from(VALUES)))
-
-    listed = rows if isinstance(rows, list) else []
-    paths = [">".join(map(str, row)) if isinstance(row, list) else row for row in listed]
-    flags = won if isinstance(won, list) else []
-    touches = [(k, name, place, flag)
-               for k, (row, flag) in enumerate(zip(listed, flags, strict=False))
-               for place, name in enumerate(row if isinstance(row, list) else ())]  # fmt: skip
-
-    def work():
-        if form == "lists":
-            game = osv.JourneyGame(rows, won, lost, **options)
-        elif form == "paths":
-            game = osv.JourneyGame.from_paths(paths if listed else rows, won, lost, **options)
-        else:
-            columns = ["journey", "channel", "time", "converted"]
-            game = osv.JourneyGame.from_events(pd.DataFrame(touches, columns=columns), **options)
-        for frame in (game.credit(value)[["credit"]], game.credit(value, by_position=True)):
-            cells = frame.to_numpy()
-            fuzzing.require(np.isfinite(cells).all(), f"credit {cells}")
-            gap = abs(cells.sum() - game.n_conversions)
-            size_of = max(np.abs(cells).sum(), game.n_conversions)
-            fuzzing.require(gap <= 1e-6 * size_of, f"credit {cells} of {game.n_conversions}")
-        fuzzing.require(math.isfinite(game(range(game.n_players))), "utility")
-
-    return fuzzing.outcome(work)
-
-
-def test_odd_journeys():
-    assert set(fuzzing.fuzz(odd_journeys, size(400, 100))) == {"answer", "error"}

@@ -390,7 +390,7 @@ class TestLabels:
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
         game = osv.RidgeGame(X, y, X, y)
-        valuation = osv.sample_values(game, n_permutations=20, random_state=0)
+        valuation = osv.sample_values(game, n_permutations=4, random_state=0)
         page = Page(valuation.to_html(X=X, y=y, game=game))
         assert "only classes are looked at" in page.texts["lowest"]
         assert page.facts["Score"] == "r2 on 30 validation rows"

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +20,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no browser: none of {', '.join(NAMES)} is in PATH")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason=f"no browser: none of {', '.join(NAMES)} is in PATH"),
+    pytest.mark.skipif(numba.config.DISABLE_JIT, reason="pages are the same with the compiler off"),
+]
 
 N = 120
 SCREENS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}

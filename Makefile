@@ -5,15 +5,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit lint format docs clean
+.PHONY: help demo test test-nojit test-interop lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability dist check-dist test-pythons
+.PHONY: reproduce reliability notebooks dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
 	@echo "make test         the test suite"
 	@echo "make test-nojit   the suite with the compiler off, and coverage"
+	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
 	@echo "make lint         ruff, the project's own rules, mypy"
 	@echo "make format       let ruff format and mend what it can"
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
@@ -29,7 +30,8 @@ help:
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
-	@echo "make docs         run the documentation's code blocks and build build/docs"
+	@echo "make docs         build the documentation in build/docs; warnings are errors"
+	@echo "make notebooks    execute the tutorials in place"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
 # The stamps make a second run fast: pip is asked again only when pyproject.toml changes.
@@ -75,6 +77,10 @@ test: $(VENV)/.stamp-dev
 
 test-nojit: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-report=term
+
+# Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
+test-interop: | $(BIN)/python
+	PYTHONPATH=benchmarks $(BIN)/python tests/interop/run.py
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
@@ -127,7 +133,6 @@ reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md
 
 docs: $(VENV)/.stamp-docs
-	$(BIN)/python -m pytest tests/test_docs_blocks.py
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 # The wheel is built from the sdist, so that an sdist that lacks a file does not pass.
@@ -142,6 +147,9 @@ check-dist: dist
 
 test-pythons: dist
 	.ci/test_pythons
+
+notebooks: $(VENV)/.stamp-docs
+	$(BIN)/python benchmarks/tutorials.py
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

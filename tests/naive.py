@@ -353,6 +353,76 @@ class TableUtility:
         return float(self.table.get(tuple(int(i) for i in sequence), self.default))
 
 
+class JourneyUtility:
+    """U of journeys of distinct channels with counts: rows of (channels, conversions, non-conversions)."""
+
+    def __init__(self, n_players, rows, worth="rate", unseen="backoff", ordered=True):
+        self.n_players, self.worth, self.unseen, self.ordered = n_players, worth, unseen, ordered
+        self.won, self.all = {}, {}
+        self.sets = {}
+        for channels, conversions, others in rows:
+            key = tuple(channels) if ordered else frozenset(channels)
+            self.won[key] = self.won.get(key, 0.0) + conversions
+            self.all[key] = self.all.get(key, 0.0) + conversions + others
+            members = frozenset(channels)
+            self.sets[members] = self.sets.get(members, 0.0) + conversions
+        self.all = {key: total for key, total in self.all.items() if total > 0}
+        self.sets = {members: conversions for members, conversions in self.sets.items() if conversions > 0}
+        self.v0 = 0.0
+
+    def has_model(self, sequence):
+        return True
+
+    def rate(self, sequence):
+        """r of the definition, of a tuple of distinct channels."""
+        key = tuple(sequence) if self.ordered else frozenset(sequence)
+        if key in self.all:
+            known = self.won[key] / self.all[key]
+            if self.ordered and self.unseen == "zero":
+                # The orders that were seen count for all.
+                orders = list(itertools.permutations(key))
+                known *= len(orders) / sum(order in self.all for order in orders)
+            return known
+        if self.unseen == "zero":
+            return 0.0
+        if self.ordered:
+            beginnings = [sequence[:k] for k in range(len(sequence)) if sequence[:k] in self.all]
+            longest = max(beginnings, key=len, default=None)
+            return 0.0 if longest is None else self.won[longest] / self.all[longest]
+        inside = [other for other in self.all if other < key]
+        most = max(map(len, inside), default=0)
+        largest = [other for other in inside if len(other) == most]
+        return sum(self.won[o] for o in largest) / sum(self.all[o] for o in largest) if largest else 0.0
+
+    def of_set(self, members, sequence):
+        """What a set of channels adds to U."""
+        part = tuple(channel for channel in sequence if channel in members)
+        if self.worth == "conversions":
+            if len(part) < len(members):
+                return 0.0
+            if not self.ordered:
+                return self.won.get(members, 0.0)
+            return math.factorial(len(part)) * self.won.get(part, 0.0)
+        mean = np.mean([self.rate(order) for order in itertools.permutations(sorted(members))])
+        return self.sets[members] / mean * self.rate(part)
+
+    def __call__(self, sequence):
+        sequence = tuple(int(i) for i in sequence)
+        return float(sum(self.of_set(members, sequence) for members in self.sets))
+
+
+def journey_credit_by_position(U, rows, values, n_positions):
+    """A set's values at the positions that its channels had in its journeys, in proportion to conversions."""
+    credit = np.zeros((U.n_players, n_positions))
+    for members, conversions in U.sets.items():
+        of_set = values(lambda sequence, members=members: U.of_set(members, sequence))
+        for channels, won, _ in rows:
+            if frozenset(channels) == members:
+                for place, channel in enumerate(channels):
+                    credit[channel, place] += of_set[channel] * won / conversions
+    return credit
+
+
 # --------------------------------------------------------------------------------------------
 # Exact values
 # --------------------------------------------------------------------------------------------

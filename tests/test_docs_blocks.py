@@ -17,7 +17,7 @@ import numba
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,9 +31,10 @@ RUNNABLE = [page for page in PAGES if {"python", "bash"} & {kind for _, kind, _ 
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="the pages value real data, minutes uncompiled")
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # a page may import what it has written
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     namespace: dict[str, object] = {"__name__": "__main__"}

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge", "neighbors"]
+KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge", "neighbors", "journeys"]
 
 
 @njit
@@ -94,6 +94,11 @@ def played(kind, func=late):
             ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
         )
         return osv.RidgeGame(*problem, position_weight=name), naive.RidgeUtility(*problem, weights=weights)
+    if kind == "journeys":
+        rng = np.random.default_rng(5)
+        rows = [(rng.permutation(N)[:length].tolist(), length + 1, 9) for length in (1, 1, 2, 2, 3, 3, 4)]
+        game = osv.JourneyGame(*zip(*rows, strict=True), ordered=not order_free, channels=range(N))
+        return game, naive.JourneyUtility(N, rows, ordered=not order_free)
     table = {S: float(plain(func)(np.array(S, dtype=np.int64))) for S in naive.sequences_of(range(N))}
     if kind == "table":
         game = osv.TableGame(N, table)

@@ -19,7 +19,7 @@ import ordinal_shapley_kernels
 from problems import JIT, wine
 
 PACKAGE = Path(ordinal_shapley_kernels.__file__).parent
-compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
+pytestmark = pytest.mark.skipif(not JIT, reason="about compiled kernels")
 
 
 def run(code, cwd, **environment):
@@ -208,7 +208,6 @@ def test_bits_do_not_depend_on_compile_order(tmp_path):
     assert outputs[0] == outputs[1]
 
 
-@compiled_only
 def test_every_kernel_states_its_flags():
     kernels = dispatchers()
     assert len(kernels) > 10
@@ -226,7 +225,6 @@ def test_every_kernel_states_its_flags():
 # --------------------------------------------------------------------------------------------
 
 
-@compiled_only
 def test_odd_arrays_compile_nothing_anew():
     import joblib
 

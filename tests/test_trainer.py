@@ -7,7 +7,7 @@ import pytest
 
 import naive
 from ordinal_shapley import LogisticGame
-from ordinal_shapley_kernels import logistic
+from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED
 from problems import JIT, NAMED, Problem, cancer, named, random_problem, size, twins, wdbc, wine
 
@@ -171,7 +171,7 @@ def decisions_along(game, order):
     workspace = game._workspace_maker(*game._payload)
     out = np.zeros(len(order))
     for m in range(1, len(order) + 1):
-        logistic.evaluate(workspace, np.asarray(order[:m], dtype=np.int64), True, out)
+        walks.evaluate_sequence(workspace, np.asarray(order[:m], dtype=np.int64), True, out)
         assert workspace.counters[UNCONVERGED] == 0
         yield workspace.validation.decisions.copy()
 
@@ -315,7 +315,7 @@ def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
     for m in size([4, 8, 12, 16, 20, 25, 30], [8]):
         if utility.has_model(order[:m]):
             workspace = game._workspace_maker(*game._payload)
-            logistic.evaluate(workspace, order[:m], True, np.zeros(m))
+            walks.evaluate_sequence(workspace, order[:m], True, np.zeros(m))
             expected = naive.predict(utility.coefficients(order[:m]), problem.X_valid)
             right = np.array_equal(workspace.validation.decisions, expected)
             assert right or workspace.counters[UNCONVERGED] > 0

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import naive
 from ordinal_shapley import LogisticGame, RidgeGame, exact_values
 from ordinal_shapley.sampling.plan import digest
-from ordinal_shapley_kernels import logistic
+from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.logistic_workspace import DIMENSION, UNCONVERGED
 from problems import Problem, size
 from test_trainer import check_coefficients, check_decisions
@@ -31,7 +31,7 @@ def wide(n=N_ROWS, d=N_COLUMNS, n_classes=2, seed=0, n_valid=25):
 def workspace_of(game, order):
     """The workspace after every prefix of an order has been evaluated."""
     workspace = game._workspace_maker(*game._payload)
-    logistic.evaluate(workspace, np.asarray(order), True, np.zeros(len(order)))
+    walks.evaluate_sequence(workspace, np.asarray(order), True, np.zeros(len(order)))
     return workspace
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from numba import config, types
 from numba.extending import overload
 
-from ordinal_shapley_kernels import estimator, function, logistic, neighbors, ridge, table
+from ordinal_shapley_kernels import estimator, function, journeys, logistic, neighbors, ridge, table
 from ordinal_shapley_kernels._jit import jit_options
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
@@ -27,6 +27,7 @@ _HOMES: dict[type, ModuleType] = {
     estimator.EstimatorWorkspace: estimator,
     ridge.RidgeWorkspace: ridge,
     neighbors.NeighborsWorkspace: neighbors,
+    journeys.JourneysWorkspace: journeys,
 }
 
 

@@ -208,22 +208,6 @@ def utility(game: LogisticWorkspace) -> float:
 
 
 @kernel()
-def evaluate(
-    game: LogisticWorkspace, sequence: NDArray[np.int64], every: bool, out: NDArray[np.float64]
-) -> None:
-    """Utilities of a sequence of players, warm-started along it.
-
-    With `every`, out[j] is the utility of the first j + 1 players; else out[0] that of all of them.
-    """
-    clear(game)
-    n_players = sequence.shape[0]
-    for j in range(n_players):
-        place(game, sequence[j])
-        if every or j == n_players - 1:
-            out[j if every else 0] = utility(game)
-
-
-@kernel()
 def fit_sequence(game: LogisticWorkspace, sequence: NDArray[np.int64], radius: float) -> None:
     """Bring the models of a sequence within `radius` of their optima; they are in `solver.models`."""
     clear(game)

@@ -15,6 +15,7 @@ _HOMES = {
     "LogisticGame": "ordinal_shapley.games",
     "RidgeGame": "ordinal_shapley.games",
     "NearestNeighborGame": "ordinal_shapley.games",
+    "JourneyGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",
     "exact_values": "ordinal_shapley.exact",
     "ExactValues": "ordinal_shapley.exact",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ def check_outputs(outputs: dict[str, Path | None], inputs: tuple[Path | None, ..
             continue
         if option == "--plot":
             check_picture(path, option)
+        if option == "--report" and find_spec("jinja2") is None:
+            raise ValueError(f"{option} needs Jinja2: pip install 'ordinal-shapley[report]'")
         check_writable(path, option, inputs)
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
@@ -69,8 +72,6 @@ def make_folder(path: Path, option: str) -> None:
 
 def check_picture(path: Path, option: str) -> None:
     """Raise unless the picture's kind is known and can be drawn."""
-    from importlib.util import find_spec
-
     if path.suffix.lower() not in PICTURES:
         raise ValueError(f"{option}: {path.name!r} must end with a kind of picture: {', '.join(PICTURES)}")
     if find_spec("matplotlib") is None:

@@ -61,13 +61,19 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a game of training rows takes; the index of `X` is what the result calls the rows by."""
+    """What a game of training rows takes; the index of `X` is what the result calls the rows by.
+
+    `frame` holds the training rows as they were read, `target` is the name of the column that says what is
+    predicted.
+    """
 
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
     X_valid: pd.DataFrame
     y_valid: npt.NDArray[Any]
+    frame: pd.DataFrame
+    target: str
 
 
 def read_csv(
@@ -344,7 +350,7 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
         )
         for table in (train, valid)
     )
-    return Problem(train.name, X, y, X_valid, y_valid)
+    return Problem(train.name, X, y, X_valid, y_valid, train.frame, str(train.target.name))
 
 
 def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -61,7 +61,7 @@ class File(NamedTuple):
 
 def write_file(path: str | PathLike[str], file: File) -> None:
     """Write the sums, from which all else is made again, and what describes them."""
-    _check_path(path)
+    check_path(path)
     stored, kind = _encode_labels(file.labels)
     header = {
         **file.header,
@@ -81,7 +81,7 @@ def write_file(path: str | PathLike[str], file: File) -> None:
 
 def read_file(path: str | PathLike[str]) -> File:
     """Read what `write_file` wrote; ValueError if the file holds something else."""
-    _check_path(path)
+    check_path(path)
     content = io.BytesIO(Path(path).read_bytes())
     try:
         if not zipfile.is_zipfile(content):
@@ -129,7 +129,8 @@ def _no_valuation(path: str | PathLike[str], error: Exception) -> ValueError:
     )
 
 
-def _check_path(path: object) -> None:
+def check_path(path: object) -> None:
+    """TypeError unless this is the name of a file."""
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path is {path!r}, expected the name of a file")
 

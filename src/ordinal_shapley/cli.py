@@ -22,6 +22,7 @@ from ordinal_shapley._documents import (
 )
 from ordinal_shapley._experiment_commands import app as experiment
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley._journey_command import JOURNEYS_HELP, journeys
 from ordinal_shapley._model_options import ModelOptions
 from ordinal_shapley._option_groups import grouped
 from ordinal_shapley._options import (
@@ -40,6 +41,7 @@ from ordinal_shapley._options import (
     warning_lines,
 )
 from ordinal_shapley._outputs import check_outputs
+from ordinal_shapley._report_option import Report, recorded, write_report
 from ordinal_shapley._reproduce_command import REPRODUCE_HELP, reproduce
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
@@ -175,6 +177,7 @@ def value(
     plot: Annotated[
         Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
     ] = None,
+    report: Report = None,
     progress: Annotated[
         bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
@@ -194,7 +197,8 @@ def value(
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
-        check_outputs({"--out": out, "--plot": plot, "--checkpoint": checkpoint}, (data.train, data.valid))
+        outputs = {"--out": out, "--plot": plot, "--report": report, "--checkpoint": checkpoint}
+        check_outputs(outputs, (data.train, data.valid))
         with warning_lines() as read_warnings:
             problem = data.read(seed, numbers=models.numbers)
         settings = ", ".join(
@@ -236,6 +240,7 @@ def value(
                 progress,
                 out,
                 plot,
+                report,
                 (asked, lambda: [*read_warnings(), *warned()]) if as_json else None,
             )
 
@@ -251,17 +256,23 @@ def _run(
     progress: bool,
     out: Path | None,
     plot: Path | None,
+    report: Path | None,
     document: tuple[dict[str, Any], Warned] | None,
 ) -> None:
     """Sample the values, write the files, show the result."""
     from ordinal_shapley import _outputs, _screen, sample_values
 
+    history = None
+    if report is not None:
+        options, history = recorded(options)
     valuation = sample_values(game, value=value_kind, method=method, progress=progress, **options)
     frame = _outputs.result_frame(valuation, problem.y)
     if out is not None:
         _outputs.write_csv(frame, out)
     if plot is not None:
         _outputs.write_picture(valuation, problem.y, plot)
+    if report is not None:
+        write_report(report, valuation, problem, game, history, settings)
     if document is not None:
         asked, warned = document
         sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
@@ -270,7 +281,7 @@ def _run(
             "settings": asked,
             "run": run_summary(valuation) | {"stop": _screen.stop_reason(valuation, *goals)},
             "rows": records(frame),
-            "written": written(out, plot),
+            "written": written(out, plot, report),
         }
         print_document("value", parts, warned)
         return
@@ -284,13 +295,14 @@ def _run(
         settings=settings,
         goals=goals,
     )
-    for path in (out, plot):
+    for path in (out, plot, report):
         if path is not None:
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 app.command(help=EXACT_HELP)(exact)
 app.command(help=VERIFY_HELP)(verify)
+app.command(help=JOURNEYS_HELP)(journeys)
 app.command(help=REPRODUCE_HELP)(reproduce)
 app.add_typer(experiment, name="experiment")
 app.command(help=COMPLETION_HELP)(completion)

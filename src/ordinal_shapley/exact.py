@@ -170,7 +170,7 @@ def exact_values(
     With :math:`\Pi|_S` the orders of a set :math:`S` and :math:`U(\pi, i)` the utility when :math:`i` joins
     the end of :math:`\pi`, all values are
 
-    .. math:: \phi_i = \frac1n \sum_{S \not\ni i} \binom{n-1}{|S|}^{-1} \Delta_i(S)
+    .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}} \Delta_i(S)
 
     - "partial_ordinal" (second theorem): :math:`\Delta_i(S)` is the mean of
       :math:`U(\pi, i) - U(\pi)` over the orders of S.

@@ -5,27 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
-from numbers import Real
 from os import PathLike
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley._valuation_file import FIELDS, File, as_labels, read_valuation, same_labels, write_file
+from ordinal_shapley._valuation_views import Views
 from ordinal_shapley.moments import Moments, Ranges, join_ranges
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # What parts of one estimate have in common, in the order in which a difference is reported.
 _SHARED = ("value", "method", "average", "design", "seed", "digest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Valuation:
+class Valuation(Views):
     """Estimated values of the players of a game, with their standard errors.
 
     `ordinal_shapley.sample_values` returns one. The standard errors measure Monte Carlo noise about
@@ -192,92 +187,6 @@ stopped_by='MaxPermutations', converged=False)
             **fields,
         )
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of a normal confidence interval for each value.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Coverage aimed at, between 0 and 1: of the sampled expectation (see the class).
-
-        Returns
-        -------
-        low, high : ndarray of float64, shape (n,)
-            The ends; NaN where the standard error is.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``level`` is not a number between 0 and 1.
-        """
-        if not 0 < _number(level, "level") < 1:
-            raise ValueError(f"level is {level!r}, expected a number between 0 and 1, say 0.95")
-        half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
-        return self.values - half, self.values + half
-
-    def probability_below(self, threshold: float = 0.0) -> NDArray[np.float64]:
-        """Return the normal probability that each sampled expectation is below ``threshold``.
-
-        Parameters
-        ----------
-        threshold : float, default 0.0
-            The threshold.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            The probabilities; 0 or 1 where the standard error is 0, NaN where it is NaN.
-
-        Raises
-        ------
-        TypeError
-            If ``threshold`` is not a number.
-        """
-        gaps = _number(threshold, "threshold") - self.values
-        pairs = zip(gaps.tolist(), self.stderr.tolist(), strict=True)
-        # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
-        return np.array(
-            [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
-             for gap, error in pairs],
-            dtype=np.float64,
-        )  # fmt: skip
-
-    def ranking(self) -> NDArray[np.intp]:
-        """Return the players from the highest value to the lowest, ties in order, NaN last."""
-        return np.argsort(-self.values, kind="stable")
-
-    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row a player, indexed by ``labels``.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Level of the confidence interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With columns value, stderr, ci_low, ci_high, rank (1 for the highest value), count and
-            below_zero (the whole interval lies below 0).
-        """
-        import pandas as pd
-
-        low, high = self.confidence_interval(level)
-        rank = np.empty(len(self), dtype=np.int64)
-        rank[self.ranking()] = np.arange(1, len(self) + 1)
-        return pd.DataFrame(
-            {
-                "value": self.values,
-                "stderr": self.stderr,
-                "ci_low": low,
-                "ci_high": high,
-                "rank": rank,
-                "count": self.counts,
-                "below_zero": high < 0,
-            },
-            index=None if self.labels is None else pd.Index(self.labels),
-        )
-
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one NumPy ``.npz`` file, without pickle.
 
@@ -399,17 +308,6 @@ stopped_by='MaxPermutations', converged=False)
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
             f"converged={self.converged})"
         )
-
-    def _repr_html_(self) -> str:
-        frame = self.to_frame().iloc[self.ranking()]
-        table: str = frame.to_html(max_rows=10, float_format="{:.4g}".format)
-        return f"<p>{escape(repr(self))}</p>\n{table}"
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, expected a number")
-    return float(value)
 
 
 def _check_same(first: Valuation, other: Valuation) -> None:

@@ -18,6 +18,9 @@ MODELS = ("logistic", "ridge", "neighbors")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 PROTOCOLS = ("paper", "authors")
 TRUNCATIONS = ("paper", "patience", "roulette")
+REPEATS = ("error", "first", "last")
+UNSEEN = ("backoff", "zero")
+WORTHS = ("rate", "conversions")
 # The category of entries that are not there.
 MISSING = "missing"
 

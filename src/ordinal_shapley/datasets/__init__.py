@@ -1,32 +1,45 @@
 """The data sets of the paper, ready to be valued without a download.
 
 Each loader returns a `Dataset`: the raw table (``frame``, ``target``) and the arrays ``X`` and
-``y``, with categories one-hot encoded and numbers left as they are.
+``y``, with categories one-hot encoded and numbers left as they are. `make_journeys` draws journeys
+through channels whose credit is known.
 """
 
 from __future__ import annotations
 
+import importlib
 from importlib import resources
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ordinal_shapley.datasets._journeys import Journeys, make_journeys
+
 __all__ = [
     "NAMES",
     "Dataset",
+    "Journeys",
     "load",
     "load_adult",
     "load_cancer",
     "load_cancer_wisconsin",
     "load_wine",
+    "make_journeys",
 ]
 
 
 NAMES = ("wine", "cancer", "cancer-wisconsin", "adult")
 """The names that `load` knows."""
+
+
+def __getattr__(name: str) -> Any:
+    # What draws needs numpy, and the command line's help asks for the names above only.
+    if name in ("Journeys", "make_journeys"):
+        return getattr(importlib.import_module("ordinal_shapley.datasets._journeys"), name)
+    raise AttributeError(f"module 'ordinal_shapley.datasets' has no attribute {name!r}")
 
 
 def load(name: str) -> Dataset:

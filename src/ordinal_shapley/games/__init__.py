@@ -2,9 +2,18 @@
 
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.function import FunctionGame
+from ordinal_shapley.games.journeys import JourneyGame
 from ordinal_shapley.games.logistic import LogisticGame
 from ordinal_shapley.games.neighbors import NearestNeighborGame
 from ordinal_shapley.games.ridge import RidgeGame
 from ordinal_shapley.games.table import TableGame
 
-__all__ = ["FunctionGame", "Game", "LogisticGame", "NearestNeighborGame", "RidgeGame", "TableGame"]
+__all__ = [
+    "FunctionGame",
+    "Game",
+    "JourneyGame",
+    "LogisticGame",
+    "NearestNeighborGame",
+    "RidgeGame",
+    "TableGame",
+]

@@ -63,6 +63,15 @@ class Features(NamedTuple):
         # Errors of the many terms of an inner product cancel: four standard deviations of their sum.
         return 8.0 + 4.0 * math.sqrt(self.n_terms + len(self.train)) if self.wide else float(self.n_terms)
 
+    def row(self, row: int) -> NDArray[np.float64]:
+        """A training row by column of the data, the 1 of the intercept last."""
+        if self.wide:
+            numbers = self.rows[[row]]
+            return np.append(numbers.toarray() if _inputs.is_sparse(numbers) else numbers, 1.0)
+        out = np.zeros(self.n_terms)
+        out[self.used] = self.train[row] if self.basis is None else self.train[row] @ self.basis.T
+        return out
+
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""
         out = np.zeros((workspace.solver.models.shape[0], self.n_terms))

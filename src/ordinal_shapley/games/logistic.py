@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._logistic_features import prepare
-from ordinal_shapley.games._rows import LARGEST_COST, PositionWeight, RowGame
+from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.vocabulary import SCORINGS, choose
-from ordinal_shapley_kernels.logistic import evaluate, fit_sequence
+from ordinal_shapley_kernels.logistic import fit_sequence
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
 
 
-class LogisticGame(RowGame):
+class LogisticGame(CompiledRowGame):
     r"""Sequences of training rows, worth the score of a weighted logistic regression on validation rows.
 
     A sequence of :math:`m` rows is worth the score of the model that minimises
@@ -202,66 +202,9 @@ class LogisticGame(RowGame):
             "empty_value": self.empty_value_,
         }
 
-    def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
-        players = self._check_sequence(sequence)
-        values = np.full(len(players) if every else 1, self.empty_value_)
-        if len(players) == 0:
-            return values
-        workspace = self._make_workspace()
-        evaluate(workspace, players, every, values)
+    def _warn_of(self, workspace: LogisticWorkspace) -> None:
         if workspace.counters[UNCONVERGED]:
             warn_unconverged(int(workspace.counters[UNCONVERGED]))
-        return values
-
-    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the score of the model trained on a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The score.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
-        """
-        return float(self._evaluate(sequence, every=False)[0])
-
-    def prefix_utilities(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the utility of every prefix of a sequence: of its first player, its first two, and so on.
-
-        Much faster than one call for each, because every fit starts from the one before.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(sequence),)
-            The utilities.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
-
-        Examples
-        --------
-        >>> import ordinal_shapley as osv
-        >>> X, y = [[-4.0], [-1.0], [3.0]], [0, 0, 1]
-        >>> game = osv.LogisticGame(X, y, [[-0.5], [-1.0], [5.0]], [0, 0, 1])
-        >>> game.prefix_utilities([0, 1, 2])
-        array([0.66666667, 0.66666667, 1.        ])
-        """
-        return self._evaluate(sequence, every=True)
 
     def coefficients(
         self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
@@ -305,8 +248,7 @@ class LogisticGame(RowGame):
         radius = _inputs.as_positive(tol, "tol")
         workspace = self._make_workspace()
         fit_sequence(workspace, players, radius)
-        if workspace.counters[UNCONVERGED]:
-            warn_unconverged(1)
+        self._warn_of(workspace)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
     def __repr__(self) -> str:

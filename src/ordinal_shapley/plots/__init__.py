@@ -5,6 +5,7 @@ things apart, colours never do so alone, so that pictures survive a black and wh
 """
 
 from ordinal_shapley.plots.convergence import plot_convergence, plot_stopping
+from ordinal_shapley.plots.credit import plot_credit
 from ordinal_shapley.plots.curves import plot_detection, plot_removal
 from ordinal_shapley.plots.estimates import plot_estimates
 from ordinal_shapley.plots.profile import plot_profile
@@ -12,6 +13,7 @@ from ordinal_shapley.plots.values import plot_values
 
 __all__ = [
     "plot_convergence",
+    "plot_credit",
     "plot_detection",
     "plot_estimates",
     "plot_profile",

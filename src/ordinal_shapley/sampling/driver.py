@@ -240,7 +240,7 @@ def sample_values(
         profile=check_profile(position_profile, method, n),
     )
     rule = check_truncation(method, truncation)
-    stop_rule = _stopping(stopping, n_permutations)
+    stop_rule = as_rule(stopping, n_permutations)
     check_n_jobs(n_jobs)
     first = check_first(first_permutation, plan)
     seed = None if random_state is None else seed_of(random_state)
@@ -382,7 +382,8 @@ def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
     return digest(*parts)
 
 
-def _stopping(stopping: Any, n_permutations: Any) -> StoppingRule:
+def as_rule(stopping: Any, n_permutations: Any) -> StoppingRule:
+    """Return the rule that stops a run with these arguments."""
     if stopping is not None and not isinstance(stopping, StoppingRule):
         raise TypeError(f"stopping is {stopping!r}, expected a rule such as RelativeChange(0.05)")
     if n_permutations is None:

@@ -243,17 +243,19 @@ def _wrapping() -> AbstractContextManager[Any]:
 
 
 def _record(plan: Plan, run: Walk) -> Record:
-    """What the contributions to the orders of a walk are made of."""
+    """What the contributions to the orders of a walk are made of; its utilities are written over."""
     utilities = run.utilities
     centres = _centres(utilities, plan.unit)
     if len(plan.centres):
         centres[:] = plan.centres
-    centred = utilities - centres
+    whole = utilities[:, -1].copy()
+    centred = np.subtract(utilities, centres, out=utilities)  # of many players they are large
     if len(plan.chances):
-        centred = np.where(np.isnan(utilities), 0.0, centred / plan.chances)
+        centred /= plan.chances
+        centred[np.isnan(centred)] = 0.0
         centres[:, -1] += centred[:, -1]
     else:
-        centres[:, -1] = utilities[:, -1]
+        centres[:, -1] = whole
     return Record(
         run.orders,
         centres,
@@ -268,9 +270,10 @@ def _centres(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
     """[t, s - 1]: mean utility of the first s players in the other units; 0 if there are none."""
     starts = np.arange(0, len(utilities), unit)
     sizes = np.diff(np.append(starts, len(utilities)))
-    of_units = np.add.reduceat(utilities, starts, axis=0)
-    n_others = np.maximum(len(utilities) - sizes, 1)[:, None]
-    return np.repeat((of_units.sum(axis=0) - of_units) / n_others, sizes, axis=0)
+    means = np.add.reduceat(utilities, starts, axis=0)
+    np.subtract(means.sum(axis=0), means, out=means)
+    means /= np.maximum(len(utilities) - sizes, 1)[:, None]
+    return means if unit == 1 else np.repeat(means, sizes, axis=0)
 
 
 def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:

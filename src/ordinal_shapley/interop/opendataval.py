@@ -1,0 +1,275 @@
+"""Values of this library as data evaluators of OpenDataVal, for its experiments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+from ordinal_shapley.estimators import ClassicShapley, OrdinalShapley, PartialOrdinalShapley
+from ordinal_shapley.games._trainer import is_regression
+from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.vocabulary import choose
+
+try:
+    import torch
+    from opendataval.dataval import DataEvaluator, ModelMixin
+    from opendataval.metrics import Metrics, accuracy, neg_mse
+    from opendataval.model import ClassifierSkLearnWrapper, RegressionSkLearnWrapper
+    from opendataval.model import LogisticRegression as TorchLogisticRegression
+    from torch.utils.data import DataLoader
+except ImportError as error:
+    raise ImportError(
+        f"ordinal_shapley.interop.opendataval needs OpenDataVal 1.3 ({error}). It asks for an older NumPy "
+        "and pandas than this package does, so give it an environment of its own: "
+        "pip install opendataval==1.3.0 'scikit-learn>=1.4' 'transformers<4.40' 'multimethod<2' "
+        "'numba>=0.61' 'rich>=13', and then pip install --no-deps ordinal-shapley"
+    ) from error
+
+__all__ = ["ClassicShapleyEvaluator", "OrdinalShapleyEvaluator", "PartialOrdinalShapleyEvaluator"]
+
+
+class _Evaluator(ModelMixin):
+    """What the evaluators share; no DataEvaluator itself, or OpenDataVal would list it as one."""
+
+    _kind: Any
+    pred_model: Any = None
+    metric: Any = None
+    valuation: Valuation | None = None
+
+    def __init__(self, *args: Any, model: str = "given", random_state: Any = None, **options: Any) -> None:
+        choose("model", model, ("given", "logistic"))
+        if "valid_fraction" in options:
+            raise ValueError("valid_fraction is for rows to hold out, but OpenDataVal brings validation rows")
+        if model == "logistic" and options.get("estimator") is not None:
+            raise ValueError("model is 'logistic', but estimator is another model: expected one of the two")
+        self.model = model
+        # An integer stays one, so that values are to the bit those of the estimator with that seed.
+        whole = isinstance(random_state, int | np.integer)
+        self.random_state = random_state if whole else check_random_state(random_state)
+        self.shapley = self._kind(*args, random_state=self.random_state, **options)
+        self._options = self.shapley.get_params(deep=False)
+        self._chose_C = "C" in options
+
+    def input_data(self, x_train: Any, y_train: Any, x_valid: Any, y_valid: Any) -> Any:
+        """Take rows and labels, as `DataEvaluator.input_data` does."""
+        self._forget()
+        return super().input_data(x_train, y_train, x_valid, y_valid)
+
+    def input_model(self, pred_model: Any) -> Any:
+        """Take OpenDataVal's model; None stands for logistic regression."""
+        if pred_model is None:
+            self.pred_model = None
+            return self
+        return super().input_model(pred_model)
+
+    def train_data_values(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the values; arguments, which are for training networks, play no part."""
+        if not hasattr(self, "x_train"):
+            raise RuntimeError("there are no rows to value: call input_data or input_fetcher first")
+        self._forget()
+        shapley = self._kind(**{**self._options, **self._chosen()})
+        regression = shapley.estimator is not None and is_regression(shapley.estimator)
+        if shapley.scoring is None:
+            shapley.scoring = self._scoring(regression)
+        data: Any = self
+        shapley.fit(
+            _features(data.x_train, "x_train"),
+            _labels(data.y_train, "y_train", regression),
+            _features(data.x_valid, "x_valid"),
+            _labels(data.y_valid, "y_valid", regression),
+        )
+        self.shapley, self.valuation = shapley, shapley.valuation_
+        return self
+
+    def evaluate_data_values(self) -> NDArray[np.float64]:
+        """Return the values, one a training row."""
+        if self.valuation is None:
+            raise RuntimeError("there are no values yet: call train_data_values first")
+        return np.array(self.valuation.values)
+
+    def _forget(self) -> None:
+        """Drop the values, also those that OpenDataVal keeps."""
+        self.valuation = None
+        self.__dict__.pop("data_values", None)
+
+    def _chosen(self) -> dict[str, Any]:
+        """Which model to value rows by, as options of the estimator."""
+        model = self.pred_model
+        if self._options["estimator"] is not None or self.model == "logistic" or model is None:
+            return {}
+        if isinstance(model, TorchLogisticRegression):
+            return {}
+        if not isinstance(model, ClassifierSkLearnWrapper | RegressionSkLearnWrapper):
+            raise ValueError(
+                f"pred_model is a {type(model).__name__}, which is no model of scikit-learn's: expected "
+                "ClassifierSkLearnWrapper or the like; or pass model='logistic' to value rows by logistic "
+                "regression, or a model in estimator"
+            )
+        if _is_plain_logistic(model.model):
+            return {} if self._chose_C else {"C": float(model.model.C)}
+        return {"estimator": model.model}
+
+    def _scoring(self, regression: bool) -> str:
+        """What OpenDataVal's metric is called here."""
+        if regression:
+            known, function, ours = Metrics.NEG_MSE, neg_mse, "neg_mean_squared_error"
+        else:
+            known, function, ours = Metrics.ACCURACY, accuracy, "accuracy"
+        if self.metric is None or self.metric is function or self.metric == known:
+            return ours
+        names = [getattr(getattr(m, "value", m), "__name__", m) for m in (self.metric, function)]
+        raise ValueError(f"metric is {names[0]}, expected {names[1]}: name another score in scoring")
+
+
+class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
+    """Partial ordinal Shapley values as a data evaluator of OpenDataVal.
+
+    It takes data, model and metric as OpenDataVal's own evaluators do, so its experiments run with it as they
+    are. What OpenDataVal calls the prediction model says by what rows are valued. For logistic regression, or
+    if there is none, it is the compiled one of `ordinal_shapley.LogisticGame`; that also stands for
+    OpenDataVal's own logistic regression, a network that it trains by some steps of gradient descent. Any
+    other model of scikit-learn's is fitted for each sequence of rows by `ordinal_shapley.EstimatorGame`.
+    Other networks are refused unless ``model="logistic"``.
+
+    Parameters
+    ----------
+    method : str, optional
+        How permutations are sampled, by default that of `ordinal_shapley.PartialOrdinalShapley`.
+    model : {"given", "logistic"}, default "given"
+        "given": by the prediction model. "logistic": by logistic regression, whatever the prediction model
+        is; it then serves the experiments only.
+    random_state : None, int or RandomState
+        The same integer gives the same values as in `ordinal_shapley.PartialOrdinalShapley`.
+    **options
+        All others that `ordinal_shapley.PartialOrdinalShapley` takes, such as ``n_permutations``,
+        ``stopping``, ``C`` and ``n_jobs``, but for ``valid_fraction``. Without ``C`` it is that of the
+        prediction model, without ``scoring`` the score is OpenDataVal's metric: accuracy, or for a regressor
+        the negative mean squared error.
+
+    Attributes
+    ----------
+    shapley : PartialOrdinalShapley
+        The estimator, fitted once values are there.
+    valuation : Valuation or None
+        Values with their standard errors; None before ``train_data_values``.
+    data_values : ndarray of shape (n_rows,)
+        The values, as OpenDataVal's experiments ask for them.
+    pred_model, metric : object
+        As handed over by OpenDataVal.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is unknown, or contradicts OpenDataVal's data or model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opendataval.dataloader import DataFetcher, mix_labels
+    >>> from opendataval.experiment.exper_methods import noisy_detection
+    >>> from ordinal_shapley.interop.opendataval import PartialOrdinalShapleyEvaluator
+    >>> x = np.random.RandomState(0).normal(size=(120, 3))
+    >>> labels = np.eye(2)[(x.sum(axis=1) > 0).astype(int)]
+    >>> fetcher = DataFetcher.from_data(x, labels, True, random_state=0)
+    >>> fetcher = fetcher.split_dataset_by_count(40, 40, 40).noisify(mix_labels, noise_rate=0.2)
+    >>> evaluator = PartialOrdinalShapleyEvaluator("tmc", n_permutations=100, random_state=0).train(fetcher)
+    >>> evaluator.data_values.shape
+    (40,)
+    >>> list(noisy_detection(evaluator, fetcher))
+    ['kmeans_f1']
+    """
+
+    _kind = PartialOrdinalShapley
+
+
+class OrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
+    """Ordinal Shapley values as a data evaluator of OpenDataVal, those to find wrong labels with.
+
+    Parameters
+    ----------
+    method, model, random_state, **options
+        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.OrdinalShapley`.
+
+    Attributes
+    ----------
+    shapley, valuation, data_values, pred_model, metric
+        As for `PartialOrdinalShapleyEvaluator`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ordinal_shapley.interop.opendataval import OrdinalShapleyEvaluator
+    >>> x = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+    >>> y = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> evaluator = OrdinalShapleyEvaluator(n_permutations=50, random_state=0)
+    >>> evaluator.input_data(x, y, x, y).train_data_values().evaluate_data_values().shape
+    (4,)
+    """
+
+    _kind = OrdinalShapley
+
+
+class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
+    """Classic Shapley values as a data evaluator of OpenDataVal, in place of its `DataShapley`.
+
+    Parameters
+    ----------
+    method, model, random_state, **options
+        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.ClassicShapley`.
+
+    Attributes
+    ----------
+    shapley, valuation, data_values, pred_model, metric
+        As for `PartialOrdinalShapleyEvaluator`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ordinal_shapley.interop.opendataval import ClassicShapleyEvaluator
+    >>> x = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
+    >>> y = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> evaluator = ClassicShapleyEvaluator("mc", n_permutations=50, random_state=0)
+    >>> evaluator.input_data(x, y, x, y).train_data_values().valuation.method
+    'mc'
+    """
+
+    _kind = ClassicShapley
+
+
+def _is_plain_logistic(model: Any) -> bool:
+    """Whether a model of scikit-learn's is the one that is compiled here."""
+    if type(model) is not LogisticRegression:
+        return False
+    # From 1.8 on, l1_ratio and C say what penalty used to.
+    squared = model.penalty == "l2" or (model.penalty == "deprecated" and not model.l1_ratio)
+    with_intercept = model.fit_intercept and model.intercept_scaling == 1
+    return bool(squared and with_intercept and model.class_weight is None and np.isfinite(model.C))
+
+
+def _features(rows: Any, name: str) -> NDArray[Any]:
+    """Return a tensor or a torch data set as a table, images flattened."""
+    if not isinstance(rows, torch.Tensor | np.ndarray):
+        rows = next(iter(DataLoader(rows, batch_size=len(rows))))
+    if not isinstance(rows, torch.Tensor | np.ndarray):
+        raise TypeError(f"{name} holds {type(rows[0]).__name__}, expected numbers: embed it first")
+    table = rows if isinstance(rows, np.ndarray) else rows.numpy(force=True)
+    return table.reshape(len(table), -1)
+
+
+def _labels(labels: Any, name: str, regression: bool) -> NDArray[Any]:
+    """Return classes of one-hot rows as numbers, or the only column of targets."""
+    table = labels if isinstance(labels, np.ndarray) else labels.numpy(force=True)
+    if regression:
+        if table.size != len(table):
+            raise ValueError(
+                f"{name} has shape {table.shape}, expected one column of numbers for a regressor"
+            )
+        return table.reshape(-1)
+    one_hot = table.ndim == 2 and table.shape[1] > 1 and bool(np.isin(table, (0, 1)).all())
+    if not (one_hot and (table.sum(axis=1) == 1).all()):
+        raise ValueError(f"{name} has shape {table.shape}, expected one-hot rows, a single 1 in each")
+    return np.asarray(table.argmax(axis=1))

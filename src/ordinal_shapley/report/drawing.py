@@ -1,0 +1,228 @@
+"""Small charts as inline SVG, whose colours are the page's: they read well in light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+WIDTH, HEIGHT = 420, 264
+_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 22, 12, 42
+_MOST_TICKS = 6
+_NARROW = 1e-12
+
+_Points = npt.NDArray[np.float64]
+
+
+class Legend(NamedTuple):
+    """A line of the legend, which stands below the chart as text.
+
+    Attributes
+    ----------
+    style : str
+        Class of the swatch.
+    text : str
+    """
+
+    style: str
+    text: str
+
+
+class Picture(NamedTuple):
+    """A chart with its words and its numbers.
+
+    Attributes
+    ----------
+    key : str
+        Name of the picture in the page.
+    title, caption : str
+    svg : str
+        The drawing; markup.
+    legend : list of Legend
+    header : list of str
+        Titles of the columns of `rows`.
+    rows : list of list of str
+        The numbers drawn, for those who can't see it.
+    """
+
+    key: str
+    title: str
+    caption: str
+    svg: str
+    legend: list[Legend]
+    header: list[str]
+    rows: list[list[str]]
+
+
+def number(value: float, digits: int | None = None) -> str:
+    """Return a number for people to read; "?" for one that is not known."""
+    if not math.isfinite(value):
+        return "?"
+    text = f"{value:,.{digits}f}" if digits is not None else f"{value:,.4g}"
+    if digits is None and abs(value) >= 1000:
+        text = f"{value:,.0f}"
+    return text.replace("-", "\u2212")
+
+
+class Axis:
+    """From numbers to places on a line.
+
+    Parameters
+    ----------
+    low, high : float
+        What must be seen.
+    start, end : float
+        The places of `low` and `high`.
+    log : bool
+        Whether equal ratios are equally long.
+    """
+
+    def __init__(self, low: float, high: float, start: float, end: float, log: bool = False) -> None:
+        if log:
+            low, high = math.log10(low), math.log10(high)
+        if high - low <= _NARROW * max(abs(low), abs(high), _NARROW):
+            low, high = low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5
+        self.low, self.high, self.start, self.end, self.log = low, high, start, end, log
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a number."""
+        if self.log:
+            value = math.log10(value)
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return round numbers in reach, and how to write them."""
+        if self.log:
+            powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+            for factors in ((1, 2, 5), (1, 3), (1,)):
+                at = [f * 10.0**p for p in powers for f in factors]
+                at = [x for x in at if self.low <= math.log10(x) <= self.high]
+                if len(at) <= _MOST_TICKS + 1:
+                    break
+            at = at[:: max(1, math.ceil(len(at) / _MOST_TICKS))]
+            return [(x, f"{x:,.0f}" if x >= 1 else f"{x:g}") for x in at]
+        step = _step((self.high - self.low) / _MOST_TICKS)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [(k * step, number(k * step + 0.0, digits)) for k in range(first, last + 1)]
+
+
+def _step(least: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: the smallest that is at least so large."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
+
+
+class Chart:
+    """A chart that is drawn upon.
+
+    Parameters
+    ----------
+    x, y : tuple of float
+        What the axes must show.
+    x_title, y_title : str
+        What stands at the axes.
+    log_x, log_y : bool
+        Whether the axes are logarithmic.
+    """
+
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        x_title: str,
+        y_title: str,
+        *,
+        log_x: bool = False,
+        log_y: bool = False,
+    ) -> None:
+        self.x = Axis(*x, _LEFT, WIDTH - _RIGHT, log_x)
+        self.y = Axis(*y, HEIGHT - _BOTTOM, _TOP, log_y)
+        self._titles = x_title, y_title
+        self._parts: list[str] = []
+
+    def line(self, at: _Points, heights: _Points, style: str) -> None:
+        """Draw a line through the points that are known; a dot if there is only one."""
+        known = np.isfinite(at) & np.isfinite(heights)
+        if known.sum() == 1:
+            x, y = self.x(float(at[known][0])), self.y(float(heights[known][0]))
+            self._parts.append(f'<circle class="dot {style}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>')
+            return
+        self._parts.append(
+            f'<polyline class="line {style}" points="{self._points(at[known], heights[known])}"/>'
+        )
+
+    def band(self, at: _Points, low: _Points, high: _Points, style: str) -> None:
+        """Fill what lies between two lines."""
+        known = np.isfinite(low) & np.isfinite(high)
+        if known.sum() > 1:
+            ends = (
+                np.concatenate([at[known], at[known][::-1]]),
+                np.concatenate([low[known], high[known][::-1]]),
+            )
+            self._parts.append(f'<polygon class="band {style}" points="{self._points(*ends)}"/>')
+
+    def bar(self, start: float, end: float, height: float, style: str) -> None:
+        """Draw a bar from 0 up."""
+        left, right, top, foot = self.x(start), self.x(end), self.y(height), self.y(0.0)
+        self._parts.append(
+            f'<rect class="bar {style}" x="{left:.1f}" y="{top:.1f}" '
+            f'width="{max(right - left - 1, 0.5):.1f}" height="{foot - top:.1f}"/>'
+        )
+
+    def across(self, height: float, style: str) -> None:
+        """Draw a line at a height, over the whole width."""
+        y = self.y(height)
+        self._parts.append(f'<path class="rule {style}" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
+
+    def upright(self, at: float, style: str) -> None:
+        """Draw an upright line over the whole height."""
+        self._parts.append(f'<path class="rule {style}" d="M{self.x(at):.1f} {_TOP}V{HEIGHT - _BOTTOM}"/>')
+
+    def span(self, start: float, end: float, height: float, style: str) -> None:
+        """Draw a line with a stroke at either end."""
+        left, right, y = self.x(start), self.x(end), self.y(height)
+        self._parts.append(
+            f'<path class="rule {style}" d="M{left:.1f} {y:.1f}H{right:.1f}'
+            f'M{left:.1f} {y - 4:.1f}v8M{right:.1f} {y - 4:.1f}v8"/>'
+        )
+
+    def svg(self, key: str, title: str) -> str:
+        """Return the whole drawing."""
+        axes = [
+            *(self._x_tick(*tick) for tick in self.x.ticks()),
+            *(self._y_tick(*tick) for tick in self.y.ticks()),
+            f'<text class="axis" text-anchor="middle" x="{(_LEFT + WIDTH - _RIGHT) / 2}" '
+            f'y="{HEIGHT - 6}">{escape(self._titles[0])}</text>',
+            f'<text class="axis" text-anchor="middle" transform="translate(12 '
+            f'{(_TOP + HEIGHT - _BOTTOM) / 2}) rotate(-90)">{escape(self._titles[1])}</text>',
+        ]
+        frame = f'x="{_LEFT}" y="{_TOP}" width="{WIDTH - _LEFT - _RIGHT}" height="{HEIGHT - _TOP - _BOTTOM}"'
+        return (
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{key}-name">'
+            f'<title id="{key}-name">{escape(title)}</title>'
+            f'<clipPath id="{key}-clip"><rect {frame}/></clipPath>'
+            f'{"".join(axes)}<g clip-path="url(#{key}-clip)">{"".join(self._parts)}</g></svg>'
+        )
+
+    def _points(self, at: Iterable[Any], heights: Iterable[Any]) -> str:
+        return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(at, heights, strict=True))
+
+    def _x_tick(self, value: float, text: str) -> str:
+        x, y = self.x(value), HEIGHT - _BOTTOM
+        return (
+            f'<path class="grid" d="M{x:.1f} {_TOP}V{y}"/>'
+            f'<text class="tick" text-anchor="middle" x="{x:.1f}" y="{y + 15}">{text}</text>'
+        )
+
+    def _y_tick(self, value: float, text: str) -> str:
+        y = self.y(value)
+        return (
+            f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>'
+            f'<text class="tick" text-anchor="end" x="{_LEFT - 5}" y="{y + 4:.1f}">{text}</text>'
+        )

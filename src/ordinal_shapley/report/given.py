@@ -1,0 +1,116 @@
+"""What a page is made of, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._rows import RowGame
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.plots._axes import names_of
+from ordinal_shapley.report.rows import MOST_COLUMNS
+from ordinal_shapley.sampling.history import History
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ordinal_shapley.valuation import Valuation
+
+_MOST_KINDS = 20  # floats with more distinct values are no classes
+_LONGEST_NAME = 80
+
+
+class Given(NamedTuple):
+    """What a page is made of.
+
+    Attributes
+    ----------
+    valuation : Valuation
+    X : DataFrame or None
+        The players' own columns.
+    labels : ndarray or None
+        Their labels.
+    game : Game or None
+        The game that was played.
+    history : History or None
+        What the run kept.
+    noun : {"row", "player"}
+        What to call them.
+    level : float
+        Level of the intervals.
+    names : list of str
+        Short names, for pictures.
+    """
+
+    valuation: Valuation
+    X: pd.DataFrame | None
+    labels: npt.NDArray[Any] | None
+    game: Game | None
+    history: History | None
+    noun: str
+    level: float
+    names: list[str]
+
+
+def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: float) -> Given:
+    """Check what was given, and find what a game knows of its rows."""
+    n = len(valuation)
+    if n == 0:
+        raise ValueError("there are no values, expected those of one player at least")
+    valuation.confidence_interval(level)  # checks the level
+    if game is not None:
+        if not isinstance(game, Game):
+            raise TypeError(f"game is a {type(game).__name__}, expected the game that was played")
+        if game.n_players != n:
+            raise ValueError(f"game has {game.n_players:,} players, expected that of these {n:,} values")
+    if history is not None:
+        if not isinstance(history, History):
+            raise TypeError(f"history is a {type(history).__name__}, expected a History that the run used")
+        if len(history.n_permutations) and history.values.shape[1] != n:
+            raise ValueError(
+                f"history is of {history.values.shape[1]:,} players, expected that of these {n:,} values"
+            )
+    frame = None if X is None else _frame(X, n)
+    labels = None if y is None else _inputs.as_column(y, "y", n, "player")
+    rows = isinstance(game, RowGame) and np.array_equal(game._player_rows, np.arange(n))
+    classes = getattr(game, "classes_", None)
+    if labels is None and rows and classes is not None:
+        labels = classes[game._codes]
+    noun = "row" if rows or frame is not None or labels is not None else "player"
+    return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.labels, n))
+
+
+def _frame(X: Any, n: int) -> pd.DataFrame:
+    import pandas as pd
+
+    X = _inputs.indexable(X, "X")
+    if X.shape[0] != n:
+        raise ValueError(
+            f"X has {X.shape[0]:,} rows, expected one a player, {n:,}: those that were valued, in their order"
+        )
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "iloc"):
+        raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas, an array or a matrix")
+    if _inputs.is_sparse(X):
+        shown = pd.DataFrame(X[:, :MOST_COLUMNS].toarray())
+        return shown.reindex(columns=range(X.shape[1])) if X.shape[1] > MOST_COLUMNS else shown
+    return pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
+
+
+def are_classes(labels: npt.NDArray[Any] | None) -> bool:
+    """Whether labels are classes, and no measurements."""
+    return labels is not None and (labels.dtype.kind != "f" or len(np.unique(labels)) <= _MOST_KINDS)
+
+
+def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels as the texts to print."""
+    return np.array([str(label) for label in labels.tolist()], dtype=object)
+
+
+def short(text: str) -> str:
+    """Return the text, cut if it is very long."""
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "\u2026"

@@ -1,0 +1,219 @@
+"""The pictures of a report: how values spread, how the run came to them, what removal does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinal_shapley.report.drawing import Chart, Legend, Picture, number
+
+if TYPE_CHECKING:
+    from ordinal_shapley.report.removal import Removal
+    from ordinal_shapley.sampling.history import History
+    from ordinal_shapley.valuation import Valuation
+
+_MOST_BARS = 40
+_FOLLOWED = 3  # players at either end
+_EARLY = 0.1  # share of a run in which values may leave the picture
+_MOST_LINES = 25  # of numbers below a picture
+
+_Numbers = npt.NDArray[np.float64]
+
+
+def histogram(valuation: Valuation, noun: str) -> Picture | None:
+    """How the values spread, with a typical interval for scale; None if no value is known."""
+    values = valuation.values[np.isfinite(valuation.values)]
+    if not values.size:
+        return None
+    edges = _edges(values)
+    counts = np.histogram(values, edges)[0]
+    low, high = valuation.confidence_interval()
+    widths = (high - low)[np.isfinite(high - low)]
+    width = float(np.median(widths)) if widths.size else 0.0
+    top = float(counts.max())
+    middle = (edges[0] + edges[-1]) / 2
+    reach = max(edges[-1] - edges[0], 1.05 * width)
+    chart = Chart(
+        (min(edges[0], middle - reach / 2), max(edges[-1], middle + reach / 2)),
+        (0.0, 1.18 * top),
+        "value",
+        f"{noun}s",
+    )
+    for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True):
+        if count:
+            chart.bar(start, end, float(count), "below" if end <= 0 else "above")
+    chart.upright(0.0, "zero")
+    legend = [Legend("bar below", "values below 0")] * bool(values.min() < 0)
+    legend += [Legend("bar above", "values of 0 or more")] * bool(values.max() >= 0)
+    if width > 0:
+        chart.span(middle - width / 2, middle + width / 2, 1.1 * top, "strong")
+        legend.append(Legend("rule strong", "how wide a 95 % interval is (median)"))
+    title = f"Values of {values.size:,} {noun}{'s' * (values.size != 1)}"
+    return Picture(
+        "spread",
+        title,
+        f"From {number(values.min())} to {number(values.max())}, median {number(float(np.median(values)))}.",
+        chart.svg("spread", title),
+        legend,
+        ["from", "to", f"{noun}s"],
+        [
+            [number(start), number(end), f"{count:,}"]
+            for start, end, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
+        ],
+    )
+
+
+def _edges(values: _Numbers) -> _Numbers:
+    """Edges of bars, of which 0 is one if it is in reach."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        half = 0.05 * (abs(low) or 1.0)
+        return np.array([low - half, low + half]) if low else np.array([0.0, half])
+    n_bars = int(np.clip(len(np.histogram_bin_edges(values, "auto")) - 1, 5, _MOST_BARS))
+    width = (high - low) / n_bars
+    first, last = np.floor(low / width + 1e-9), np.ceil(high / width - 1e-9)
+    edges: _Numbers = width * np.arange(first, last + 1)
+    edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # against rounding
+    return edges
+
+
+def convergence(history: History, names: list[str]) -> list[Picture]:
+    """How the values of some players went, the errors of all, and what the stopping rule saw."""
+    pictures = [_courses(history, names)]
+    errors = _errors(history)
+    if errors is not None:
+        pictures.append(errors)
+    return pictures + _readings(history)
+
+
+def _courses(history: History, names: list[str]) -> Picture:
+    values, half, at = history.values, 1.959963984540054 * history.stderr, history.n_permutations
+    order = np.argsort(-values[-1], kind="stable")
+    order = order[np.isfinite(values[-1][order])]
+    few = len(order) <= 2 * _FOLLOWED
+    chosen = order if few else np.concatenate([order[:_FOLLOWED], order[-_FOLLOWED:]])
+    late = at >= _EARLY * at[-1]
+    last = [(values + sign * half)[-1, chosen] for sign in (-1, 1)]
+    shown = np.concatenate([values[np.ix_(late, chosen)].ravel(), *last, [0.0]])
+    shown = shown[np.isfinite(shown)]
+    room = 0.05 * (shown.max() - shown.min())
+    chart = Chart(_span(at), (shown.min() - room, shown.max() + room), "permutations", "value")
+    chart.across(0.0, "zero")
+    for k, player in enumerate(chosen):
+        course, error = values[:, player], half[:, player]
+        chart.band(_floats(at), course - error, course + error, f"s{k}")
+    for k, player in enumerate(chosen):
+        chart.line(_floats(at), values[:, player], f"s{k}")
+    which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
+    title = f"{which} as the run went on"
+    return Picture(
+        "courses",
+        title,
+        "Shaded: 95 % intervals. Lines that still drift, or bands that still overlap, are not settled.",
+        chart.svg("courses", title),
+        [Legend(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
+        ["permutations", *(names[player] for player in chosen)],
+        [[f"{at[t]:,}", *(number(values[t, player]) for player in chosen)] for t in _some(len(at))],
+    )
+
+
+def _errors(history: History) -> Picture | None:
+    at, stderr = history.n_permutations, history.stderr
+    known = np.isfinite(stderr).any(axis=1)
+    if not known.any():
+        return None
+    at, stderr = at[known], stderr[known]
+    middle, largest = np.nanmedian(stderr, axis=1), np.nanmax(stderr, axis=1)
+    both = np.concatenate([middle, largest])
+    log = bool((both > 0).all())
+    reach = (0.9 * float(both.min()) if log else 0.0, 1.1 * float(both.max()))
+    chart = Chart(_span(at), reach, "permutations", "standard error", log_x=len(at) > 1, log_y=log)
+    chart.line(_floats(at), largest, "s1")
+    chart.line(_floats(at), middle, "s0")
+    title = "Standard errors as the run went on"
+    return Picture(
+        "errors",
+        title,
+        "Four times the permutations halve them.",
+        chart.svg("errors", title),
+        [Legend("line s1", "largest"), Legend("line s0", "median")],
+        ["permutations", "median", "largest"],
+        [[f"{at[t]:,}", number(middle[t]), number(largest[t])] for t in _some(len(at))],
+    )
+
+
+def _readings(history: History) -> list[Picture]:
+    pictures: list[Picture] = []
+    for name, reading in history.readings.items():
+        known = np.isfinite(reading)
+        if not known.any():
+            continue
+        at, reading, limit = history.n_permutations[known], reading[known], history.limits[name]
+        both = np.append(reading, limit)
+        log = bool((both > 0).all())
+        low = 0.9 * float(both.min()) if log else min(0.0, float(both.min()))
+        reach = (low, float(both.max()) + 0.1 * abs(float(both.max())))
+        chart = Chart(_span(at), reach, "permutations", "stopping figure", log_y=log)
+        chart.across(limit, "strong")
+        chart.line(_floats(at), reading, "s0")
+        key, title = f"rule{len(pictures)}", "What the stopping rule looked at"
+        pictures.append(
+            Picture(
+                key,
+                title,
+                f"{name[:1].upper()}{name[1:]}.",
+                chart.svg(key, title),
+                [Legend("line s0", "measured"), Legend("rule strong", f"stops at {number(limit)}")],
+                ["permutations", name],
+                [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],
+            )
+        )
+    return pictures
+
+
+def removal(curves: Removal, score: str, noun: str) -> Picture:
+    """What is left of the score as players go."""
+    share = 100 * curves.removed / curves.n_players
+    middle = curves.random.mean(axis=0)
+    lines = (curves.high, curves.low, middle)
+    every = np.concatenate([*lines, curves.random.ravel()])
+    room = 0.05 * (float(np.ptp(every)) or 0.02)
+    chart = Chart((0.0, 100.0), (every.min() - room, every.max() + room), f"{noun}s removed (%)", score)
+    chart.band(share, curves.random.min(axis=0), curves.random.max(axis=0), "s2")
+    for style, line in zip(("s0", "s1", "s2"), lines, strict=True):
+        chart.line(share, line, style)
+    title = f"{score.capitalize()} as {noun}s are removed"
+    means = [number(float(line.mean()), 3) for line in lines]
+    runs = len(curves.random)
+    return Picture(
+        "removal",
+        title,
+        f"Mean over the marks: {means[0]} with the highest values gone first, {means[2]} at random, "
+        f"{means[1]} with the lowest gone first.",
+        chart.svg("removal", title),
+        [
+            Legend("line s0", "highest values first"),
+            Legend("line s1", "lowest values first"),
+            Legend("line s2", f"at random: mean and range of {runs} runs"),
+        ],
+        [f"{noun}s removed", "highest first", "lowest first", "at random"],
+        [
+            [f"{k:,}", *(number(float(line[mark]), 4) for line in lines)]
+            for mark, k in enumerate(curves.removed.tolist())
+        ],
+    )
+
+
+def _span(at: npt.NDArray[np.int64]) -> tuple[float, float]:
+    return float(at[0]), float(at[-1])
+
+
+def _floats(at: npt.NDArray[np.int64]) -> _Numbers:
+    return at.astype(np.float64)
+
+
+def _some(n: int) -> npt.NDArray[np.intp]:
+    """The last of n lines and others, evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, _MOST_LINES)).round().astype(np.intp))

@@ -1,0 +1,71 @@
+"""How the score changes as players go by their values, or at random."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ordinal_shapley.games.base import Game
+    from ordinal_shapley.valuation import Valuation
+
+_MARKS = 20
+_MOST_ORDERS = 5
+_LEAST_RANDOM = 3
+_ROWS = 20_000  # with more, there are fewer orders
+
+
+class Removal(NamedTuple):
+    """Scores of the players left, at each mark.
+
+    Attributes
+    ----------
+    n_players : int
+        Players before any is gone.
+    removed : int64 (n_marks,)
+        Players gone, from 0.
+    high, low : float64 (n_marks,)
+        With the highest and with the lowest values gone.
+    random : float64 (n_runs, n_marks)
+        With others gone, drawn at random, in each of several runs.
+    n_orders : int
+        Orders of the players left that each score is the mean of; 1 where order plays no part.
+    """
+
+    n_players: int
+    removed: npt.NDArray[np.int64]
+    high: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64]
+    random: npt.NDArray[np.float64]
+    n_orders: int
+
+
+def removal_curves(game: Game, valuation: Valuation) -> Removal:
+    """Play the game with the players left: in random orders, the same for all curves, where order matters.
+
+    Players without a value go last. Equal seeds at every call, so the same result gives the same page.
+    """
+    n = game.n_players
+    generator = np.random.default_rng(0)
+    n_random = int(np.clip(_ROWS // n, _LEAST_RANDOM, _MOST_ORDERS))
+    n_orders = 1 if game.order_free else int(np.clip(_ROWS // n, 1, _MOST_ORDERS))
+    orders = [np.arange(n)] if game.order_free else [generator.permutation(n) for _ in range(n_orders)]
+    removed = np.unique(np.linspace(0, n, min(_MARKS, n) + 1).astype(np.int64)[:-1])
+
+    def score(gone: npt.NDArray[Any]) -> float:
+        left = np.ones(n, np.bool_)
+        left[gone] = False
+        return float(np.mean([game(order[left[order]]) for order in orders]))
+
+    high_first = valuation.ranking()
+    known = np.isfinite(valuation.values[high_first])
+    low_first = np.concatenate([high_first[known][::-1], high_first[~known]])
+    whole = score(removed[:0])
+
+    def curve(first: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        return np.array([whole, *(score(first[:k]) for k in removed[1:])])
+
+    random = np.array([curve(generator.permutation(n)) for _ in range(n_random)])
+    return Removal(n, removed, curve(high_first), curve(low_first), random, n_orders)

@@ -1,0 +1,150 @@
+"""The table of all players: their values, and the columns that they came with."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinal_shapley._screen import decimals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ordinal_shapley.valuation import Valuation
+
+MOST_COLUMNS = 60
+PAGE = 25  # rows to begin with
+_LONGEST_TEXT = 1_000
+_FIGURES = (("value", "value"), ("std. error", "stderr"), ("low", "ci_low"), ("high", "ci_high"))
+_LARGEST_EXACT = 2**53  # of the whole numbers of JavaScript
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes
+    ----------
+    title : str
+    kind : {"number", "text"}
+    own : bool
+        Whether it is of the rows and not of the result.
+    digits : int or None
+        Decimals to show; None for as many as a number has, six at most that count.
+    cells : list
+        Numbers or texts; None where there is none.
+    """
+
+    title: str
+    kind: str
+    own: bool
+    digits: int | None
+    cells: list[Any]
+
+    def text(self, row: int) -> str:
+        """Return a cell for people to read."""
+        cell = self.cells[row]
+        if cell is None:
+            return "\u2013"
+        if self.kind == "text":
+            return str(cell)
+        if self.digits is None:
+            cell = float(f"{cell:.6g}")
+            text = f"{cell:.0f}" if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+        else:
+            text = f"{cell:.{self.digits}f}"
+        return text.replace("-", "\u2212")
+
+
+class RowTable(NamedTuple):
+    """The table.
+
+    Attributes
+    ----------
+    columns : list of Column
+    lowest_first : ndarray of int
+        The players in the order of the page as it opens.
+    n_left_out : int
+        Columns of the rows that are not shown.
+    """
+
+    columns: list[Column]
+    lowest_first: npt.NDArray[np.intp]
+    n_left_out: int
+
+    def column(self, title: str) -> Column:
+        """Return a column of the result."""
+        return next(column for column in self.columns if column.title == title and not column.own)
+
+    def data(self, level: float) -> str:
+        """Return all as JSON that can stand in a page."""
+        ends = [x for title in ("value", "low", "high") for x in self.column(title).cells if x is not None]
+        content = {
+            "columns": [column._asdict() for column in self.columns],
+            "order": self.lowest_first.tolist(),
+            "scale": [min([0.0, *ends]), max([0.0, *ends])],
+            "level": level,
+            "page": PAGE,
+        }
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def row_table(
+    valuation: Valuation, X: pd.DataFrame | None, labels: npt.NDArray[Any] | None, noun: str, level: float
+) -> RowTable:
+    """Put the result, the labels and the rows' own columns side by side."""
+    frame = valuation.to_frame(level)
+    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
+    names = [str(label)[:_LONGEST_TEXT] for label in frame.index]
+    numbered = valuation.labels is None or np.asarray(valuation.labels).dtype.kind in "iu"
+    columns = [
+        Column("rank", "number", False, 0, frame["rank"].tolist()),
+        Column(noun, "number", False, 0, frame.index.tolist())
+        if numbered and all(abs(int(label)) <= _LARGEST_EXACT for label in frame.index)
+        else Column(noun, "text", False, None, names),
+    ]
+    if labels is not None:
+        columns.append(_column("label", labels, own=False))
+    columns += [
+        Column(title, "number", False, digits, _numbers(frame[name].to_numpy())) for title, name in _FIGURES
+    ]
+    columns.append(
+        Column("below 0", "text", False, None, ["yes" if below else "no" for below in frame["below_zero"]])
+    )
+    left_out = 0
+    if X is not None:
+        left_out = max(0, X.shape[1] - MOST_COLUMNS)
+        shown = min(X.shape[1], MOST_COLUMNS)
+        columns += [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]
+    lowest_first = np.lexsort((np.arange(len(frame)), -frame["rank"].to_numpy()))
+    return RowTable(columns, lowest_first, left_out)
+
+
+def _column(title: str, cells: Any, *, own: bool) -> Column:
+    """A column of whatever type."""
+    kind = getattr(cells.dtype, "kind", "O")
+    title = title[:_LONGEST_TEXT]
+    if kind in "iuf":
+        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(cells, "iloc") else cells
+        finite = np.isfinite(numbers)
+        if not (kind in "iu" and (np.abs(numbers[finite].astype(np.float64)) > _LARGEST_EXACT).any()):
+            if np.isinf(numbers.astype(np.float64)).any():
+                return Column(title, "text", own, None, [_text(cell) for cell in cells])
+            whole = kind in "iu" or bool((numbers[finite] == np.round(numbers[finite])).all())
+            return Column(title, "number", own, 0 if whole else None, _numbers(numbers))
+    return Column(title, "text", own, None, [_text(cell) for cell in cells])
+
+
+def _numbers(numbers: npt.NDArray[Any]) -> list[Any]:
+    return [x if math.isfinite(x) else None for x in numbers.tolist()]
+
+
+def _text(cell: Any) -> str | None:
+    import pandas as pd
+
+    missing = pd.isna(cell)
+    return None if isinstance(missing, bool | np.bool_) and missing else str(cell)[:_LONGEST_TEXT]

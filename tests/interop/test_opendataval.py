@@ -1,0 +1,360 @@
+"""Data evaluators in OpenDataVal."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import ordinal_shapley as osv
+from interop.libraries import breaches, needed
+
+needed("opendataval.experiment")
+
+import torch  # noqa: E402
+from matplotlib import pyplot as plt  # noqa: E402
+from opendataval.dataloader import DataFetcher, mix_labels  # noqa: E402
+from opendataval.dataloader.util import ListDataset  # noqa: E402
+from opendataval.dataval import DataEvaluator, DataShapley, RandomEvaluator, TMCSampler  # noqa: E402
+from opendataval.experiment import ExperimentMediator  # noqa: E402
+from opendataval.experiment import exper_methods as experiments  # noqa: E402
+from opendataval.metrics import Metrics, accuracy, neg_l2  # noqa: E402
+from opendataval.model import (  # noqa: E402
+    ClassifierMLP,
+    ClassifierSkLearnWrapper,
+    ClassifierUnweightedSkLearnWrapper,
+    RegressionSkLearnWrapper,
+)
+from opendataval.model import LogisticRegression as TorchLogisticRegression  # noqa: E402
+from opendataval.util import get_name  # noqa: E402
+from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
+from torch.utils.data import Subset, TensorDataset  # noqa: E402
+
+from ordinal_shapley.interop.opendataval import (  # noqa: E402
+    ClassicShapleyEvaluator,
+    OrdinalShapleyEvaluator,
+    PartialOrdinalShapleyEvaluator,
+)
+
+METRIC = get_name(Metrics.ACCURACY)  # another text from Python 3.11 on
+PAIRS = {
+    PartialOrdinalShapleyEvaluator: osv.PartialOrdinalShapley,
+    OrdinalShapleyEvaluator: osv.OrdinalShapley,
+    ClassicShapleyEvaluator: osv.ClassicShapley,
+}
+
+
+def rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3)).astype(np.float32)
+    y = (x.sum(axis=1) + 0.3 * rng.normal(size=n) > 0).astype(int)
+    y[:2] = 0, 1
+    return x, y
+
+
+def tensors(n=30, n_valid=30, n_classes=2):
+    (x, y), (x_valid, y_valid) = rows(n), rows(n_valid, 1)
+    return torch.from_numpy(x), one_hot(y, n_classes), torch.from_numpy(x_valid), one_hot(y_valid, n_classes)
+
+
+def one_hot(y, n_classes=2):
+    return torch.nn.functional.one_hot(torch.from_numpy(y), n_classes).float()
+
+
+def noisy_fetcher():
+    x, y = rows(220)
+    fetcher = DataFetcher.from_data(x, np.eye(2)[y], one_hot=True, random_state=3)
+    return fetcher.split_dataset_by_count(80, 80, 60).noisify(mix_labels, noise_rate=0.2)
+
+
+def logistic(**options):
+    return ClassifierSkLearnWrapper(LogisticRegression, 2, solver="liblinear", **options)
+
+
+def arrays(data):
+    x, y, x_valid, y_valid = data
+    return x.numpy(), y.argmax(1).numpy(), x_valid.numpy(), y_valid.argmax(1).numpy()
+
+
+def trained(evaluator, data, model=None, metric=accuracy):
+    return evaluator.input_data(*data).input_model(model).input_metric(metric).train_data_values()
+
+
+@pytest.fixture(scope="module")
+def mediator():
+    evaluators = [evaluator(n_permutations=400, random_state=0) for evaluator in PAIRS]
+    mediator = ExperimentMediator(noisy_fetcher(), logistic(), raises_error=True)
+    return mediator.compute_data_values([*evaluators, RandomEvaluator(0)])
+
+
+class TestExperiments:
+    @pytest.mark.parametrize(
+        ("experiment", "columns"),
+        [
+            (experiments.noisy_detection, ["kmeans_f1"]),
+            (
+                experiments.remove_high_low,
+                [f"remove_{which}_influential_first_{METRIC}" for which in ("least", "most")] + ["axis"],
+            ),
+            (experiments.discover_corrupted_sample, ["corrupt_found", "axis"]),
+            (
+                experiments.increasing_bin_removal,
+                ["frac_datapoints_explored", f"{METRIC}_at_datavalues", "axis"],
+            ),
+            (experiments.save_dataval, ["indices", "data_values"]),
+        ],
+        ids=lambda case: getattr(case, "__name__", ""),
+    )
+    def test_it_runs_unchanged(self, mediator, experiment, columns, tmp_path):
+        mediator.set_output_directory(tmp_path)
+        frame = mediator.evaluate(experiment, save_output=True)
+        assert list(frame.columns) == columns
+        assert set(frame.index) == {str(evaluator) for evaluator in mediator.data_evaluators}
+        assert "OrdinalShapleyEvaluator(n_permutations=400, random_state=0)" in frame.index
+        assert np.isfinite(frame.to_numpy(float)).all()
+        assert (tmp_path / f"{experiment.__name__}.csv").exists()
+
+    @pytest.mark.parametrize(
+        "experiment",
+        [
+            experiments.remove_high_low,
+            experiments.discover_corrupted_sample,
+            experiments.increasing_bin_removal,
+        ],
+    )
+    def test_it_draws_its_picture(self, mediator, experiment):
+        frame, figure = mediator.plot(experiment, col=4)
+        titles = [axes.get_title() for axes in figure.axes]
+        plt.close(figure)
+        assert [title for title in titles if title] == [str(e) for e in mediator.data_evaluators]
+        assert len(set(frame.index)) == 4
+
+    def test_wrong_labels_lie_low(self, mediator):
+        frame = mediator.evaluate(experiments.discover_corrupted_sample)
+        found = {
+            name: float(part[part["axis"] > 0.29]["corrupt_found"].iloc[0])
+            for name, part in frame.groupby(level=0)
+        }
+        by_kind = {name.partition("(")[0]: share for name, share in found.items()}
+        # Among the lowest 30 % of the rows: of one in five, all by chance would be 0.3.
+        assert by_kind["OrdinalShapleyEvaluator"] > 0.7
+        assert by_kind["ClassicShapleyEvaluator"] > 0.7
+        assert by_kind["RandomEvaluator"] < 0.6
+
+    def test_removing_rows_of_high_value_costs_more(self, mediator):
+        frame = mediator.evaluate(experiments.remove_high_low)
+        part = frame.loc[str(mediator.data_evaluators[1])]
+        low, high = (
+            part[f"remove_{which}_influential_first_{METRIC}"].astype(float).mean()
+            for which in ("least", "most")
+        )
+        assert low > high + 0.1
+
+    def test_arguments_for_training_networks_play_no_part(self):
+        fetcher, evaluator = noisy_fetcher(), OrdinalShapleyEvaluator(n_permutations=20, random_state=0)
+        plain = OrdinalShapleyEvaluator(n_permutations=20, random_state=0).train(fetcher, logistic())
+        mediator = ExperimentMediator(fetcher, logistic(), {"epochs": 3}, raises_error=True)
+        mediator.compute_data_values([evaluator], batch_size=8)
+        np.testing.assert_array_equal(evaluator.data_values, plain.data_values)
+
+    def test_opendataval_lists_the_three(self):
+        for evaluator in PAIRS:
+            assert DataEvaluator.Evaluators[evaluator.__name__.lower()] is evaluator
+        assert not any("ordinal_shapley" in str(kind) and name.startswith("_")
+                       for name, kind in DataEvaluator.Evaluators.items())  # fmt: skip
+
+
+class TestValues:
+    @pytest.mark.parametrize("evaluator", PAIRS)
+    def test_they_are_those_of_the_estimator_to_the_bit(self, evaluator):
+        data = tensors()
+        got = trained(evaluator(n_permutations=60, random_state=7), data)
+        ours = PAIRS[evaluator](n_permutations=60, random_state=7).fit(*arrays(data))
+        np.testing.assert_array_equal(got.evaluate_data_values(), ours.values_)
+        np.testing.assert_array_equal(got.data_values, ours.values_)
+        assert got.valuation.n_permutations == 60
+        assert isinstance(got.shapley.game_, osv.LogisticGame)
+
+    def test_options_reach_the_estimator(self):
+        data = tensors()
+        options = {"scoring": "balanced_accuracy", "design": "antithetic", "C": 3.0, "empty_value": 0.0}
+        got = trained(OrdinalShapleyEvaluator("mc", n_permutations=40, random_state=1, **options), data)
+        ours = osv.OrdinalShapley("mc", n_permutations=40, random_state=1, **options).fit(*arrays(data))
+        np.testing.assert_array_equal(got.data_values, ours.values_)
+
+    def test_three_classes(self):
+        x, y, x_valid, y_valid = tensors(30, 30, 3)
+        y[5:8] = y_valid[5:8] = torch.tensor([0.0, 0.0, 1.0])
+        got = trained(ClassicShapleyEvaluator(n_permutations=20, random_state=1), (x, y, x_valid, y_valid))
+        assert got.shapley.classes_.tolist() == [0, 1, 2]
+
+    def test_a_state_moves_on_and_the_global_one_is_the_default(self):
+        data = tensors()
+        state = np.random.RandomState(5)
+        first, second = (
+            trained(ClassicShapleyEvaluator(n_permutations=10, random_state=state), data).data_values
+            for _ in range(2)
+        )
+        assert (first != second).any()
+        runs = []
+        for _ in range(2):
+            np.random.seed(4)  # noqa: NPY002 (OpenDataVal's default)
+            runs.append(trained(ClassicShapleyEvaluator(n_permutations=10), data).data_values)
+        np.testing.assert_array_equal(*runs)
+
+    def test_new_rows_bring_new_values(self):
+        evaluator = ClassicShapleyEvaluator(n_permutations=20, random_state=0)
+        before = trained(evaluator, tensors()).data_values
+        with pytest.raises(RuntimeError, match="call train_data_values first"):
+            evaluator.input_data(*tensors(20)).evaluate_data_values()
+        after = evaluator.train_data_values().data_values
+        assert (len(before), len(after)) == (30, 20)
+
+    def test_torch_data_sets_and_images(self):
+        x, y, x_valid, y_valid = tensors()
+        plain = trained(ClassicShapleyEvaluator(n_permutations=20, random_state=0), tensors()).data_values
+        for train, valid in (
+            (Subset(x, range(30)), Subset(x_valid, range(30))),
+            (x.reshape(30, 1, 3, 1), x_valid.reshape(30, 1, 3, 1)),
+        ):
+            evaluator = ClassicShapleyEvaluator(n_permutations=20, random_state=0)
+            np.testing.assert_array_equal(trained(evaluator, (train, y, valid, y_valid)).data_values, plain)
+
+
+class TestModels:
+    def chosen(self, model, evaluator=ClassicShapleyEvaluator, **options):
+        evaluator = evaluator("mc", n_permutations=2, random_state=0, **options)
+        return trained(evaluator, tensors(), model).shapley
+
+    def test_logistic_regression_is_compiled_with_its_c(self):
+        assert self.chosen(logistic(C=0.25)).C == 0.25
+        assert self.chosen(logistic(C=0.25), C=1.0).C == 1.0
+        for model in (None, logistic(C=0.25), TorchLogisticRegression(3, 2)):
+            assert isinstance(self.chosen(model).game_, osv.LogisticGame)
+
+    @pytest.mark.parametrize("options", [{"class_weight": "balanced"}, {"fit_intercept": False}])
+    def test_another_logistic_regression_is_fitted(self, options):
+        game = self.chosen(logistic(**options)).game_
+        assert isinstance(game, osv.EstimatorGame)
+        assert getattr(game.estimator, *options) == options[next(iter(options))]
+
+    def test_other_models_are_fitted(self):
+        naive = ClassifierSkLearnWrapper(GaussianNB, 2)
+        assert isinstance(self.chosen(naive, OrdinalShapleyEvaluator).game_.estimator, GaussianNB)
+        near = ClassifierUnweightedSkLearnWrapper(KNeighborsClassifier, 2, 1)
+        assert self.chosen(near).game_.estimator.n_neighbors == 1
+        with pytest.raises(ValueError, match=r"takes no sample_weight.*position_weight='gaussian' needs one"):
+            self.chosen(near, PartialOrdinalShapleyEvaluator)
+
+    def test_a_model_may_be_given_here(self):
+        assert isinstance(self.chosen(logistic(), estimator=GaussianNB()).game_.estimator, GaussianNB)
+
+    def test_networks_are_refused_unless_logistic_regression_may_stand_in(self):
+        network = ClassifierMLP(3, 2)
+        with pytest.raises(ValueError, match=r"pred_model is a ClassifierMLP.*model='logistic'"):
+            self.chosen(network)
+        stand_in = ClassicShapleyEvaluator("mc", n_permutations=2, random_state=0, model="logistic")
+        assert isinstance(trained(stand_in, tensors(), network).shapley.game_, osv.LogisticGame)
+
+    def test_a_regressor(self):
+        x, y = rows(24)
+        targets = (x @ [1.0, 2.0, 0.0] + 0.1 * y).astype(np.float32)
+        data = [torch.from_numpy(part) for part in (x[:12], targets[:12, None], x[12:], targets[12:, None])]
+        model = RegressionSkLearnWrapper(Ridge)
+        evaluator = ClassicShapleyEvaluator("mc", n_permutations=3, random_state=0)
+        got = trained(evaluator, data, model, Metrics.NEG_MSE)
+        ours = osv.ClassicShapley(
+            "mc", estimator=Ridge(), scoring="neg_mean_squared_error", n_permutations=3, random_state=0
+        ).fit(x[:12], targets[:12], x[12:], targets[12:])
+        np.testing.assert_array_equal(got.data_values, ours.values_)
+        with pytest.raises(ValueError, match="metric is accuracy, expected neg_mse"):
+            trained(evaluator, data, model)
+        with pytest.raises(ValueError, match=r"y_train has shape \(30, 2\), expected one column"):
+            trained(evaluator, tensors(), model, Metrics.NEG_MSE)
+
+
+class TestAgainstDataShapley:
+    def theirs(self, n, n_permutations=0):
+        evaluator = DataShapley(
+            TMCSampler(n_permutations, min_cardinality=0, cache_name=None, random_state=0)
+        )
+        return evaluator.input_data(*self.data(n)).input_model_metric(logistic(), accuracy)
+
+    def data(self, n):
+        # As many validation rows of one class as of the other, so that any constant scores a half.
+        x, y, x_valid, y_valid = tensors(n, 60)
+        few = min(int(y_valid[:, 0].sum()), int(y_valid[:, 1].sum()))
+        kept = torch.cat([torch.where(y_valid[:, k] == 1)[0][:few] for k in (0, 1)])
+        return x, y, x_valid[kept], y_valid[kept]
+
+    def test_every_set_is_worth_the_same(self):
+        theirs, game = self.theirs(6), osv.LogisticGame(*arrays(self.data(6)), position_weight="uniform")
+        for m in range(7):
+            for players in itertools.combinations(range(6), m):
+                assert theirs._evaluate_model(list(players)) == pytest.approx(game(players), abs=1e-6)
+
+    def test_their_estimates_agree_with_our_exact_values(self):
+        n, n_permutations, n_runs = 6, 20, 10
+        exact = osv.exact_values(
+            osv.LogisticGame(*arrays(self.data(n)), position_weight="uniform"), "classic"
+        ).values
+        runs = []
+        for seed in range(n_runs):
+            evaluator = self.theirs(n, n_permutations)
+            evaluator.sampler.random_state = np.random.RandomState(seed)
+            runs.append(evaluator.train_data_values().data_values)
+        # They give no errors, so runs of their own do; t of 9 degrees of freedom.
+        error = np.std(runs, axis=0, ddof=1) / np.sqrt(n_runs)
+        assert (np.abs(np.mean(runs, axis=0) - exact) / error).max() < 6
+
+
+class TestBadInput:
+    def test_options(self):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'epochs'"):
+            ClassicShapleyEvaluator(epochs=3)
+        with pytest.raises(TypeError, match="position_weight"):
+            ClassicShapleyEvaluator(position_weight="gaussian")
+        with pytest.raises(ValueError, match="model is 'mlp', expected one of 'given', 'logistic'"):
+            OrdinalShapleyEvaluator(model="mlp")
+        with pytest.raises(ValueError, match="valid_fraction is for rows to hold out"):
+            OrdinalShapleyEvaluator(valid_fraction=0.2)
+        with pytest.raises(ValueError, match="model is 'logistic', but estimator is another model"):
+            OrdinalShapleyEvaluator(model="logistic", estimator=GaussianNB())
+
+    def test_order_of_calls(self):
+        with pytest.raises(RuntimeError, match="call input_data or input_fetcher first"):
+            OrdinalShapleyEvaluator().train_data_values()
+        with pytest.raises(RuntimeError, match="call train_data_values first"):
+            OrdinalShapleyEvaluator().input_data(*tensors()).evaluate_data_values()
+
+    def test_a_metric_without_a_score_of_ours(self):
+        evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
+        for metric in (neg_l2, Metrics.NEG_L2):
+            with pytest.raises(ValueError, match=r"metric is neg_l2, expected accuracy.*in scoring"):
+                trained(evaluator, tensors(), metric=metric)
+        chosen = ClassicShapleyEvaluator(n_permutations=2, random_state=0, scoring="neg_log_loss")
+        assert trained(chosen, tensors(), metric=neg_l2).shapley.game_.scoring == "neg_log_loss"
+
+    def test_labels_that_are_no_one_hot_rows(self):
+        x, y, x_valid, y_valid = tensors()
+        evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
+        for bad in (y[:, :1], y.argmax(1).float(), 2 * y, torch.ones(30, 2), y - 0.5):
+            with pytest.raises(ValueError, match=r"y_train has shape .*, expected one-hot rows"):
+                trained(evaluator, (x, bad, x_valid, y_valid))
+        with pytest.raises(ValueError, match=r"y_valid has shape .*, expected one-hot rows"):
+            trained(evaluator, (x, y, x_valid, 0 * y_valid))
+
+    def test_rows_that_are_no_numbers(self):
+        x, y, x_valid, y_valid = tensors()
+        evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
+        with pytest.raises(TypeError, match="x_train holds str, expected numbers: embed"):
+            trained(evaluator, (ListDataset(["word"] * 30), y, x_valid, y_valid))
+        with pytest.raises(TypeError, match="x_valid holds Tensor, expected numbers: embed"):
+            trained(evaluator, (x, y, TensorDataset(x_valid, y_valid), y_valid))
+
+
+def test_public_names_are_documented():
+    assert breaches("opendataval") == []

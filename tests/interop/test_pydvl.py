@@ -1,0 +1,253 @@
+"""Results and games in pyDVL."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley as osv
+from interop.libraries import breaches, needed
+from problems import random_problem
+from runs import SAMPLED, game_of
+
+pydvl = needed("pydvl.valuation")
+
+from pydvl.utils.status import Status  # noqa: E402
+from pydvl.valuation.result import load_result, save_result  # noqa: E402
+from pydvl.valuation.types import Sample  # noqa: E402
+
+from ordinal_shapley.experiments import leave_one_out  # noqa: E402
+from ordinal_shapley.interop.pydvl import GameUtility, to_valuation_result  # noqa: E402
+
+
+def free_game(n=6):
+    """A logistic game in which order plays no part."""
+    p = random_problem(3, n=n, seed=4)
+    return osv.LogisticGame(p.X, p.y, p.X_valid, p.y_valid, position_weight="uniform")
+
+
+def fitted(utility, sampler, stop):
+    return pydvl.ShapleyValuation(utility, sampler, stop).fit(utility.dataset()).result
+
+
+def sampled(utility, n_permutations, seed, **options):
+    sampler = pydvl.PermutationSampler(seed=seed, **options)
+    return fitted(utility, sampler, pydvl.MaxSamples(sampler, n_permutations))
+
+
+def assert_agrees(result, exact):
+    """Within 4.5 standard errors; what has none agrees to rounding."""
+    exact = np.asarray(exact)
+    noisy = result.stderr > 1e-12
+    assert noisy.sum() >= len(exact) - 1
+    assert np.abs((result.values - exact)[noisy] / result.stderr[noisy]).max() < 4.5
+    np.testing.assert_allclose(result.values[~noisy], exact[~noisy], atol=1e-9)
+
+
+class TestResult:
+    @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+    @pytest.mark.filterwarnings("ignore:the game is not as partition:UserWarning")
+    @pytest.mark.parametrize("kind", SAMPLED)
+    def test_values_errors_and_counts_are_ours(self, kind):
+        valuation = osv.sample_values(game_of(5), n_permutations=40, random_state=1, **SAMPLED[kind])
+        result = to_valuation_result(valuation)
+        np.testing.assert_array_equal(result.values, valuation.values)
+        np.testing.assert_allclose(result.stderr, valuation.stderr, rtol=1e-14)
+        np.testing.assert_array_equal(result.counts, valuation.counts)
+        np.testing.assert_array_equal(result.indices, np.arange(5))
+        assert result.names.tolist() == ["0", "1", "2", "3", "4"]
+        assert result.algorithm == f"ordinal-shapley: {valuation.value} by {valuation.method}"
+        assert (result.n_permutations, result.n_evaluations) == (40, valuation.n_evaluations)
+        assert (result.stopped_by, result.seed) == ("MaxPermutations", 1)
+
+    def test_a_player_that_was_never_counted_has_no_value(self):
+        options = {"method": "cmc", "labels": [0] * 5, "class_fraction": 0.2, "average": "selected"}
+        valuation = osv.sample_values(game_of(5), n_permutations=2, random_state=0, **options)
+        result = to_valuation_result(valuation)
+        assert 0 in valuation.counts
+        np.testing.assert_array_equal(np.isnan(result.values), valuation.counts == 0)
+        np.testing.assert_array_equal(np.isnan(result.variances), valuation.counts < 2)
+
+    def test_status_says_whether_a_rule_of_convergence_ended_the_run(self):
+        loose = osv.sample_values(game_of(4), stopping=osv.MaxStandardError(10.0), random_state=0)
+        assert loose.converged
+        assert to_valuation_result(loose).status is Status.Converged
+        capped = osv.sample_values(game_of(4), n_permutations=10, random_state=0)
+        assert to_valuation_result(capped).status is Status.Pending
+
+    def test_exact_values_have_no_variance(self):
+        exact = osv.exact_values(game_of(4), "ordinal")
+        result = to_valuation_result(exact)
+        np.testing.assert_array_equal(result.values, exact.values)
+        np.testing.assert_array_equal(result.stderr, 0)
+        assert result.status is Status.Converged
+        assert result.algorithm == "ordinal-shapley: ordinal, exact"
+        assert result.n_evaluations == exact.n_evaluations
+
+    def test_names_are_the_labels_or_those_given(self):
+        game = osv.TableGame(3, {(0, 1): 1.0}, names=["ann", "bob", "cat"])
+        valuation = osv.sample_values(game, n_permutations=10, random_state=0)
+        assert to_valuation_result(valuation).names.tolist() == ["ann", "bob", "cat"]
+        assert to_valuation_result(valuation, names=range(10, 13)).names.tolist() == ["10", "11", "12"]
+
+    def test_it_is_pydvls_own_kind_sorted_and_saved(self, tmp_path):
+        valuation = osv.sample_values(game_of(5), n_permutations=40, random_state=1)
+        result = to_valuation_result(valuation)
+        assert result.sort(reverse=True).indices.tolist() == valuation.ranking().tolist()
+        save_result(result, tmp_path / "values.pkl")
+        assert load_result(tmp_path / "values.pkl") == result
+
+    def test_what_pydvl_does_to_it_leaves_ours_alone(self):
+        valuation = osv.sample_values(game_of(3), n_permutations=4, random_state=1)
+        result = to_valuation_result(valuation)
+        result[0] = result[0]
+        result._values[:] = 7
+        result._counts[:] = 7
+        assert 7 not in valuation.values and 7 not in valuation.counts
+
+    @pytest.mark.parametrize(
+        ("names", "error", "message"),
+        [
+            (["a", "b"], ValueError, "names has 2 entries, expected one a player, 3"),
+            (["a", "b", "a"], ValueError, "names holds 'a' twice"),
+            ("abc", TypeError, "names is 'abc', expected one name a player"),
+            (3, TypeError, "names is 3, expected one name a player"),
+        ],
+    )
+    def test_bad_names(self, names, error, message):
+        valuation = osv.sample_values(game_of(3), n_permutations=4, random_state=1)
+        with pytest.raises(error, match=message):
+            to_valuation_result(valuation, names=names)
+
+    def test_labels_that_repeat_call_for_names(self):
+        rows = pd.DataFrame({"a": [0.0, 1.0]}, index=["x", "x"])
+        game = osv.LogisticGame(rows, [0, 1], rows, [0, 1])
+        valuation = osv.sample_values(game, n_permutations=4, random_state=1)
+        with pytest.raises(ValueError, match=r"labels of the players hold 'x' twice.*in names"):
+            to_valuation_result(valuation)
+        assert len(to_valuation_result(valuation, names=["a", "b"])) == 2
+
+    def test_something_else_is_refused(self):
+        with pytest.raises(TypeError, match="valuation is a ndarray, expected a Valuation"):
+            to_valuation_result(np.zeros(3))
+
+
+class TestUtility:
+    def test_every_set_is_worth_what_the_game_says(self):
+        game = free_game(5)
+        utility = GameUtility(game)
+        for m in range(6):
+            for players in itertools.combinations(range(5), m):
+                assert utility(Sample(None, np.array(players, np.int_))) == game(players)
+        assert utility(None) == game(())
+
+    def test_all_sets_give_the_exact_classic_values(self):
+        game = free_game()
+        exact = osv.exact_values(game, "classic").values
+        sampler = pydvl.DeterministicUniformSampler()
+        result = fitted(GameUtility(game), sampler, pydvl.NoStopping(sampler))
+        # Sets come one size after the other, each with its weight: the mean over 2^(n-1) of them.
+        np.testing.assert_allclose(result.values, exact, atol=1e-12)
+
+    def test_permutations_agree_with_the_exact_classic_values(self):
+        game = free_game()
+        assert_agrees(sampled(GameUtility(game), 2000, 3), osv.exact_values(game, "classic").values)
+
+    def test_truncated_monte_carlo_shapley_runs_with_it(self):
+        game = free_game()
+        utility = GameUtility(game)
+        stop = pydvl.MinUpdates(1500)
+        # A tolerance of 0 ends a walk at the full utility only; what follows is then small, not nothing.
+        valuation = pydvl.TMCShapleyValuation(
+            utility, truncation=pydvl.NoTruncation(), is_done=stop, seed=5, show_warnings=False
+        ).fit(utility.dataset())
+        assert_agrees(valuation.result, osv.exact_values(game, "classic").values)
+        truncated = pydvl.TMCShapleyValuation(utility, is_done=pydvl.MinUpdates(50), seed=5)
+        assert np.isfinite(truncated.fit(utility.dataset()).result.values).all()
+
+    def test_leaving_one_out_is_ours(self):
+        game = free_game()
+        result = pydvl.LOOValuation(GameUtility(game)).fit(GameUtility(game).dataset()).result
+        np.testing.assert_allclose(result.values, leave_one_out(game), atol=1e-12)
+
+    def test_listed_players_enter_in_the_order_of_the_permutation(self):
+        game = game_of(4)
+        sampler = pydvl.DeterministicPermutationSampler()
+        result = fitted(GameUtility(game, order="listed"), sampler, pydvl.NoStopping(sampler))
+        assert result.counts.tolist() == [math.factorial(4)] * 4
+        np.testing.assert_allclose(result.values, osv.exact_values(game).values, atol=1e-9)
+        assert np.abs(result.values - osv.exact_values(game, "ordinal").values).max() > 0.01
+
+    def test_sampled_permutations_give_partial_ordinal_values(self):
+        game = game_of(5)
+        result = sampled(GameUtility(game, order="listed"), 2000, 7)
+        assert_agrees(result, osv.exact_values(game).values)
+
+    def test_sorted_players_make_a_game_of_sets(self):
+        game = game_of(4)
+        utility = GameUtility(game, order="sorted")
+        for players in itertools.permutations(range(4), 3):
+            assert utility(Sample(None, np.array(players))) == game(sorted(players))
+        sets = osv.FunctionGame(lambda players: game(sorted(players)), 4, order_free=True)
+        sampler = pydvl.DeterministicUniformSampler()
+        result = fitted(utility, sampler, pydvl.NoStopping(sampler))
+        np.testing.assert_allclose(result.values, osv.exact_values(sets, "classic").values, atol=1e-12)
+
+    def test_a_function_puts_a_set_in_order(self):
+        game = game_of(4)
+        utility = GameUtility(game, order=lambda players: np.sort(players)[::-1])
+        assert utility(Sample(None, np.array([1, 3, 0]))) == game([3, 1, 0])
+
+    def test_players_are_named(self):
+        game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
+        utility = GameUtility(game, order="listed")
+        sampler = pydvl.DeterministicPermutationSampler()
+        result = fitted(utility, sampler, pydvl.NoStopping(sampler))
+        assert result.names.tolist() == ["ann", "bob"]
+        np.testing.assert_allclose(result.values, osv.exact_values(game).values)
+        assert utility.dataset(names=[7, 8]).names.tolist() == ["7", "8"]
+
+    def test_groups_are_players(self):
+        p = random_problem(3, n=8, seed=4)
+        groups = np.repeat(np.arange(4), 2)
+        game = osv.LogisticGame(
+            p.X, p.y, p.X_valid, p.y_valid, groups=groups, position_weight="uniform", labels=[0, 0, 1, 1]
+        )
+        utility = GameUtility(game)
+        sampler = pydvl.DeterministicUniformSampler()
+        data = pydvl.GroupedDataset(p.X, p.y, groups)
+        result = pydvl.ShapleyValuation(utility, sampler, pydvl.NoStopping(sampler)).fit(data).result
+        np.testing.assert_allclose(result.values, osv.exact_values(game, "classic").values, atol=1e-12)
+
+    def test_a_copy_in_another_process_plays_the_same_game(self):
+        utility = GameUtility(free_game(5))
+        sample = Sample(None, np.arange(5))
+        assert pickle.loads(pickle.dumps(utility))(sample) == utility(sample)
+        assert "LogisticGame(5 players" in str(utility)
+
+    def test_a_game_of_sequences_needs_an_order(self):
+        with pytest.raises(ValueError, match="order is None, but the utility of this game depends"):
+            GameUtility(game_of(3))
+
+    def test_bad_arguments(self):
+        with pytest.raises(TypeError, match="game is a function, expected a game"):
+            GameUtility(lambda players: 0.0)
+        for order in ("random", 3):
+            with pytest.raises(ValueError, match=r"order is .*, expected 'sorted', 'listed' or a function"):
+                GameUtility(game_of(3), order=order)
+        with pytest.raises(ValueError, match=r"order returned \[0\] for the set \[0, 1\]"):
+            GameUtility(game_of(3), order=lambda players: players[:1])(Sample(None, np.array([0, 1])))
+
+    def test_data_of_another_size_is_refused(self):
+        utility = GameUtility(free_game(6))
+        with pytest.raises(ValueError, match="data has 5 rows or groups, expected one a player"):
+            utility.with_dataset(GameUtility(free_game(5)).dataset())
+
+
+def test_public_names_are_documented():
+    assert breaches("pydvl") == []

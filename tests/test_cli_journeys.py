@@ -1,0 +1,242 @@
+"""The command `journeys`: what it reads, writes and shows, and how it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley as osv
+
+PATHS = "path,conversions,non_conversions\nA,10,90\nB,10,90\nA > B,30,70\nB > A,10,90\n"
+TOUCHES = """journey,channel,time,converted
+u1,mail,2026-01-02,1
+u1,ad,2026-01-01 12:00,0
+u2,ad,2026-01-01,0
+u3,mail,2026-03-01,1
+u3,ad,2026-02-01,1
+"""
+
+
+@pytest.fixture
+def paths(tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text(PATHS)
+    return file
+
+
+@pytest.fixture
+def touches(tmp_path):
+    file = tmp_path / "touches.csv"
+    file.write_text(TOUCHES)
+    return file
+
+
+def written(path):
+    return pd.read_csv(path, index_col="channel", keep_default_na=False)
+
+
+def test_credit_of_paths(run, paths, tmp_path):
+    out = tmp_path / "credit.csv"
+    code, shown, err = run("journeys", paths, "--out", out)
+    assert (code, err) == (0, "")
+    assert "Partial ordinal credit for 60 conversions of paths.csv" in shown
+    assert "400, 15 % converted; 4 paths of 2 channels" in shown
+    assert "worth as much as its longest beginning seen" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["B", "40", "66.7", "%", "40", "50"] in rows
+    assert shown.index("B  ") < shown.index("A  ") < shown.index("all channels")
+    assert f"Written: {out}" in shown
+    expected = osv.JourneyGame.from_frame(pd.read_csv(paths), non_conversions="non_conversions").credit()
+    table = written(out)
+    np.testing.assert_array_equal(table[["credit", "share"]], expected)
+    assert table["rank"].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "value"),
+    [
+        (["--value", "ordinal"], {}, "ordinal"),
+        (["--value", "classic", "--unseen", "zero"], {"unseen": "zero"}, "classic"),
+        (["--unseen", "zero"], {"unseen": "zero"}, "partial_ordinal"),
+        (["--worth", "conversions"], {"worth": "conversions"}, "partial_ordinal"),
+        (["--repeats", "last", "--sep", "|"], {"repeats": "last", "sep": "|"}, "partial_ordinal"),
+    ],
+)
+def test_credit_is_that_of_the_library(run, tmp_path, more, options, value):
+    sep = options.get("sep", ">")
+    texts = ["A", "B", f"A {sep} B", f"C {sep} A {sep} B"]
+    if options.get("repeats"):
+        texts[2] = f"A {sep} B {sep} A"
+    frame = pd.DataFrame({"way": texts, "won": [1.5, 2, 8, 4], "lost": [50, 40, 30, 9]})
+    file, out = tmp_path / "x.csv", tmp_path / "credit.csv"
+    frame.to_csv(file, index=False)
+    columns = ["--path", "way", "--conversions", "won", "--non-conversions", "lost"]
+    code, _, err = run("journeys", file, *columns, "--out", out, "--by-position", *more)
+    assert (code, err) == (0, "")
+    game = osv.JourneyGame.from_frame(frame, "way", "won", "lost", **options)
+    places = game.credit(value, by_position=True)
+    table = written(out)
+    np.testing.assert_allclose(table["credit"], game.credit(value)["credit"], rtol=1e-14)
+    np.testing.assert_allclose(table[[f"position_{k}" for k in places.columns]], places, rtol=1e-14)
+
+
+def test_credit_of_touches(run, touches, tmp_path):
+    out = tmp_path / "credit.csv"
+    code, shown, err = run("journeys", touches, "--out", out)
+    assert (code, err) == (0, "")
+    assert "3, 66.7 % converted; 2 paths of 2 channels" in shown
+    # In the order of the file mail comes first.
+    other = tmp_path / "other.csv"
+    code, _, _ = run("journeys", touches, "--file-order", "--out", other)
+    assert code == 0
+    assert written(out)["credit"].tolist() == [0.0, 2.0] and written(other)["credit"].tolist() == [2.0, 0.0]
+
+
+def test_named_columns_and_times_by_number(run, tmp_path):
+    file, out = tmp_path / "t.csv", tmp_path / "credit.csv"
+    file.write_text("who,what,when,won\na,x,10,TRUE\na,y,9,true\nb,x,-1.5,No\n")
+    names = ["--journey", "who", "--channel", "what", "--time", "when", "--converted", "won"]
+    code, _, err = run("journeys", file, *names, "--out", out)
+    assert (code, err) == (0, "")
+    assert written(out)["credit"].to_dict() == {"x": 1.0, "y": 0.0}
+
+
+def test_credit_by_position_on_any_screen(run, tmp_path, monkeypatch):
+    file = tmp_path / "x.csv"
+    many = " > ".join(f"channel {k}" for k in range(12))
+    file.write_text(
+        f"path,conversions\n{many},7\nchannel 0 > a channel whose name is far too long to be shown,3\n"
+    )
+    code, shown, _ = run("journeys", file, "--by-position")
+    assert code == 0
+    assert "Credit by position in the journey" in shown
+    monkeypatch.setenv("COLUMNS", "44")
+    code, narrow, _ = run("journeys", file, "--by-position")
+    assert code == 0
+    headers = [line.split()[1:] for line in narrow.splitlines() if line.startswith("channel  ")]
+    assert headers[0][0] == "credit" and len(headers) > 2
+    assert [place for header in headers[1:] for place in header] == [str(k) for k in range(1, 13)]
+    assert all(len(line) <= 44 for line in narrow.splitlines())
+
+
+def test_many_channels_and_channels_below_0(run, tmp_path):
+    file = tmp_path / "x.csv"
+    rows = [f"c{k},{k + 1},10" for k in range(60)]
+    file.write_text("path,conversions,non_conversions\n" + "\n".join(rows) + "\nc0 > bad,1,50\nbad,0,50\n")
+    code, shown, _ = run("journeys", file)
+    assert code == 0
+    assert "21 more channels have" in shown
+    assert "Below 0 are channels that lower the rate" in shown
+    assert " c59 " not in shown and "\nc59 " in shown and "\nc10 " not in shown
+
+
+def test_nothing_converted(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("path,conversions,non_conversions\nA,0,5\n")
+    code, shown, err = run("journeys", file, "--by-position")
+    assert (code, err) == (0, "")
+    assert "credit for 0 conversions" in shown
+
+
+def test_names_are_no_markup(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("path,conversions\n[red]a[/red] > [b],5\n")
+    code, shown, _ = run("journeys", file)
+    assert code == 0
+    assert "[red]a[/red]" in shown and "[b]" in shown
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_picture(run, paths, tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    pictures = [tmp_path / f"{k}.{kind}" for k in range(2)]
+    for picture, more in zip(pictures, ([], ["--by-position"]), strict=True):
+        code, shown, err = run("journeys", paths, "--plot", picture, *more)
+        assert (code, err) == (0, "")
+        assert picture.stat().st_size > 1_000 and f"Written: {picture}" in shown
+    assert pictures[0].read_bytes() != pictures[1].read_bytes()
+
+
+def test_help_has_examples(run):
+    code, shown, _ = run("journeys", "--help")
+    assert code == 0
+    assert "ordinal-shapley journeys paths.csv" in shown
+    assert "--by-position" in shown and "backoff" in shown
+
+
+BAD = {
+    "value": (["--value", "blend"], "--value is 'blend'"),
+    "unseen": (["--unseen", "some"], "--unseen is 'some'"),
+    "repeats": (["--repeats", "all"], "--repeats is 'all'"),
+    "worth": (["--worth", "gold"], "--worth is 'gold'"),
+    "unseen of conversions": (
+        ["--worth", "conversions", "--unseen", "zero"],
+        "--unseen goes with --worth rate",
+    ),
+    "two forms": (["--path", "path", "--time", "t"], "--path is for paths and --time for touches"),
+    "two orders": (["--time", "t", "--file-order"], "--time and --file-order exclude each other"),
+    "no such column": (["--path", "way"], "paths.csv: no column 'way', the columns are 'path'"),
+    "no such counts": (["--conversions", "won"], "no column 'won'"),
+    "touches without": (["--journey", "path"], "no column 'channel'"),
+    "empty sep": (["--sep", ""], "sep is ''"),
+    "its own input": (["--out", "paths.csv"], "is an input of this run"),
+    "no folder": (["--out", "nowhere/x.csv"], "there is no folder 'nowhere'"),
+    "no picture": (["--plot", "x.txt"], "must end with a kind of picture"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_it_refuses(run, paths, monkeypatch, what):
+    monkeypatch.chdir(paths.parent)
+    more, message = BAD[what]
+    code, shown, err = run("journeys", "paths.csv", *more)
+    assert (code, shown) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "can't be read as CSV"),
+        ("path,conversions\n", "has a header but no rows"),
+        ("path,path,conversions\nA,B,1\n", "has two columns 'path'"),
+        ("a,b\n1,2\n", "has the columns 'a', 'b', expected path, or journey and channel"),
+        ("path,conversions\nA,1\n ,1\n", "no path in row 2"),
+        ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
+        ("path,conversions\nA,nan\n", "conversions is 'nan' in row 1"),
+        ("path,conversions\nA,many\n", "conversions is 'many' in row 1"),
+        ("path,conversions\nA > > B,1\n", "paths[0] is 'A > > B'"),
+        ("path,conversions\nA > A,1\n", "touches 'A' twice"),
+        ("path,conversions\nA,1,2\n", "can't be read as CSV"),
+        ("journey,channel,time\n1,A,2\n", "no column 'converted'"),
+        ("journey,channel,time,converted\n1,A,1,2\n", "converted is '2' in row 1, expected 1 or 0"),
+        ("journey,channel,time,converted\n1,A,1,1\n,B,2,1\n", "no journey in row 2"),
+        ("journey,channel,time,converted\n1,,1,1\n", "no channel in row 1"),
+        ("journey,channel,time,converted\n1,A,1,1\n1,B,soon,1\n", "time is 'soon' in row 2"),
+        (
+            "journey,channel,time,converted\n1,A,2026-01-01,1\n1,B,02/03/2026,1\n",
+            "time is '02/03/2026' in row 2",
+        ),
+        ("journey,channel,time,converted\n1,A,2026-01-01,1\n1,B,5,1\n", "time is '5' in row 2"),
+        ("journey,channel,time,converted\n1,A,,1\n", "time is '' in row 1"),
+        ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "touches 'A' and 'B' at the same time, 3"),
+    ],
+)
+def test_files_that_cannot_be_read(run, tmp_path, text, message):
+    file = tmp_path / "x.csv"
+    file.write_text(text)
+    code, shown, err = run("journeys", file)
+    assert (code, shown) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+
+
+def test_files_that_are_not_there(run, tmp_path):
+    for file, message in ((tmp_path / "no.csv", "there is no file"), (tmp_path, "is a folder")):
+        code, _, err = run("journeys", file)
+        assert code == 2 and message in err
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"path,conversions\n\xff\xfe,1\n")
+    assert "can't be read as CSV" in run("journeys", file)[2]

@@ -1,0 +1,655 @@
+"""Journeys: what their credit is, against the definition, and what they are read from."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import naive
+import ordinal_shapley as osv
+from problems import size
+
+VALUES = ["partial_ordinal", "ordinal", "classic"]
+KINDS = [
+    {"unseen": "backoff"},
+    {"unseen": "zero"},
+    {"worth": "conversions"},
+]
+IDS = ["backoff", "zero", "conversions"]
+EXACT = {
+    "partial_ordinal": naive.exact_partial_ordinal,
+    "ordinal": naive.exact_ordinal,
+    "classic": naive.exact_classic,
+}
+
+
+def random_rows(rng, n_channels, n_rows, longest=None):
+    """Rows of channels, conversions and non-conversions; some never convert, some come twice."""
+    rows = []
+    for _ in range(n_rows):
+        length = rng.integers(1, (longest or n_channels) + 1)
+        channels = tuple(rng.permutation(n_channels)[:length].tolist())
+        won = int(rng.integers(0, 9)) * int(rng.random() < 0.7)
+        rows.append((channels, won, int(rng.integers(0, 20)) + (won == 0)))
+    return rows
+
+
+def names(channels):
+    return [f"c{channel}" for channel in channels]
+
+
+def game_of(rows, n_channels, **options):
+    journeys, won, lost = zip(*rows, strict=True)
+    return osv.JourneyGame(
+        [names(channels) for channels in journeys], won, lost, channels=names(range(n_channels)), **options
+    )
+
+
+def utility_of(rows, n_channels, value="partial_ordinal", worth="rate", unseen="backoff"):
+    return naive.JourneyUtility(n_channels, rows, worth, unseen, ordered=value != "classic")
+
+
+def credits(game, value="partial_ordinal"):
+    return game.credit(value)["credit"].to_numpy()
+
+
+# --------------------------------------------------------------------------------------------
+# Against the definition
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "pooled"])
+def test_utility_of_every_sequence(kind, ordered):
+    for seed in range(3):
+        rows = random_rows(np.random.default_rng(seed), 4, 9)
+        game = game_of(rows, 4, ordered=ordered, **kind)
+        U = utility_of(rows, 4, "ordinal" if ordered else "classic", **kind)
+        assert game.order_free == (not ordered)
+        for sequence in naive.sequences_of(range(4)):
+            assert game(sequence) == pytest.approx(U(sequence), rel=1e-12, abs=1e-12), sequence
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("value", VALUES)
+def test_credit_is_the_value_of_the_game(value, kind):
+    for seed in range(4):
+        rows = random_rows(np.random.default_rng(10 + seed), 4, 8)
+        game = game_of(rows, 4, **kind)
+        U = utility_of(rows, 4, value, **kind)
+        expected = EXACT[value](U, 4)
+        np.testing.assert_allclose(credits(game, value), expected, rtol=1e-10, atol=1e-10)
+        played = game_of(rows, 4, ordered=value != "classic", **kind)
+        np.testing.assert_allclose(osv.exact_values(played, value).values, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("value", VALUES)
+def test_credit_by_position(value, kind):
+    rows = random_rows(np.random.default_rng(5), 4, 10)
+    rows[3] = ((2, 0, 3, 1), 5, 1)
+    game = game_of(rows, 4, **kind)
+    U = utility_of(rows, 4, value, **kind)
+    frame = game.credit(value, by_position=True)
+    expected = naive.journey_credit_by_position(U, rows, lambda func: EXACT[value](func, 4), 4)
+    np.testing.assert_allclose(frame, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(frame.sum(axis=1), credits(game, value), rtol=1e-10, atol=1e-10)
+    assert frame.columns.tolist() == [1, 2, 3, 4] and frame.columns.name == "position"
+    assert frame.index.tolist() == names(range(4)) and frame.index.name == "channel"
+
+
+def test_a_pooled_game_has_one_value():
+    rows = random_rows(np.random.default_rng(6), 4, 12)
+    game = game_of(rows, 4, ordered=False)
+    classic = credits(game, "classic")
+    for value in VALUES:
+        np.testing.assert_array_equal(credits(game, value), classic)
+    np.testing.assert_allclose(credits(game_of(rows, 4), "classic"), classic, rtol=1e-12)
+    with pytest.raises(ValueError, match="ordered=False"):
+        osv.exact_values(game_of(rows, 4), "classic")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+def test_sampling_finds_the_credit(kind):
+    rows = random_rows(np.random.default_rng(7), 6, 15, longest=3)
+    for value, ordered in (("partial_ordinal", True), ("ordinal", True), ("classic", False)):
+        game = game_of(rows, 6, ordered=ordered, **kind)
+        result = osv.sample_values(game, value, method="mc", n_permutations=size(20_000, 300), random_state=1)
+        varies = result.stderr > 0
+        z = (result.values - credits(game, value))[varies] / result.stderr[varies]
+        assert np.abs(z).max() < 4
+        np.testing.assert_allclose(result.values[~varies], credits(game, value)[~varies], atol=1e-9)
+
+
+def test_every_worker_finds_the_same_bits():
+    game = game_of(random_rows(np.random.default_rng(8), 6, 30, longest=4), 6)
+    one, two = (osv.sample_values(game, n_permutations=200, random_state=3, n_jobs=n) for n in (1, 2))
+    assert one.values.tobytes() == two.values.tobytes()
+
+
+# --------------------------------------------------------------------------------------------
+# What credit is to do
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("value", VALUES)
+def test_credits_add_up_to_the_conversions(value, kind):
+    rows = random_rows(np.random.default_rng(9), 30, 400, longest=6)
+    game = game_of(rows, 30, **kind)
+    total = sum(won for _, won, _ in rows)
+    assert game.n_conversions == total
+    frame = game.credit(value)
+    assert frame["credit"].sum() == pytest.approx(total, rel=1e-11)
+    assert frame["share"].sum() == pytest.approx(1.0, rel=1e-11)
+    assert game.credit(value, by_position=True).to_numpy().sum() == pytest.approx(total, rel=1e-11)
+
+
+def test_order_changes_the_credit():
+    def credit(ab, ba, value):
+        paths = ["A", "B", "A > B", "B > A"]
+        return osv.JourneyGame.from_paths(paths, [10, 10, ab, ba], [90, 90, 100 - ab, 100 - ba]).credit(value)
+
+    # A then B converts 30 %, B then A 10 %: B's touch after A's is what is worth something.
+    forth, back = (credit(*counts, "partial_ordinal")["credit"].to_dict() for counts in ((30, 10), (10, 30)))
+    assert forth == pytest.approx({"A": 20, "B": 40}) and back == pytest.approx({"A": 40, "B": 20})
+    for value in ("ordinal", "classic"):
+        assert credit(30, 10, value)["credit"].to_dict() == pytest.approx({"A": 30, "B": 30})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize("value", VALUES)
+def test_non_converting_journeys_alone_give_0(value, kind):
+    game = osv.JourneyGame.from_paths(["A > B", "B", "C > A > B"], [0, 0, 0], [5, 3, 1], **kind)
+    assert credits(game, value).tolist() == [0.0, 0.0, 0.0]
+    assert game.credit(value)["share"].tolist() == [0.0, 0.0, 0.0]
+    assert game.credit(value, by_position=True).to_numpy().sum() == 0.0
+    assert osv.exact_values(game).values.tolist() == [0.0, 0.0, 0.0]
+    pooled = osv.JourneyGame.from_paths(["A > B", "B"], [0, 0], [5, 3], ordered=False, **kind)
+    assert osv.exact_values(pooled, "classic").values.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_150_rows_are_one_row_with_count_150(value):
+    once = osv.JourneyGame([["A", "B"], ["B"], ["B", "A"]], [150, 20, 7], [350, 130, 60])
+    journeys = [["A", "B"]] * 500 + [["B"]] * 150 + [["B", "A"]] * 67
+    converted = [True] * 150 + [False] * 350 + [True] * 20 + [False] * 130 + [True] * 7 + [False] * 60
+    shuffled = np.random.default_rng(0).permutation(len(journeys))
+    rows = osv.JourneyGame.from_journeys(
+        [journeys[row] for row in shuffled], [converted[row] for row in shuffled]
+    )
+    pd.testing.assert_frame_equal(rows.credit(value), once.credit(value), check_exact=True)
+    pd.testing.assert_frame_equal(
+        rows.credit(value, by_position=True), once.credit(value, by_position=True), check_exact=True
+    )
+    assert rows.n_journeys == once.n_journeys == 717
+
+
+def test_unseen_sequences():
+    paths, won, lost = ["A > B", "B", "B > A > C"], [0, 10, 30], [90, 90, 70]
+    rates = {"backoff": {(1,): 0.1, (1, 0): 0.1, (1, 2): 0.1, (1, 2, 0): 0.1}, "zero": {(1,): 0.1}}
+    for unseen, known in rates.items():
+        game = osv.JourneyGame.from_paths(paths, won, lost, unseen=unseen)
+        own = 10.0  # conversions of B alone, a set of its own
+        # With "zero" one of six orders counts for all.
+        scale = (game([1, 0, 2]) - own) / (0.3 if unseen == "backoff" else 6 * 0.3)
+        for sequence in [(0,), (2,), (0, 1), (2, 1, 0), (0, 1, 2), *rates["backoff"]]:
+            expected = scale * known.get(sequence, 0.0) + own * (1 in sequence)
+            assert game(sequence) == pytest.approx(expected), (unseen, sequence)
+
+
+def test_pooled_sets_back_off_to_the_largest_seen():
+    paths = ["A", "A > B", "B > C", "C > D > A > B"]
+    game = osv.JourneyGame.from_paths(paths, [5, 30, 10, 8], [95, 70, 190, 2], ordered=False)
+    U = naive.JourneyUtility(
+        4, [((0,), 5, 95), ((0, 1), 30, 70), ((1, 2), 10, 190), ((2, 3, 0, 1), 8, 2)], ordered=False
+    )
+    assert U.rate((0, 1, 2)) == pytest.approx(40 / 300)  # AB and BC together
+    assert U.rate((0, 3)) == pytest.approx(0.05)
+    for sequence in naive.sequences_of(range(4)):
+        assert game(sequence) == pytest.approx(U(sequence), rel=1e-12)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_conversions_alone_give_last_touch_and_equal_parts(value):
+    rows = random_rows(np.random.default_rng(11), 8, 60, longest=5)
+    expected = np.zeros(8)
+    for channels, won, _ in rows:
+        if value == "partial_ordinal":
+            expected[channels[-1]] += won
+        else:
+            expected[list(channels)] += won / len(channels)
+    np.testing.assert_allclose(
+        credits(game_of(rows, 8, worth="conversions"), value), expected, rtol=1e-12, atol=1e-12
+    )
+
+
+def test_rates_of_one_alone_are_its_own():
+    # Every channel converts a share of its own of those that it reaches, whatever else they see.
+    rates = np.array([0.1, 0.3, 0.05, 0.2])
+    rows = [(s, 1000 * rates[list(s)].sum(), 1000 * (1 - rates[list(s)].sum()))
+            for s in naive.sequences_of(range(4)) if s]  # fmt: skip
+    reached = np.array([sum(1000 for s, *_ in rows if channel in s) for channel in range(4)])
+    for value, unseen in itertools.product(VALUES, ("backoff", "zero")):
+        np.testing.assert_allclose(
+            credits(game_of(rows, 4, unseen=unseen), value), reached * rates, rtol=1e-10
+        )
+
+
+def test_long_journeys_and_many_channels():
+    rng = np.random.default_rng(12)
+    rows = [
+        (tuple(rng.permutation(3_000)[: rng.integers(1, 30)].tolist()), 3, 4) for _ in range(size(300, 20))
+    ]
+    rows.append((tuple(range(100)), 1, 0))
+    total = sum(won for _, won, _ in rows)
+    for kind, value in itertools.product(KINDS, VALUES):
+        game = game_of(rows, 3_000, **kind)
+        if value == "classic" and kind == {"unseen": "backoff"}:
+            with pytest.raises(ValueError, match="converted has 100 channels, expected at most 20"):
+                game.credit(value)
+        else:
+            assert game.credit(value)["credit"].sum() == pytest.approx(total, rel=1e-10)
+
+
+# --------------------------------------------------------------------------------------------
+# Axioms, on whatever journeys
+# --------------------------------------------------------------------------------------------
+
+JOURNEY = st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True).map(tuple)
+ROWS = st.lists(st.tuples(JOURNEY, st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=size(12, 6))
+KIND = st.sampled_from(KINDS)
+VALUE = st.sampled_from(VALUES)
+hypothesis = settings(
+    max_examples=size(100, 20), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@hypothesis
+@given(rows=ROWS, kind=KIND, value=VALUE)
+def test_efficiency(rows, kind, value):
+    game = game_of(rows, 4, **kind)
+    total = sum(won for _, won, _ in rows)
+    assert game.credit(value)["credit"].sum() == pytest.approx(total, rel=1e-9, abs=1e-9)
+    assert game.credit(value, by_position=True).to_numpy().sum() == pytest.approx(total, rel=1e-9, abs=1e-9)
+
+
+@hypothesis
+@given(rows=ROWS, kind=KIND, value=VALUE)
+def test_a_channel_that_no_journey_has_gets_nothing(rows, kind, value):
+    game = game_of(rows, 6, **kind)
+    assert credits(game, value)[4:].tolist() == [0.0, 0.0]
+    np.testing.assert_array_equal(credits(game, value)[:4], credits(game_of(rows, 4, **kind), value))
+
+
+@hypothesis
+@given(rates=st.lists(st.integers(1, 9), min_size=16, max_size=16), kind=KIND, value=VALUE)
+def test_a_null_channel_gets_nothing(rates, kind, value):
+    # Channel 3 changes no rate at whatever place: rates are those of the others' order.
+    if kind == {"worth": "conversions"}:
+        return  # there credit goes to whoever was there
+    orders = {s: rate for s, rate in zip(naive.sequences_of(range(3)), rates, strict=True) if s}
+    rows = []
+    for sequence in naive.sequences_of(range(4)):
+        rest = tuple(channel for channel in sequence if channel != 3)
+        if sequence:
+            won = orders.get(rest, 0)
+            rows.append((sequence, won, 10 - won))
+    assert credits(game_of(rows, 4, **kind), value)[3] == pytest.approx(0.0, abs=1e-9)
+
+
+@hypothesis
+@given(rows=ROWS, kind=KIND, value=VALUE)
+def test_symmetric_channels_get_the_same(rows, kind, value):
+    swap = {0: 1, 1: 0}
+    both = rows + [(tuple(swap.get(c, c) for c in channels), won, lost) for channels, won, lost in rows]
+    found = credits(game_of(both, 4, **kind), value)
+    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-9)
+
+
+@hypothesis
+@given(rows=ROWS, kind=KIND, value=VALUE, new=st.permutations(range(4)))
+def test_names_do_not_matter(rows, kind, value, new):
+    renamed = [(tuple(new[c] for c in channels), won, lost) for channels, won, lost in rows]
+    found = credits(game_of(rows, 4, **kind), value)
+    np.testing.assert_allclose(credits(game_of(renamed, 4, **kind), value)[new], found, rtol=1e-9, atol=1e-9)
+
+
+@hypothesis
+@given(rows=ROWS, kind=KIND, value=VALUE, seed=st.integers(0, 99))
+def test_rows_twice_are_rows_with_twice_the_counts(rows, kind, value, seed):
+    twice = rows + [rows[row] for row in np.random.default_rng(seed).permutation(len(rows))]
+    doubled = [(channels, 2 * won, 2 * lost) for channels, won, lost in rows]
+    found = game_of(twice, 4, **kind).credit(value)
+    pd.testing.assert_frame_equal(found, game_of(doubled, 4, **kind).credit(value), check_exact=True)
+    np.testing.assert_allclose(
+        found["credit"], 2 * credits(game_of(rows, 4, **kind), value), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_an_error_where_rounding_would_hide_the_credit():
+    # Each beginning is worth a lot, each full order next to nothing.
+    n, paths, won, lost = 20, [], [], []
+    everyone = [f"c{i:02d}" for i in range(n)]
+    for a in everyone:
+        paths.append(a)
+        for b in everyone:
+            if a != b:
+                paths.append(f"{a}>{b}")
+    won = [50.0 if ">" not in path else 1e-9 for path in paths]
+    lost = [50.0] * len(paths)
+    game = osv.JourneyGame.from_paths([*paths, ">".join(everyone)], [*won, 1e-9], [*lost, 50.0])
+    with pytest.raises(ValueError, match="rounding hides their credit"):
+        game.credit()
+
+
+# --------------------------------------------------------------------------------------------
+# Journeys of which the truth is known
+# --------------------------------------------------------------------------------------------
+
+TRUE_RATES = [0.02, 0.1, 0.05, 0.0]
+TRUE_BOOSTS = {(0, 1): 0.3, (1, 2): 0.1, (2, 1): -0.04, (3, 0): 0.05}
+
+
+def made(n_journeys, seed, **options):
+    return osv.datasets.make_journeys(
+        n_journeys, 4, **{"rates": TRUE_RATES, "boosts": TRUE_BOOSTS, "random_state": seed, **options}
+    )
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_true_credit_is_that_of_expected_counts(value):
+    """Of every path its share of the journeys, converting at its rate."""
+    data = made(1_000, 0)
+    paths = [path for path in naive.sequences_of(range(4)) if 0 < len(path) <= 3]
+    shares = [1000 / 3 / math.perm(4, len(path)) for path in paths]
+    named = [["ABCD"[channel] for channel in path] for path in paths]
+    rows = []
+    for path, share in zip(paths, shares, strict=True):
+        rate = sum(TRUE_RATES[i] for i in path)
+        rate += sum(TRUE_BOOSTS.get(pair, 0.0) for pair in itertools.combinations(path, 2))
+        rows.append((path, share * rate, share * (1 - rate)))
+    for path, names_, share in zip(rows, named, shares, strict=True):
+        assert data.true_rate(names_) == pytest.approx(path[1] / share)
+    U = utility_of(rows, 4, value)
+    truth = data.true_credit(value)
+    np.testing.assert_allclose(truth, EXACT[value](U, 4), rtol=1e-10, atol=1e-10)
+    assert truth.index.tolist() == list("ABCD")
+    np.testing.assert_allclose(credits(game_of(rows, 4), value), truth, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("unseen", ["backoff", "zero"])
+@pytest.mark.parametrize("value", VALUES)
+def test_credit_finds_the_truth(value, unseen):
+    n_sets = size(60, 20)
+    sets = [made(20_000, seed) for seed in range(n_sets)]
+    found = np.array([credits(data.game(unseen=unseen), value) for data in sets])
+    truth = sets[0].true_credit(value).to_numpy()
+    z = (found.mean(axis=0) - truth) / (found.std(axis=0, ddof=1) / math.sqrt(n_sets))
+    assert np.abs(z).max() < 4
+    # Other values are far away, so that the test would tell.
+    other = sets[0].true_credit("ordinal" if value == "partial_ordinal" else "partial_ordinal")
+    assert np.abs((found.mean(axis=0) - other) / found.std(axis=0, ddof=1) * math.sqrt(n_sets)).max() > 20
+
+
+def test_made_journeys():
+    data = made(5_000, 7)
+    assert data.frame["conversions"].sum() + data.frame["non_conversions"].sum() == data.n_journeys == 5_000
+    assert data.game().player_labels.tolist() == data.channels == list("ABCD")
+    again, other = made(5_000, 7), made(5_000, 8)
+    pd.testing.assert_frame_equal(again.frame, data.frame)
+    assert not other.frame.equals(data.frame)
+    events = osv.JourneyGame.from_events(data.to_events(), channels=data.channels)
+    pd.testing.assert_frame_equal(events.credit(), data.game().credit(), check_exact=True)
+    wide = osv.datasets.make_journeys(50, 40, max_length=20, rates=0.01, boosts={}, random_state=0)
+    assert wide.channels[:2] == ["c0", "c1"] and wide.max_length == 20
+    alone = osv.datasets.make_journeys(20, 1, rates=1.0, random_state=0)
+    assert alone.game().credit()["credit"].tolist() == [20.0] == alone.true_credit().tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_length": 5}, "max_length is 5, expected at most n_channels, 4"),
+        ({"max_length": 0}, "max_length is 0"),
+        ({"rates": 0.5}, "the chance 1.* to convert, expected 0 to 1"),
+        ({"rates": -0.1, "boosts": {}}, "the chance -0.[123] to convert"),
+        ({"rates": [0.1, 0.2]}, "rates has 2 entries, expected 4"),
+        ({"rates": [0.1, 0.2, np.nan, 0.1]}, "rates holds nan"),
+        ({"boosts": {(0, 4): 0.1}}, r"boosts has the key \(0, 4\)"),
+        ({"boosts": {(1, 1): 0.1}}, r"boosts has the key \(1, 1\)"),
+        ({"boosts": {(0, 1): math.inf}}, r"the boost of \(0, 1\) is inf"),
+        ({"boosts": [0.1]}, "boosts is a list"),
+        ({"random_state": -1}, "random_state is -1"),
+    ],
+)
+def test_journeys_that_cannot_be_made(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        made(100, 0, **options)
+
+
+def test_a_true_rate_is_of_channels():
+    for path in (["A", "x"], ["A", "A"]):
+        with pytest.raises(ValueError, match="expected distinct channels"):
+            made(10, 0).true_rate(path)
+
+
+# --------------------------------------------------------------------------------------------
+# What journeys are read from
+# --------------------------------------------------------------------------------------------
+
+
+def counts_of(game):
+    frame = game.to_frame()
+    rows = frame[["path", "conversions", "non_conversions"]].itertuples(index=False)
+    return {path: (won, lost) for path, won, lost in rows}
+
+
+FORMS = {"A > B": (2.0, 1.0), "B": (0.0, 1.0), "B > A": (1.0, 0.0)}
+LISTS = [["A", "B"], ["B"], ["A", "B"], ["B", "A"], ["A", "B"]]
+CONVERTED = [1, 0, 0, 1, 1]
+
+
+def as_events(journeys, converted):
+    return pd.DataFrame(
+        [
+            (f"j{number}", channel, place, flag)
+            for number, (journey, flag) in enumerate(zip(journeys, converted, strict=True))
+            for place, channel in enumerate(journey)
+        ],
+        columns=["journey", "channel", "time", "converted"],
+    )
+
+
+def test_every_form_gives_the_same_game():
+    events = as_events(LISTS, CONVERTED)
+    shuffled = events.sample(frac=1.0, random_state=0)
+    days = pd.to_datetime(shuffled["time"], unit="D", utc=True)
+    frame = pd.DataFrame({"path": FORMS, "x": 1}).rename_axis("which").reset_index()
+    frame["path"] = frame["which"]
+    frame["won"], frame["lost"] = zip(*FORMS.values(), strict=True)
+    games = [
+        osv.JourneyGame(LISTS, CONVERTED, 1 - np.array(CONVERTED)),
+        osv.JourneyGame.from_journeys(LISTS, np.array(CONVERTED, bool)),
+        osv.JourneyGame.from_journeys(pd.Series([tuple(journey) for journey in LISTS]), pd.Series(CONVERTED)),
+        osv.JourneyGame.from_paths(list(FORMS), *zip(*FORMS.values(), strict=True)),
+        osv.JourneyGame.from_paths(pd.Series(["A|B", "B", " A | B", "B|A ", "A| B"]), CONVERTED,
+                                   1 - np.array(CONVERTED), sep=" | "),
+        osv.JourneyGame.from_frame(frame, conversions="won", non_conversions="lost"),
+        osv.JourneyGame.from_events(events),
+        osv.JourneyGame.from_events(shuffled),
+        osv.JourneyGame.from_events(shuffled.assign(time=days)),
+        osv.JourneyGame.from_events(shuffled.assign(time=shuffled["time"] / 7 - 1)),
+        osv.JourneyGame.from_events(events.drop(columns="time"), time=None),
+        osv.JourneyGame.from_events(events.astype({"channel": "category", "journey": "category"})),
+    ]  # fmt: skip
+    for game in games:
+        assert counts_of(game) == FORMS
+    again = osv.JourneyGame.from_frame(games[0].to_frame(), non_conversions="non_conversions")
+    assert counts_of(again) == FORMS
+
+
+def test_an_event_table_needs_one_converted_row():
+    events = as_events([["A", "B"], ["B", "C"]], [0, 0])
+    events.loc[0, "converted"] = 1
+    assert counts_of(osv.JourneyGame.from_events(events)) == {"A > B": (1, 0), "B > C": (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("repeats", "expected"),
+    [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})],
+)
+def test_repeats(repeats, expected):
+    journey = ["A", "B", "A", "A", "C", "C"]
+    events = pd.concat([as_events([journey], [won]).assign(journey=k)
+                        for k, won in enumerate([1] * 5 + [0] * 2)], ignore_index=True)  # fmt: skip
+    for game in (
+        osv.JourneyGame([journey], [5], [2], repeats=repeats),
+        osv.JourneyGame.from_journeys([journey] * 7, [1] * 5 + [0] * 2, repeats=repeats),
+        osv.JourneyGame.from_paths([">".join(journey)], [5], [2], repeats=repeats),
+        osv.JourneyGame.from_events(events, repeats=repeats),
+    ):
+        assert counts_of(game) == expected
+        assert f"repeats={repeats!r}" in repr(game)
+    with pytest.raises(ValueError, match=r"journeys\[0\] touches 'A' twice, expected distinct channels"):
+        osv.JourneyGame([journey], [5], [2])
+
+
+def test_the_same_channel_twice_at_one_time_is_no_tie():
+    events = as_events([["A", "A", "B"]], [1]).assign(time=[0, 0, 1])
+    assert counts_of(osv.JourneyGame.from_events(events, repeats="first")) == {"A > B": (1, 0)}
+
+
+def test_counts_add_up_over_texts_of_one_path():
+    game = osv.JourneyGame.from_paths(["A>B", " A  >B ", "A > B"], [0.5, 1, 0], [0, 0.25, 0])
+    assert counts_of(game) == {"A > B": (1.5, 0.25)}
+    assert (game.n_conversions, game.n_journeys) == (1.5, 1.75)
+    # Rows without any journey say nothing, but their channels are there.
+    empty = osv.JourneyGame.from_paths(["A", "B > C"], [1, 0], [1, 0])
+    assert counts_of(empty) == {"A": (1, 1)} and empty.n_players == 3
+    nobody = osv.JourneyGame.from_paths(["A"], [0], [0])
+    assert nobody.credit()["credit"].tolist() == [0.0] and nobody([0]) == 0.0
+
+
+def test_channels_can_be_numbers_and_have_a_given_order():
+    game = osv.JourneyGame([[3, 1], [np.int64(2)]], [1, 1], channels=[1, 2, 3, 4])
+    assert game.player_labels.tolist() == ["1", "2", "3", "4"]
+    assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
+
+
+def test_a_single_channel():
+    game = osv.JourneyGame.from_paths(["A"], [7], [13])
+    for value in VALUES:
+        assert game.credit(value).loc["A"].tolist() == pytest.approx([7.0, 1.0])
+        assert game.credit(value, by_position=True).to_numpy().tolist() == [[pytest.approx(7.0)]]
+    assert osv.exact_values(game).values.tolist() == pytest.approx([7.0])
+
+
+BAD = {
+    "no journeys": (lambda: osv.JourneyGame([], []), "journeys is empty"),
+    "a text for journeys": (lambda: osv.JourneyGame("A > B", [1]), "journeys is a str"),
+    "texts for lists": (lambda: osv.JourneyGame(["A > B"], [1]), "from_paths reads texts"),
+    "a number for a list": (lambda: osv.JourneyGame([5], [1]), r"journeys\[0\] is 5"),
+    "an empty journey": (lambda: osv.JourneyGame([["A"], []], [1, 1]), r"journeys\[1\] is empty"),
+    "an empty name": (lambda: osv.JourneyGame([["A", " "]], [1]), "blank name ' '"),
+    "NaN for a name": (lambda: osv.JourneyGame([["A", np.nan]], [1]), "holds nan, expected names"),
+    "None for a name": (lambda: osv.JourneyGame([["A", None]], [1]), "holds None, expected names"),
+    "a frame": (lambda: osv.JourneyGame(pd.DataFrame({"a": [1]}), [1]), "journeys is a frame"),
+    "too few counts": (lambda: osv.JourneyGame([["A"], ["B"]], [1]), "conversions has 1 entries, expected 2"),
+    "negative counts": (lambda: osv.JourneyGame([["A"]], [-1]), r"conversions\[0\] is -1, expected at"),
+    "NaN counts": (lambda: osv.JourneyGame([["A"]], [1], [np.nan]), r"non_conversions\[0\] is nan"),
+    "infinite counts": (lambda: osv.JourneyGame([["A"]], [np.inf]), r"conversions\[0\] is inf, expected"),
+    "tiny counts": (lambda: osv.JourneyGame([["A"]], [1e-300]), "is 1e-300, expected 0 or a number from"),
+    "texts for counts": (lambda: osv.JourneyGame([["A"]], ["x"]), "conversions holds values of type"),
+    "repeats": (lambda: osv.JourneyGame([["A"]], [1], repeats="both"), "repeats is 'both'"),
+    "unseen": (lambda: osv.JourneyGame([["A"]], [1], unseen="longest"), "unseen is 'longest'"),
+    "worth": (lambda: osv.JourneyGame([["A"]], [1], worth="money"), "worth is 'money'"),
+    "ordered": (lambda: osv.JourneyGame([["A"]], [1], ordered="no"), "ordered is 'no'"),
+    "unseen of counts": (
+        lambda: osv.JourneyGame([["A"]], [1], worth="conversions", unseen="zero"),
+        "unseen is 'zero', expected none with worth='conversions'",
+    ),
+    "channels": (lambda: osv.JourneyGame([["A"]], [1], channels=["B"]), "channels lacks 'A'"),
+    "channels twice": (lambda: osv.JourneyGame([["A"]], [1], channels=["A", "A"]), "holds a name twice"),
+    "no channels": (lambda: osv.JourneyGame([["A"]], [1], channels=[]), "channels is empty"),
+    "too long": (lambda: osv.JourneyGame([list(range(101))], [1]), "has 101 channels, expected at most 100"),
+    "too long for a table": (
+        lambda: osv.JourneyGame([list(range(21))], [1], ordered=False),
+        "has 21 channels, expected at most 20",
+    ),
+    "converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [2]), "converted is 2 at row 0"),
+    "converted NaN": (lambda: osv.JourneyGame.from_journeys([["A"]], [np.nan]), "converted is nan at row 0"),
+    "too few converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [1, 0]), "converted has 2 entries"),
+    "an empty path": (lambda: osv.JourneyGame.from_paths(["A", ""], [1, 1]), r"paths\[1\] is ''"),
+    "a blank path": (lambda: osv.JourneyGame.from_paths(["  "], [1]), r"paths\[0\] is '  '"),
+    "a hole in a path": (lambda: osv.JourneyGame.from_paths(["A > > B"], [1]), r"paths\[0\] is 'A > > B'"),
+    "an open path": (lambda: osv.JourneyGame.from_paths(["A >"], [1]), r"paths\[0\] is 'A >'"),
+    "NaN for a path": (lambda: osv.JourneyGame.from_paths(["A", np.nan], [1, 1]), r"paths\[1\] is nan"),
+    "a list for a path": (lambda: osv.JourneyGame.from_paths([["A"]], [1]), r"paths\[0\] is \['A'\]"),
+    "sep": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=" "), "sep is ' '"),
+    "sep of another kind": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=3), "sep is 3"),
+    "value": (lambda: osv.JourneyGame([["A"]], [1]).credit("blend"), "value is 'blend'"),
+    "by position": (lambda: osv.JourneyGame([["A"]], [1]).credit(by_position=1), "by_position is 1"),
+    "a player that is not there": (lambda: osv.JourneyGame([["A"]], [1])([1]), "sequence holds player 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_errors_name_what_is_wrong(what):
+    call, message = BAD[what]
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.iloc[:0], "frame has no rows"),
+        (
+            lambda f: f.drop(columns="time"),
+            "frame has no column 'time', its columns are 'journey'",
+        ),
+        (lambda f: pd.concat([f, f[["channel"]]], axis=1), "frame has 2 columns 'channel'"),
+        (lambda f: f.assign(channel=[None, "B", "C"]), "frame has no channel at row 0"),
+        (lambda f: f.assign(journey=["j", np.nan, "j"]), "frame has no journey at row 1"),
+        (lambda f: f.assign(time=[0, np.nan, 2]), "frame has no time at row 1"),
+        (lambda f: f.assign(time=pd.to_datetime([None, "2026-01-01", "2026-01-02"])), "no time at row 0"),
+        (lambda f: f.assign(time=["1", "2", "10"]), "is of type .*, expected numbers or dates"),
+        (lambda f: f.assign(converted=[0, 2, 0]), r"frame\['converted'\] is 2 at row 1"),
+        (lambda f: f.assign(converted=["no", "no", "no"]), r"frame\['converted'\] is 'no' at row 0"),
+        (lambda f: f.assign(time=[0, 1, 1]), "journey 'j0' touches 'B' and 'C' at the same time, 1, so that"),
+        (lambda f: f.assign(channel=["A", " ", "C"]), "journey 'j0' holds the blank name"),
+        (lambda f: f.assign(channel=["A", "B", "A"]), "journey 'j0' touches 'A' twice"),
+    ],
+)
+def test_event_tables_that_cannot_be_read(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        osv.JourneyGame.from_events(change(as_events([["A", "B", "C"]], [1])))
+
+
+def test_frames_that_cannot_be_read():
+    frame = pd.DataFrame({"path": ["A"], "conversions": [1]})
+    with pytest.raises(ValueError, match="frame has no column 'lost'"):
+        osv.JourneyGame.from_frame(frame, non_conversions="lost")
+    with pytest.raises(ValueError, match="frame has 2 columns 'path'"):
+        osv.JourneyGame.from_frame(pd.concat([frame, frame[["path"]]], axis=1))
+
+
+def test_a_game_tells_itself_from_others():
+    rows = random_rows(np.random.default_rng(3), 4, 8)
+    game = game_of(rows, 4)
+    first = osv.sample_values(game, n_permutations=10, random_state=1)
+
+    def more(of):
+        return osv.sample_values(of, n_permutations=10, random_state=1, first_permutation=10)
+
+    assert osv.Valuation.merge([first, more(game_of(rows, 4))]).n_permutations == 20
+    for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
+        with pytest.raises(ValueError, match="game"):
+            osv.Valuation.merge([first, more(other)])

@@ -1,0 +1,584 @@
+"""The page that explains a result: what stands in it, against what it is made of."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+
+import ordinal_shapley as osv
+from ordinal_shapley.report.labels import witnesses
+from ordinal_shapley.report.pictures import histogram
+from pages import Page
+from test_valuation import by_hand, make, moments_of
+from test_valuation_views import HOSTILE, of_hostile
+
+pytest.importorskip("jinja2", reason="Jinja2 is not installed")
+MINUS = "\u2212"
+
+
+def blobs(n=40, n_classes=2, n_columns=3, wrong=(), seed=0):
+    """Rows of classes that lie apart, some of them with a wrong label; half of them to validate."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(2 * n) % n_classes
+    X = rng.normal(0, 0.7, (2 * n, n_columns))
+    X[np.arange(2 * n), y % n_columns] += 3
+    given = y.copy()
+    given[list(wrong)] = (y[list(wrong)] + 1) % n_classes
+    return X[:n], given[:n], X[n:], y[n:]
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A run over 40 rows, of which three have a wrong label."""
+    X, y, X_valid, y_valid = blobs(wrong=[4, 9, 30])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"id {i}" for i in range(40)])
+    names = np.array(["no", "yes"])
+    game = osv.LogisticGame(frame, names[y], X_valid, names[y_valid], position_weight="uniform")
+    history = osv.History(osv.RelativeChange(0.05, window=20) | osv.MaxPermutations(150))
+    valuation = osv.sample_values(
+        game, "classic", "tmc", truncation=osv.Truncation.patience(), stopping=history, random_state=0
+    )
+    page = Page(valuation.to_html(X=frame, game=game, history=history, settings={"Data": "blobs & co"}))
+    return valuation, frame, names[y], game, history, page
+
+
+def shown(value, digits):
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+class TestTable:
+    def test_holds_the_valuation_and_the_rows(self, run):
+        valuation, frame, labels, *_, page = run
+        table = valuation.to_frame()
+        for title, name in (
+            ("value", "value"),
+            ("std. error", "stderr"),
+            ("low", "ci_low"),
+            ("high", "ci_high"),
+            ("rank", "rank"),
+        ):
+            assert page.column(title) == table[name].tolist()
+        assert page.column("row") == table.index.tolist()
+        assert page.column("label") == labels.tolist()
+        assert page.column("below 0") == ["yes" if low else "no" for low in table["below_zero"]]
+        for name in "abc":
+            assert page.column(name, own=True) == frame[name].tolist()
+        assert page.data["order"] == valuation.ranking()[::-1].tolist()
+
+    def test_the_lowest_stand_there_without_a_script(self, run):
+        valuation, frame, labels, *_, page = run
+        rows = page.tables["rows"][1:]
+        lowest = valuation.ranking()[::-1][:25]
+        digits = len(rows[0][3].split(".")[1])
+        assert [row[:6] for row in rows] == [
+            [
+                str(40 - place),
+                frame.index[player],
+                labels[player],
+                shown(valuation.values[player], digits),
+                shown(valuation.stderr[player], digits),
+                shown(valuation.confidence_interval()[0][player], digits),
+            ]
+            for place, player in enumerate(lowest)
+        ]
+
+    def test_ties_and_unknown_values(self):
+        valuation = by_hand([0.5, math.nan, 0.5, -1.0], [0.1, math.nan, 0.1, math.nan])
+        page = Page(valuation.to_html())
+        assert page.data["order"] == [1, 3, 2, 0]
+        assert page.column("value") == [0.5, None, 0.5, -1.0]
+        assert page.column("high")[3] is None
+        assert page.tables["rows"][1][2] == "–"  # noqa: RUF001
+        assert [row[1] for row in page.tables["suspects"][1:]] == ["3"]
+
+    def test_columns_of_all_types(self):
+        frame = pd.DataFrame(
+            {
+                "whole": [1, 2**60, 3],
+                "real": [0.1, math.nan, 1e300],
+                "endless": [math.inf, 0.0, -math.inf],
+                "text": ["a", None, "ü"],
+                "flag": [True, False, True],
+                "day": pd.to_datetime(["2020-01-01", None, "2021-02-03"]),
+                "kind": pd.Categorical(["x", "y", None]),
+                "nullable": pd.array([1, None, 3], dtype="Int64"),
+                5: [[1], {}, ()],
+            }
+        )
+        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(X=frame))
+        own = {c["title"]: c["cells"] for c in page.data["columns"] if c["own"]}
+        assert own["whole"] == ["1", str(2**60), "3"], "JavaScript would round it"
+        assert own["real"] == [0.1, None, 1e300]
+        assert own["endless"] == ["inf", "0.0", "-inf"]
+        assert own["text"] == ["a", None, "ü"]
+        assert own["flag"] == ["True", "False", "True"]
+        assert own["day"] == ["2020-01-01 00:00:00", None, "2021-02-03 00:00:00"]
+        assert own["kind"] == ["x", "y", None]
+        assert own["nullable"] == [1, None, 3]
+        assert own["5"] == ["[1]", "{}", "()"]
+
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
+    def test_many_columns(self, form):
+        numbers = np.arange(210.0).reshape(3, 70)
+        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(X=form(numbers)))
+        own = [c["cells"] for c in page.data["columns"] if c["own"]]
+        assert own == numbers[:, :60].T.tolist()
+        assert "The first 60 columns of the rows are shown; 10 more are left out" in page.texts["all"]
+        assert page.facts["Their own columns"] == "70"
+
+
+class TestWords:
+    def test_what_was_asked(self, run):
+        *_, page = run
+        assert page.facts["Data"] == "blobs & co"
+        assert page.facts["Value"].startswith("Classic: what a row adds")
+        assert page.facts["Rows valued"] == "40"
+        assert page.facts["Score"] == "accuracy on 40 validation rows"
+        assert page.facts["Position weights"] == "uniform"
+        assert page.facts["C"].startswith("1;")
+        assert page.facts["Method"].startswith("tmc: random orders of all rows, each ended early")
+        assert page.facts["Seed"].startswith("0, permutations 0 to ")
+        assert f"ordinal-shapley {osv.__version__}, numpy {np.__version__}," in page.facts["Software"]
+
+    def test_how_sure(self, run):
+        valuation, *_, page = run
+        low, high = valuation.confidence_interval()
+        below, above = int((high < 0).sum()), int((low > 0).sum())
+        assert page.facts["Permutations"] == str(valuation.n_permutations)
+        assert page.facts["95 % intervals"] == (
+            f"{below} below 0, {above} above 0, {40 - below - above} that touch 0"
+        )
+        middle = float(re.search(r"median ([\d.]+)", page.facts["Standard errors"])[1])
+        assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
+        share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
+        assert page.facts["Signal"].startswith(f"{100 * share:.0f} %")
+        assert "Orders were ended early" in page.texts["sure"]
+        assert "sample of each class" not in page.texts["sure"]
+        tiles = re.findall(r"<b>([\d,]+)</b>", valuation.to_html())
+        assert tiles == ["40", str(valuation.n_permutations), str(below), str(above)]
+
+    @pytest.mark.parametrize(
+        ("rule", "words"),
+        [
+            ("MaxPermutations", "The number of permutations asked for"),
+            ("RelativeChange", "The values hardly changed any more"),
+            ("MaxSeconds | MaxPermutations", "The time was up and the number"),
+            ("MyRule", "MyRule"),
+        ],
+    )
+    def test_why_it_stopped(self, rule, words):
+        page = Page(by_hand([1.0], [0.1], stopped_by=rule, converged=False).to_html())
+        assert page.facts["Why it stopped"].startswith(words)
+        assert page.facts["Why it stopped"].endswith("; no rule of convergence ended the run.")
+
+    @pytest.mark.parametrize(
+        ("method", "said", "unsaid"),
+        [("mc", "", "Orders were ended early"), ("ctmc", "sample of each class", "nothing of the kind")],
+    )
+    def test_what_errors_dont_cover(self, method, said, unsaid):
+        text = Page(by_hand([1.0], [0.1], method=method).to_html()).texts["sure"]
+        assert said in text
+        assert unsaid not in text
+        assert "Other validation rows" in text
+
+    def test_the_level_is_kept_to(self):
+        page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
+        assert page.facts["99 % intervals"] == "1 below 0, 0 above 0, 1 that touch 0"
+        assert page.column("high")[0] == pytest.approx(-1 + 2.5758293 * 0.1)
+
+    def test_how_to_cite(self):
+        page = Page(by_hand([1.0], [0.1]).to_html())
+        cff = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+        paper = cff[cff.index("preferred-citation") :]
+        facts = re.findall(r'(?:title|journal): "(.+)"', paper) + re.findall(r"(?:doi|year): (\S+)", paper)
+        assert len(facts) == 4
+        for fact in facts:
+            assert page.texts["cite"].count(fact) >= 2, fact
+        families, given = (re.findall(rf"{kind}-names: (\w+)", paper) for kind in ("family", "given"))
+        authors = " and ".join(f"{a}, {b}" for a, b in zip(families, given, strict=True))
+        assert authors in page.texts["cite"]
+        assert f"ordinal-shapley {osv.__version__}" in page.texts["cite"]
+
+
+class TestPictures:
+    @pytest.mark.parametrize(
+        "values",
+        [
+            np.random.default_rng(0).normal(0, 1, 300),
+            np.random.default_rng(0).uniform(2, 3, 50),
+            -np.arange(1.0, 8.0),
+            [0.5],
+            [0.0, 0.0, 0.0],
+            [1e-300, -1e-300],
+            [1e12, 1e12 + 1e-3],
+        ],
+    )
+    def test_histogram_counts_every_value_once(self, values):
+        values = np.asarray(values, float)
+        page = Page(by_hand(values, np.full(len(values), 0.01)).to_html())
+        counts = [int(row[2]) for row in page.tables["spread"][1:]]
+        assert sum(counts) == len(values)
+        bars = [a for tag, a in page.tags if tag == "rect" and "bar" in a.get("class", "") and "height" in a]
+        heights = [float(bar["height"]) for bar in bars if "fill" not in bar and float(bar["x"]) > 20]
+        known = [count for count in counts if count]
+        assert len(heights) == len(known)
+        np.testing.assert_allclose(np.array(heights) / max(heights), np.array(known) / max(known), atol=1e-3)
+
+    def test_no_bar_spans_zero(self):
+        picture = histogram(by_hand(np.linspace(-1, 0.3, 97), np.full(97, 0.1)), "row")
+        ends = [[float(x.replace(MINUS, "-")) for x in row[:2]] for row in picture.rows]
+        assert all(start >= 0 or end <= 0 for start, end in ends)
+        assert sum(int(row[2]) for row in picture.rows if row[1].startswith((MINUS, "0"))) >= 74
+
+    def test_convergence_has_the_numbers_of_the_history(self, run):
+        valuation, frame, *_, history, page = run
+        table = page.tables["courses"]
+        order = valuation.ranking()
+        chosen = [*order[:3], *order[-3:]]
+        assert table[0] == ["permutations", *frame.index[chosen]]
+        assert [int(row[0]) for row in table[1:]] == history.n_permutations.tolist()
+        read = [[float(x.replace(MINUS, "-")) for x in row[1:]] for row in table[1:]]
+        np.testing.assert_allclose(read, history.values[:, chosen], rtol=1e-3)
+        errors = [[float(x) for x in row[1:]] for row in page.tables["errors"][1:]]
+        both = np.column_stack([np.median(history.stderr, axis=1), history.stderr.max(axis=1)])
+        np.testing.assert_allclose(errors, both, rtol=1e-3)
+        (name,) = history.readings
+        assert page.tables["rule0"][0][1] == name
+        reading = history.readings[name]
+        read = [float(row[1]) for row in page.tables["rule0"][1:]]
+        np.testing.assert_allclose(read, reading[np.isfinite(reading)], rtol=1e-3)
+
+    def test_removal_is_that_of_other_code(self, run):
+        valuation, _, labels, game, _, page = run
+        X, _, X_valid, y_valid = blobs(wrong=[4, 9, 30])
+        truth = np.array(["no", "yes"])[y_valid]
+        other = osv.remove_high_value(valuation, X, labels, X_valid, truth, marks=20)
+        table = [[float(x) for x in row] for row in page.tables["removal"][1:]]
+        assert [row[0] for row in table] == other.removed.tolist()
+        order = valuation.ranking()
+        both = [len(set(labels[order[k:]])) > 1 for k in other.removed]
+        assert sum(both) > 10
+        high = np.array([row[1] for row in table])
+        np.testing.assert_allclose(high[both], other.high_first[both], atol=5e-5)
+        np.testing.assert_allclose(high[~np.array(both)], game(()), atol=5e-5)
+        both = [len(set(labels[order[: 40 - k]])) > 1 for k in other.removed]
+        low = np.array([row[2] for row in table])
+        np.testing.assert_allclose(low[both], other.low_first[both], atol=5e-5)
+        assert table[0][1] == table[0][2] == table[0][3]
+        assert "not rows held out for this" in page.texts["gone"]
+
+    def test_removal_where_order_matters_is_a_mean_over_orders(self):
+        game = osv.FunctionGame(lambda sequence: float(len(sequence) > 0 and sequence[0] == 0), 4)
+        valuation = osv.sample_values(game, n_permutations=50, random_state=0)
+        page = Page(valuation.to_html(game=game))
+        rows = [[float(x) for x in row] for row in page.tables["removal"][1:]]
+        assert "mean over 5 random orders of the players left" in page.texts["gone"]
+        assert "validation" not in page.texts["gone"]
+        assert {round(5 * x, 9) for row in rows for x in row[1:3]} <= {0, 1, 2, 3, 4, 5}
+        best = int(valuation.ranking()[0])
+        assert all(row[1] == (0 if best == 0 else row[1]) for row in rows[1:])
+
+    def test_every_picture_has_a_name(self, run):
+        *_, page = run
+        pictures = [attributes for tag, attributes in page.tags if tag == "svg" and "role" in attributes]
+        assert len(pictures) == 5
+        for attributes in pictures:
+            assert page.texts[attributes["aria-labelledby"]]
+        names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+        assert len(names) == len(set(names))
+
+
+def leave_one_out(X, y, row):
+    """What liblinear's model of the other rows says, intercept penalised as a weight of its own."""
+    model = LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000)
+    if len(set(y)) > 2:
+        model = OneVsRestClassifier(model)
+    others = np.delete(np.arange(len(y)), row)
+    return model.fit(X[others], y[others]).predict(X[[row]])[0]
+
+
+class TestLabels:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    @pytest.mark.parametrize("n_columns", [3, 60])
+    def test_model_of_the_others(self, n_classes, n_columns):
+        X, y, X_valid, y_valid = blobs(24, n_classes, n_columns, wrong=[1, 7])
+        game = osv.LogisticGame(X, y, X_valid, y_valid)
+        rows = np.arange(0, 24, 2) + 1
+        found = witnesses(game, None, y.astype(str), rows)
+        assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]
+        assert game.position_weight == "gaussian", "the game itself stays what it was"
+        distances = ((X[:, None] - X[None]) ** 2).sum(-1)
+        for row, witness in zip(rows, found, strict=True):
+            near = np.argsort(np.delete(distances[row], row))[:5]
+            assert witness.agreeing == (np.delete(y, row)[near] == y[row]).sum()
+
+    def test_any_model(self):
+        from sklearn.tree import DecisionTreeClassifier
+
+        X, y, X_valid, y_valid = blobs(16, wrong=[3])
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+        game = osv.EstimatorGame(tree, X, y, X_valid, y_valid)
+        found = witnesses(game, None, y.astype(str), np.arange(5))
+        for row in range(5):
+            others = np.delete(np.arange(16), row)
+            assert found[row].predicted == str(tree.fit(X[others], y[others]).predict(X[[row]])[0])
+            assert found[row].agreeing is None
+
+    def test_wrong_labels_are_spoken_against(self, run):
+        valuation, frame, labels, *_, page = run
+        table = page.tables["suspects"]
+        assert [row[1] for row in table[1:]] == frame.index[valuation.ranking()[::-1][:20]].tolist()
+        against = {row[1] for row in table[1:] if row[-1] == "against the label"}
+        assert {"id 4", "id 9", "id 30"} == against
+        wrong = next(row for row in table if row[1] == "id 4")
+        assert (wrong[4], wrong[5]) == (labels[4], "yes" if labels[4] == "no" else "no")
+        assert "another class to 3 of these 20, and to 0 of 20 drawn at random" in page.texts["lowest"]
+        assert "no proof" in page.texts["lowest"]
+        assert "dimly" not in page.texts["lowest"]
+        assert [row[1] for row in table[1:] if row[3] == "below 0"] == valuation.suspects().index.tolist()[
+            :20
+        ]
+
+    def test_the_partial_ordinal_value_is_warned_of(self):
+        X, y, X_valid, y_valid = blobs(8)
+        game = osv.LogisticGame(X, y, X_valid, y_valid)
+        valuation = osv.sample_values(game, n_permutations=5, random_state=0)
+        assert "only dimly" in Page(valuation.to_html(game=game)).texts["lowest"]
+
+    def test_the_only_row_of_its_class(self):
+        X, y, X_valid, y_valid = blobs(8)
+        y[:] = 0
+        y[2] = 1
+        game = osv.LogisticGame(X, y, X_valid, y_valid)
+        (witness,) = witnesses(game, None, y.astype(str), np.array([2]))
+        assert (witness.predicted, witness.agreeing, witness.commonest) == (None, 0, "0")
+
+    def test_neighbours_without_a_game(self):
+        numbers = pd.DataFrame({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]})
+        valuation = by_hand([-1.0, 1, 2, 3, 4, 5], [0.1] * 6)
+        page = Page(valuation.to_html(X=numbers, y=["b", "a", "a", "b", "b", "b"]))
+        assert page.tables["suspects"][1][4:] == ["b", "3 of 5", "for the label"]
+        text = Page(valuation.to_html(X=numbers.astype(str), y=["b", "a"] * 3)).texts["lowest"]
+        assert "pass the game, or columns that are numbers" in text
+
+    def test_targets_that_are_numbers(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+        game = osv.RidgeGame(X, y, X, y)
+        valuation = osv.sample_values(game, n_permutations=20, random_state=0)
+        page = Page(valuation.to_html(X=X, y=y, game=game))
+        assert "only classes are looked at" in page.texts["lowest"]
+        assert page.facts["Score"] == "r2 on 30 validation rows"
+        assert page.column("label") == y.tolist()
+        assert "classes" not in page.tables
+
+    def test_by_class(self, run):
+        valuation, _, labels, *_, page = run
+        for kind, count, mean, *_ in page.tables["classes"][1:]:
+            mine = labels == kind
+            assert int(count) == mine.sum()
+            assert float(mean.replace(MINUS, "-")) == pytest.approx(valuation.values[mine].mean(), rel=1e-3)
+
+
+class TestWhatIsMissing:
+    def test_alone_a_result_says_what_to_pass(self):
+        page = Page(by_hand([1.0, -1.0], [0.1, 0.1], labels=["ann", "bob"]).to_html())
+        assert "Values of 2 players" in page.texts["spread"]
+        assert "Pass the players' own columns as X" in page.texts["all"]
+        assert "Pass a History as the stopping rule" in page.texts["convergence"]
+        assert "Pass the game that was played" in page.texts["gone"]
+        assert "Pass the labels as y" in page.texts["lowest"]
+        assert set(page.tables) == {"rows", "spread", "suspects"}
+
+    def test_one_row(self):
+        page = Page(by_hand([0.5], [0.1]).to_html(X=pd.DataFrame({"x": [1.0]}), y=["a"]))
+        assert page.column("x", own=True) == [1.0]
+        assert "Shapley values of 1 row<" in by_hand([0.5], [0.1]).to_html(y=["a"])
+        assert "Nothing can be said of the labels" in page.texts["lowest"]
+
+    def test_nobody_below_zero(self):
+        page = Page(by_hand([1.0, 2.0], [0.1, 0.1]).to_html())
+        assert "No player has a 95 % interval that lies below 0" in page.texts["lowest"]
+
+    def test_no_errors_and_no_values(self):
+        page = Page(make(moments_of([[-1.0, 2.0]])).to_html())
+        assert page.facts["Standard errors"].startswith("not known")
+        page = Page(by_hand([math.nan] * 2, [math.nan] * 2).to_html())
+        assert page.texts["values"].count("No value is known") == 1
+        assert page.column("value") == [None, None]
+
+    def test_a_game_that_can_not_be_played_without_some(self):
+        def utility(sequence):
+            if len(sequence) < 3:
+                raise ValueError("three at least")
+            return 1.0
+
+        game = osv.FunctionGame(utility, 3)
+        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(game=game))
+        assert "could not be played without some of the players" in page.texts["gone"]
+        assert "three at least" in page.texts["gone"]
+
+    def test_a_history_without_rounds(self):
+        history = osv.History(osv.MaxPermutations(5))
+        page = Page(by_hand([1.0], [0.1]).to_html(history=history))
+        assert "The history holds no values" in page.texts["convergence"]
+
+    def test_clients(self):
+        X, y, X_valid, y_valid = blobs(12)
+        game = osv.LogisticGame(X, y, X_valid, y_valid, groups=["a", "b", "c"] * 4, position_weight="uniform")
+        valuation = osv.sample_values(game, n_permutations=5, random_state=0)
+        page = Page(valuation.to_html(game=game))
+        assert page.column("player") == ["a", "b", "c"]
+        assert page.facts["Training rows"] == "12, of 3 players"
+        assert len(page.tables["removal"]) == 4
+        assert "Pass the labels as y" in page.texts["lowest"]
+
+
+class TestHostileInput:
+    def test_nothing_gets_out_of_its_place(self):
+        valuation = of_hostile()
+        n = len(HOSTILE)
+        texts = [str(label) for label in HOSTILE]
+        frame = pd.DataFrame(dict.fromkeys([*texts[:4], "</script><script>alert(2)</script>"], texts[::-1]))
+        frame["]]><!--"] = ["</title><img src=x onerror=alert(3)>"] * n
+        html = valuation.to_html(
+            X=frame,
+            y=["</script><svg onload=alert(4)>", "&lt;b&gt;"] * 3 + ["x" * 5000],
+            title="<b onmouseover=alert(5)>\ud800",
+            settings={"<i>": "<script>alert(6)</script>"},
+        )
+        page = Page(html)
+        plain = by_hand(valuation.values, valuation.stderr)
+        clean = Page(plain.to_html(X=np.zeros((n, 6)), y=[0, 1] * 3 + [2]))
+        assert {tag for tag, _ in page.tags} <= {tag for tag, _ in clean.tags} | {"b"}
+        assert len(page.scripts) == 2
+        for _, attributes in page.tags:
+            assert not [name for name in attributes if name.startswith("on")]
+        own = {c["title"]: c["cells"] for c in page.data["columns"] if c["own"]}
+        assert list(own) == [title[:1000] for title in frame.columns]
+        assert own["]]><!--"] == frame["]]><!--"].tolist()
+        assert page.column("row")[0] == HOSTILE[0]
+        assert page.facts["<i>"] == "<script>alert(6)</script>"
+        assert max(len(label) for label in page.column("label")) == 1000
+
+    def test_one_script_may_run_and_nothing_is_fetched(self, run):
+        valuation, *_ = run
+        page = Page(valuation.to_html())
+        policy = next(a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+        digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+        assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+        links = [a[name] for _, a in page.tags for name in ("href", "src") if name in a]
+        assert links
+        assert all(link.startswith("#") and link[1:] in page.texts for link in links)
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("more", "error", "words"),
+        [
+            ({"X": [[1.0]]}, ValueError, "X has 1 rows, expected one a player, 2"),
+            ({"X": [1.0, 2.0]}, ValueError, "X has 1 dimensions"),
+            ({"y": ["a"]}, ValueError, "y has 1"),
+            ({"game": 5}, TypeError, "game is a int, expected the game that was played"),
+            (
+                {"game": osv.TableGame(3, {(0,): 1.0})},
+                ValueError,
+                "game has 3 players, expected that of these 2",
+            ),
+            ({"history": []}, TypeError, "history is a list, expected a History"),
+            ({"title": 5}, TypeError, "title is 5, expected a text"),
+            ({"settings": ["a"]}, TypeError, "settings is a list, expected a dictionary"),
+            ({"level": 95}, ValueError, "level is 95"),
+            ({"path": 5}, TypeError, "path is 5, expected the name of a file"),
+        ],
+    )
+    def test_bad_ones(self, more, error, words):
+        with pytest.raises(error, match=re.escape(words)):
+            by_hand([1.0, 2.0], [0.1, 0.1]).to_html(**more)
+
+    def test_a_history_of_others(self, run):
+        with pytest.raises(ValueError, match="history is of 40 players, expected that of these 2 values"):
+            by_hand([1.0, 2.0], [0.1, 0.1]).to_html(history=run[4])
+
+    def test_without_jinja(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        with pytest.raises(ImportError, match=r"pip install 'ordinal-shapley\[report\]'"):
+            by_hand([1.0], [0.1]).to_html()
+
+    def test_the_file_is_the_page(self, tmp_path):
+        path = tmp_path / "r.html"
+        html = by_hand([1.0], [0.1], labels=["ü"]).to_html(path)
+        assert path.read_text(encoding="utf-8") == html
+        with pytest.raises(FileNotFoundError):
+            by_hand([1.0], [0.1]).to_html(tmp_path / "no" / "r.html")
+
+
+class TestCommandLine:
+    @pytest.fixture
+    def command(self, tmp_path, capsys, monkeypatch):
+        from ordinal_shapley import cli
+
+        rng = np.random.default_rng(0)
+        age = rng.integers(20, 70, 30)
+        frame = pd.DataFrame({"age": age, "city <b>": rng.choice(["Bonn", "Graz"], 30), "old": age > 45})
+        frame.to_csv(tmp_path / "train.csv", index=False)
+        monkeypatch.chdir(tmp_path)
+
+        def call(*more):
+            given = ["value", "train.csv", "--target", "old", "--report", "r.html", *map(str, more)]
+            with pytest.raises(SystemExit) as exit:
+                cli.main(given)
+            return exit.value.code, *capsys.readouterr()
+
+        return call, frame
+
+    def test_all_sections(self, command):
+        call, frame = command
+        code, shown, err = call("--permutations", 20, "--out", "v.csv", "--value", "ordinal", "--seed", 3)
+        assert (code, err) == (0, "")
+        assert "Written: r.html" in shown
+        page = Page(Path("r.html").read_text(encoding="utf-8"))
+        table = pd.read_csv("v.csv")
+        assert page.column("value") == table["value"].tolist()
+        assert page.column("low") == table["ci_low"].tolist()
+        assert page.column("rank") == table["rank"].tolist()
+        assert page.column("row") == table["row"].tolist()
+        for name in ("age", "city <b>"):
+            assert page.column(name, own=True) == frame[name].iloc[table["row"]].tolist()
+        assert page.column("label") == frame["old"].astype(str).iloc[table["row"]].tolist()
+        assert {"rows", "spread", "classes", "courses", "errors", "removal", "suspects"} <= set(page.tables)
+        assert page.facts["Data"] == "train.csv, with the classes in column old"
+        assert page.facts["Settings"].endswith("seed 3")
+        assert page.facts["Score"] == "accuracy on 9 validation rows"
+        assert "Ordinal Shapley values of 21 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
+
+    def test_the_values_are_the_same_without(self, command):
+        call, _ = command
+        assert call("--out", "a.csv", "--permutations", 20)[0] == 0
+        Path("r.html").unlink()
+        assert call("--out", "b.csv", "--permutations", 20, "--checkpoint", "run.npz")[0] == 0
+        assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+        # All is there already, so that there is no history; the page says so.
+        assert call("--permutations", 20, "--checkpoint", "run.npz")[0] == 0
+        text = Page(Path("r.html").read_text(encoding="utf-8")).texts["convergence"]
+        assert "permutations" in text or "holds no values" in text
+
+    def test_refusals(self, command, monkeypatch):
+        call, _ = command
+        code, _, err = call("--out", "r.html")
+        assert (code, err) == (2, "error: --out and --report both name 'r.html'; give two files\n")
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        code, _, err = call()
+        assert (code, err) == (2, "error: --report needs Jinja2: pip install 'ordinal-shapley[report]'\n")
+        assert not Path("r.html").exists()

@@ -1,0 +1,358 @@
+"""The page in a real browser: it sorts, searches, shows its pictures, and reads well everywhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ordinal_shapley as osv
+from test_valuation import by_hand
+from test_valuation_views import HOSTILE, of_hostile
+
+pytest.importorskip("jinja2", reason="Jinja2 is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no browser: none of {', '.join(NAMES)} is in PATH")
+
+N = 120
+SCREENS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    asked = subprocess.run([CHROMIUM, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    if asked.returncode:  # what some systems put there only says how to install one
+        pytest.skip(f"{CHROMIUM} does not start: {asked.stderr.strip()}")
+    with playwright.sync_playwright() as started:
+        # Root, as in many containers, has no sandbox.
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(N) < 0.1, np.nan, rng.normal(0, 100, N).round(2)),
+            "city": rng.choice(["Graz", "Bonn", "Łódź", "a place with a name that is far too long " * 4], N),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def valuation():
+    rng = np.random.default_rng(1)
+    names = [f"id {k}" for k in range(N)]
+    return by_hand(rng.normal(0.01, 0.02, N), rng.uniform(0.001, 0.02, N), labels=names)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory, valuation, frame):
+    path = tmp_path_factory.mktemp("report") / "plain.html"
+    valuation.to_html(path, X=frame, y=["yes", "no"] * (N // 2))
+    return path
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """A page with every section."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(0, 1, (40, 2)) + y[:, None]
+    game = osv.NearestNeighborGame(X[:20], y[:20], X[20:], y[20:], position_weight="uniform")
+    history = osv.History(osv.RelativeChange(1e-9) | osv.MaxPermutations(300))
+    valuation = osv.sample_values(game, stopping=history, random_state=0)
+    path = tmp_path_factory.mktemp("report") / "full.html"
+    valuation.to_html(path, X=X[:20], game=game, history=history)
+    return path
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; what goes wrong in it, or leaves it, fails the test at the end."""
+    contexts, trouble = [], []
+
+    def go(path, screen="desktop", scheme="light", **more):
+        context = browser.new_context(viewport=SCREENS[screen], color_scheme=scheme, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: request.url == path.as_uri() or trouble.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not trouble
+
+
+def cells(page, title):
+    """The cells of a column as they stand in the page."""
+    heads = page.locator("#rows thead th").all_inner_texts()
+    at = [head.strip() for head in heads].index(title) + 1
+    return page.locator(f"#rows tbody td:nth-child({at})").all_inner_texts()
+
+
+def numbers(page, title):
+    return [float("nan") if x == "–" else float(x.replace("\u2212", "-")) for x in cells(page, title)]  # noqa: RUF001
+
+
+def head(page, title):
+    return page.locator("#rows thead button", has_text=re.compile(f"^{re.escape(title)}$"))
+
+
+def status(page):
+    return page.locator("#status").inner_text()
+
+
+def search(page, words):
+    before = page.locator("#rows tbody").inner_html()
+    page.locator("#search").fill(words)
+    page.wait_for_function("before => document.querySelector('#rows tbody').innerHTML !== before", arg=before)
+
+
+class TestTable:
+    def test_begins_with_the_lowest(self, visit, plain, valuation):
+        page = visit(plain)
+        lowest = valuation.ranking()[::-1][:25]
+        assert cells(page, "row") == [f"id {k}" for k in lowest]
+        assert status(page) == f"1 to 25 of {N}"
+        below = valuation.to_frame()["below_zero"].to_numpy()[lowest]
+        assert page.locator("#rows tbody tr.below").count() == below.sum() > 0
+        assert page.locator("#rows td.interval circle").count() == 25
+
+    def test_sorts_by_numbers_with_what_is_missing_last(self, visit, plain, frame):
+        page = visit(plain)
+        page.locator("#size").select_option("250")
+        known = np.sort(frame["size"].dropna())
+        for ascending in (True, False):
+            head(page, "size").click()
+            shown = numbers(page, "size")
+            assert shown[: len(known)] == (known if ascending else known[::-1]).tolist()
+            assert np.isnan(shown[len(known) :]).all()
+            sorted_heads = page.locator("#rows th[aria-sort]")
+            assert sorted_heads.count() == 1
+            assert sorted_heads.get_attribute("aria-sort") == ("ascending" if ascending else "descending")
+            assert sorted_heads.inner_text().strip() == "size"
+
+    def test_sorts_by_text_and_names_as_people_do(self, visit, plain):
+        page = visit(plain)
+        page.locator("#size").select_option("250")
+        head(page, "row").click()
+        assert cells(page, "row") == [f"id {k}" for k in range(N)], "2 before 10"
+        head(page, "city").click()
+        shown = [city[:4] for city in cells(page, "city")]
+        assert list(dict.fromkeys(shown)) == ["a pl", "Bonn", "Graz", "Łódź"]
+
+    def test_the_keyboard_is_enough(self, visit, plain, valuation):
+        page = visit(plain)
+        page.locator("#search").focus()
+        names = []
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            names.append(page.evaluate("document.activeElement.textContent.trim()"))
+            if names[-1] == "value":
+                break
+        assert names[-1] == "value"
+        page.keyboard.press("Enter")
+        page.keyboard.press("Space")
+        best = valuation.ranking()[:25]
+        assert cells(page, "row") == [f"id {k}" for k in best]
+        assert page.locator("#rows th[aria-sort=descending]").inner_text().strip() == "value"
+
+    def test_searches_in_all_columns(self, visit, plain, frame, valuation):
+        page = visit(plain)
+        graz = (frame["city"] == "Graz").to_numpy()
+        search(page, "gRaZ")
+        assert status(page).endswith(f"of {graz.sum()} found in {N}")
+        assert set(cells(page, "city")) == {"Graz"}
+        both = graz & (np.arange(N) % 2 == 1)
+        search(page, " graz  no ")
+        assert status(page).endswith(f"of {both.sum()} found in {N}")
+        place = int(np.flatnonzero(both)[0])
+        search(page, f"graz no id {place}")
+        assert f"id {place}" in cells(page, "row")
+        search(page, "nowhere to be found")
+        assert status(page) == "Nothing found"
+        assert page.locator("#rows tbody tr").count() == 0
+        assert page.locator("#next").is_disabled()
+        search(page, "")
+        assert status(page) == f"1 to 25 of {N}"
+        page.locator("#below").check()
+        assert status(page).endswith(f"of {len(valuation.suspects())} found in {N}")
+
+    def test_searches_for_the_end_of_a_long_text_and_for_negative_numbers(self, visit, plain, frame):
+        page = visit(plain)
+        search(page, "far too long")
+        assert max(map(len, cells(page, "city"))) == 80
+        full = frame["city"].str.len().max()
+        assert len(page.locator("#rows td[title]").first.get_attribute("title")) == full
+        lowest = frame["size"].min()
+        search(page, f"{lowest:g}")
+        assert lowest in numbers(page, "size")
+
+    def test_pages(self, visit, plain):
+        page = visit(plain)
+        assert page.locator("#back").is_disabled()
+        page.locator("#next").click()
+        assert status(page) == f"26 to 50 of {N}"
+        assert cells(page, "rank")[0] == str(N - 25)
+        page.locator("#size").select_option("100")
+        assert status(page) == f"1 to 100 of {N}"
+        page.locator("#next").click()
+        assert status(page) == f"101 to {N} of {N}"
+        assert page.locator("#next").is_disabled()
+        head(page, "value").click()
+        assert status(page) == f"1 to 100 of {N}", "from the start once sorted"
+
+    def test_without_a_script(self, visit, plain):
+        page = visit(plain, java_script_enabled=False)
+        assert page.locator("#rows tbody tr").count() == 25
+        assert page.locator("noscript p").is_visible()
+        assert not page.locator("#controls").is_visible()
+
+    def test_thirty_thousand_rows(self, visit, tmp_path):
+        n = 30_000
+        values = np.random.default_rng(0).normal(0, 1, n)
+        frame = pd.DataFrame({f"c{k}": np.arange(n) * (k + 1) % 1000 for k in range(12)})
+        by_hand(values, np.full(n, 0.1)).to_html(tmp_path / "r.html", X=frame)
+        page = visit(tmp_path / "r.html")
+        assert status(page) == "1 to 25 of 30,000"
+        head(page, "value").click()
+        head(page, "value").click()
+        assert cells(page, "row") == [str(k) for k in np.argsort(-values)[:25]]
+        search(page, "29999")
+        assert "29999" in cells(page, "row")
+        assert page.locator("#rows tbody tr").count() <= 25
+
+
+class TestLooks:
+    @pytest.mark.parametrize("screen", ["desktop", "phone"])
+    def test_pictures_are_seen(self, visit, full, screen):
+        page = visit(full, screen)
+        pictures = page.locator("figure > svg")
+        assert pictures.count() == 5
+        for k in range(5):
+            box = pictures.nth(k).bounding_box()
+            assert box["width"] > 300
+            assert box["height"] > 150
+        lengths = page.evaluate(
+            "[...document.querySelectorAll('polyline')].map(line => line.getTotalLength())"
+        )
+        assert len(lengths) == 6 + 2 + 1 + 3
+        assert min(lengths) > 50
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('figure > svg .tick')].map(text => text.getBoundingClientRect())"
+            ".map(box => [box.left, box.right, box.height])"
+        )
+        assert min(height for *_, height in sizes) > 9, "labels can be read"
+        assert min(left for left, *_ in sizes) >= 0
+        assert max(right for _, right, _ in sizes) <= SCREENS[screen]["width"]
+
+    @pytest.mark.parametrize("name", ["plain", "full"])
+    def test_a_phone_has_to_scroll_downwards_only(self, visit, request, name):
+        page = visit(request.getfixturevalue(name), "phone")
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        outside = page.evaluate(
+            "[...document.querySelectorAll('h1, h2, p, dd, figure, .scroll, .controls, input, pre')]"
+            ".filter(part => part.getBoundingClientRect().right > 390.5)"
+            ".map(part => part.outerHTML.slice(0, 80))"
+        )
+        assert outside == []
+        table = page.locator("#rows").locator("..")
+        assert table.evaluate("box => box.scrollWidth > box.clientWidth"), "the table scrolls by itself"
+        table.evaluate("box => { box.scrollLeft = 300; }")
+        name_cell = page.locator("#rows tbody td:nth-child(2)").first.bounding_box()
+        assert 0 <= name_cell["x"] < 60, "whose row it is stays in sight"
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_contrast(self, visit, full, scheme):
+        texts, marks = ["text", "quiet", "link", "below"], ["above", *(f"s{k}" for k in range(6))]
+        page = visit(full, scheme=scheme)
+        colours = page.evaluate(
+            """names => Object.fromEntries(names.map(name => {
+                const probe = document.createElement('i');
+                probe.style.color = `var(--${name})`;
+                document.body.append(probe);
+                return [name, getComputedStyle(probe).color.match(/[0-9]+/g).map(Number)];
+            }))""",
+            arg=["page", "card", *texts, *marks],
+        )
+
+        def light(colour):
+            share = np.array(colour) / 255
+            parts = np.where(share <= 0.03928, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+            return float(np.dot([0.2126, 0.7152, 0.0722], parts))
+
+        def contrast(a, b):
+            low, high = sorted([light(a), light(b)])
+            return (high + 0.05) / (low + 0.05)
+
+        assert (light(colours["page"]) > 0.5) == (scheme == "light")
+        seen = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
+        assert seen == colours["page"]
+        for name in texts:
+            assert contrast(colours[name], colours["page"]) >= 4.5, name
+        for name in ("text", "quiet"):
+            assert contrast(colours[name], colours["card"]) >= 4.5, name
+        for name in marks:
+            assert contrast(colours[name], colours["page"]) >= 3, name
+
+    def test_links_lead_to_sections(self, visit, full):
+        page = visit(full)
+        for link in page.locator("nav a").all():
+            link.click()
+            target = link.get_attribute("href")
+            assert page.evaluate("location.hash") == target
+            assert page.locator(target).is_visible()
+
+    def test_a_notebook_shows_the_table(self, visit, tmp_path):
+        path = tmp_path / "cell.html"
+        path.write_text(
+            f"<!DOCTYPE html><meta charset='utf-8'>{of_hostile()._repr_html_()}", encoding="utf-8"
+        )
+        page = visit(path)
+        assert page.locator("tbody tr").count() == len(HOSTILE)
+        assert page.locator("tbody tr").nth(6).locator("td").nth(1).inner_text() == HOSTILE[0]
+        assert page.locator("tbody circle").count() == len(HOSTILE)
+
+
+def test_hostile_texts_stay_texts(visit, tmp_path):
+    n = len(HOSTILE)
+    columns = [str(name) for name in HOSTILE[:4]] + [f"column {k}" for k in range(46)]
+    texts = ["</script><script>alert(2)</script>", "<img src=x onerror=alert(3)>", None, "a", *"xyz"]
+    frame = pd.DataFrame(dict.fromkeys(columns, texts))
+    valuation = of_hostile()
+    valuation.to_html(
+        tmp_path / "r.html",
+        X=frame,
+        y=["<svg onload=alert(4)>"] * (n - 1) + ["'\"`"],
+        title="</title><script>alert(5)</script>",
+        settings={"<script>alert(6)</script>": "</dd><script>alert(7)</script>"},
+    )
+    for screen in ("desktop", "phone"):
+        page = visit(tmp_path / "r.html", screen)
+        assert page.locator("script").count() == 2
+        assert page.locator("img").count() == 0
+        assert page.locator("h1").inner_text() == "</title><script>alert(5)</script>"
+        assert page.title() == "</title><script>alert(5)</script>"
+        assert cells(page, "row")[0] == HOSTILE[0]
+        assert page.locator("#rows thead button").count() == 8 + 50
+        head(page, HOSTILE[0]).click()
+        assert cells(page, HOSTILE[0])[-1] == "–"  # noqa: RUF001
+        search(page, "onerror")
+        assert cells(page, "row") == [HOSTILE[1]]
+        assert page.evaluate("document.documentElement.scrollWidth") <= SCREENS[screen]["width"]

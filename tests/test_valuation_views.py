@@ -1,0 +1,202 @@
+"""What readers get of a result: suspects, pictures, tables in files and in notebooks."""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from test_valuation import by_hand, make, moments_of
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "'\"&\" onload='x'",
+    "long " * 60,
+    "Ünïcödé 漢字 \u202e",
+    None,
+    math.nan,
+    "a\nb",
+]
+
+
+def of_hostile():
+    values = np.linspace(-1, 1, len(HOSTILE))
+    return by_hand(values, np.full(len(HOSTILE), 0.1), labels=np.array(HOSTILE, dtype=object))
+
+
+class Cells(HTMLParser):
+    """The texts of the cells of a table, row by row, and every tag met."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.rows, self.tags = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+class TestSuspects:
+    @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+    def test_intervals_below_zero_lowest_first(self, level):
+        rng = np.random.default_rng(0)
+        values, errors = rng.normal(0, 1, 200), rng.uniform(0.1, 1, 200)
+        found = by_hand(values, errors).suspects(level)
+        below = np.flatnonzero(stats.norm.ppf(0.5 + level / 2, values, errors) < 0)
+        assert 0 < len(below) < 200
+        assert found.index.tolist() == below[np.argsort(values[below])].tolist()
+        np.testing.assert_allclose(found["value"], np.sort(values[below]))
+        assert list(found.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count"]
+
+    def test_labels_name_them(self):
+        found = by_hand([0.5, -3.0, -4.0], [0.1, 0.1, 0.1], labels=["a", "b", "c"]).suspects()
+        assert found.index.tolist() == ["c", "b"]
+        assert found["rank"].tolist() == [3, 2]
+
+    def test_none(self):
+        found = by_hand([0.5, -0.1], [0.1, 0.1]).suspects()
+        assert found.empty
+        assert "ci_high" in found
+
+    def test_without_an_error_nobody_is_suspect(self):
+        assert make(moments_of([[-1.0, -2.0]])).suspects().empty
+
+    def test_without_noise_the_value_decides(self):
+        assert by_hand([0.0, -1e-9], [0.0, 0.0]).suspects().index.tolist() == [1]
+
+    def test_bad_level(self):
+        with pytest.raises(ValueError, match="level is 95, expected a number between 0 and 1"):
+            by_hand([1.0], [1.0]).suspects(95)
+
+
+def test_plot_is_that_of_the_plots(monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+
+    valuation = by_hand([0.5, -0.1, 0.2], [0.1, 0.1, 0.1], labels=["a", "b", "c"])
+    ax = valuation.plot(ax=Figure().subplots(), level=0.8, classes=["x", "y", "x"])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "c", "a"]
+    assert "80 % interval" in ax.get_legend_handles_labels()[1]
+    with pytest.raises(ValueError, match="classes has 1"):
+        valuation.plot(ax=Figure().subplots(), classes=["x"])
+
+
+class TestFiles:
+    def test_csv(self, tmp_path):
+        labels = np.array(["b, \"'", "a\nc", "ü"], dtype=object)
+        valuation = by_hand([0.1, 1 / 3, -0.2], [0.2, 0.01, 1e-7], labels=labels)
+        valuation.to_csv(tmp_path / "v.csv", level=0.8)
+        with open(tmp_path / "v.csv", encoding="utf-8", newline="") as stream:
+            read = list(csv.DictReader(stream))
+        frame = valuation.to_frame(0.8)
+        assert [row["player"] for row in read] == labels.tolist()
+        for name in ("value", "stderr", "ci_low", "ci_high", "rank", "count"):
+            assert [float(row[name]) for row in read] == frame[name].tolist()
+        assert [row["below_zero"] for row in read] == ["False", "False", "True"]
+        assert [path.name for path in tmp_path.iterdir()] == ["v.csv"]
+
+    def test_csv_of_a_multiindex(self, tmp_path):
+        index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
+        by_hand([1.0, 2.0], [0.1, 0.1], labels=np.asarray(index)).to_csv(tmp_path / "v.csv")
+        read = pd.read_csv(tmp_path / "v.csv")
+        assert read[["player_0", "player_1"]].to_numpy().tolist() == [["x", 1], ["y", 2]]
+
+    def test_parquet(self, tmp_path):
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+        for labels in (None, ["a", "b"], [3, 5], np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")):
+            valuation = by_hand([0.1, 1 / 3], [0.2, 0.01], labels=labels)
+            valuation.to_parquet(tmp_path / "v.parquet")
+            read = pd.read_parquet(tmp_path / "v.parquet")
+            assert read.index.name == "player"
+            pd.testing.assert_frame_equal(
+                read, valuation.to_frame(), check_names=False, check_exact=True, check_index_type=False
+            )
+        assert [path.name for path in tmp_path.iterdir()] == ["v.parquet"]
+
+    def test_parquet_of_mixed_labels(self, tmp_path):
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+        valuation = by_hand([0.1, 0.2, 0.3], [0.1] * 3, labels=np.array(["a", 1, None], dtype=object))
+        with pytest.warns(UserWarning, match="mixed types are written as strings") as caught:
+            valuation.to_parquet(tmp_path / "v.parquet")
+        assert caught[0].filename == __file__
+        assert pd.read_parquet(tmp_path / "v.parquet").index.tolist() == ["a", "1", "None"]
+
+    def test_parquet_says_what_to_install(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(ImportError, match=r"pip install 'ordinal-shapley\[parquet\]'"):
+            by_hand([0.1], [0.1]).to_parquet(tmp_path / "v.parquet")
+        assert not [*tmp_path.iterdir()]
+
+    @pytest.mark.parametrize("method", ["to_csv", "to_parquet"])
+    def test_no_path(self, method):
+        with pytest.raises(TypeError, match="path is 3, expected the name of a file"):
+            getattr(by_hand([0.1], [0.1]), method)(3)
+
+    def test_a_failure_keeps_the_old_file(self, tmp_path, monkeypatch):
+        path = tmp_path / "v.csv"
+        by_hand([1.0], [0.1]).to_csv(path)
+        before = path.read_bytes()
+
+        def fail(self, target, **_):
+            target.write_text("half")
+            raise OSError("no space left")
+
+        monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
+        with pytest.raises(OSError, match="no space"):
+            by_hand([2.0], [0.1]).to_csv(path)
+        assert path.read_bytes() == before
+        assert [p.name for p in tmp_path.iterdir()] == ["v.csv"]
+
+
+class TestNotebook:
+    def test_ends_of_the_ranking(self):
+        values = np.arange(30.0) - 10
+        html = by_hand(values, np.full(30, 0.5), labels=[f"row {i}" for i in range(30)])._repr_html_()
+        rows = Cells(html).rows
+        assert [row[1] for row in rows[1:6]] == [f"row {i}" for i in range(29, 24, -1)]
+        assert rows[6] == ["20 more"]
+        assert [row[1] for row in rows[7:]] == [f"row {i}" for i in range(4, -1, -1)]
+        assert [row[0] for row in rows[7:]] == ["26", "27", "28", "29", "30"]
+        assert rows[-1][2] == "−10.00 ± 0.50"  # noqa: RUF001
+        low = -10 - 0.5 * stats.norm.ppf(0.975)
+        assert rows[-1][3].startswith(f"−{-low:.2f} to")  # noqa: RUF001
+        # 11, ..., 19 are above; 9, 10 and 11 (values -1, 0, 1): 0.98 either side of them
+        assert "19 above 0, 10 below, 1 touch it" in html
+
+    def test_hostile_labels(self):
+        html = of_hostile()._repr_html_()
+        cells = Cells(html)
+        table = {"table", "thead", "tbody", "tr", "th", "td"}
+        assert set(cells.tags) == table | {"div", "p", "b", "br", "span", "svg", "path", "circle"}
+        names = [row[1] for row in cells.rows[1:]]
+        assert HOSTILE[0] in names
+        assert HOSTILE[1] in names
+        assert max(map(len, names)) <= 40
+
+    @pytest.mark.parametrize(
+        ("valuation", "words"),
+        [
+            (make(moments_of([[-1.0, -2.0]])), "No player has a standard error yet"),
+            (by_hand([1.0], [0.1]), "values of 1 player<"),
+            (by_hand([0.0, 0.0], [0.0, 0.0]), "0 above 0, 0 below, 2 touch it"),
+            (by_hand([math.nan, 1.0], [math.nan, 0.1]), "1 without one"),
+        ],
+    )
+    def test_odd_results(self, valuation, words):
+        html = valuation._repr_html_()
+        assert words in html
+        assert "nan" not in html

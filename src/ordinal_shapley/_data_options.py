@@ -23,10 +23,10 @@ Train = Annotated[
 ]
 
 
-def _columns(context: typer.Context, incomplete: str) -> list[str]:
+def file_columns(context: typer.Context, incomplete: str) -> list[str]:
     """Return what a shell asks for: the columns of the file that begin like the word being typed."""
     # An option that still waits for its word ends the parsing, before words are known as arguments.
-    files = [context.params.get("train"), *context.args]
+    files = [context.params.get("train") or context.params.get("file"), *context.args]
     try:
         with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
             header = next(csv.reader(stream))
@@ -36,7 +36,7 @@ def _columns(context: typer.Context, incomplete: str) -> list[str]:
 
 
 Target = Annotated[
-    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=_columns)
+    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=file_columns)
 ]
 DatasetName = Annotated[
     str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
@@ -56,7 +56,7 @@ RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600",
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
 Drop = Annotated[
     list[str] | None,
-    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=_columns),
+    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=file_columns),
 ]
 Impute = Annotated[
     bool,

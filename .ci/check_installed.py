@@ -16,6 +16,9 @@ FILES = (
     "ordinal_shapley/datasets/data/SOURCES.md",
     "ordinal_shapley/datasets/data/adult.csv.gz",
     "ordinal_shapley/datasets/data/breast_cancer_ljubljana.csv",
+    "ordinal_shapley/report/templates/page.css",
+    "ordinal_shapley/report/templates/page.html",
+    "ordinal_shapley/report/templates/page.js",
     "ordinal_shapley_kernels/py.typed",
 )
 TOPS = {"ordinal_shapley", "ordinal_shapley_kernels"}

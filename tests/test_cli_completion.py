@@ -9,7 +9,17 @@ import sys
 import pytest
 
 from ordinal_shapley.datasets import NAMES
-from ordinal_shapley.vocabulary import DESIGNS, METHODS, POSITION_WEIGHTS, SCORINGS, TRUNCATIONS, VALUES
+from ordinal_shapley.vocabulary import (
+    DESIGNS,
+    METHODS,
+    MODELS,
+    NEIGHBOR_SCORINGS,
+    POSITION_WEIGHTS,
+    REPEATS,
+    SCORINGS,
+    TRUNCATIONS,
+    VALUES,
+)
 
 VALUE = ("value",)
 NOISE = ("experiment", "noise")
@@ -40,6 +50,10 @@ def offered(run, monkeypatch, tmp_path):
         ((*VALUE, "--value", ""), VALUES),
         ((*VALUE, "--dataset", ""), NAMES),
         ((*VALUE, "--scoring", ""), SCORINGS),
+        ((*VALUE, "--model", "neighbors", "--scoring", ""), NEIGHBOR_SCORINGS),
+        ((*VALUE, "--dataset", "wine", "--model", "ridge", "--scoring", "n"), ("neg_mean_squared_error",)),
+        ((*VALUE, "--model", ""), MODELS),
+        ((*NOISE, "--scoring", ""), SCORINGS),
         ((*VALUE, "--design", ""), DESIGNS),
         ((*VALUE, "--truncation", ""), TRUNCATIONS),
         ((*VALUE, "--position-weight", ""), POSITION_WEIGHTS),
@@ -52,6 +66,8 @@ def offered(run, monkeypatch, tmp_path):
         (("verify", "--case", "w"), ("within",)),
         (("reproduce", "a"), ("adult", "all")),
         (("reproduce", "wine", "--protocol", ""), ("paper", "authors")),
+        (("journeys", "--repeats", ""), REPEATS),
+        (("journeys", "--worth", "c"), ("conversions",)),
         (("completion", ""), ("bash", "zsh", "fish", "powershell")),
         (("experiment", "r"), ("removal",)),
         (("comp",), ("completion",)),
@@ -72,6 +88,8 @@ def test_commands_and_options_are_offered(offered):
     [
         (("value", "train.csv", "--target", ""), ["outcome", "other", "age"]),
         ((*NOISE, "train.csv", "--runs", "2", "--target", "o"), ["outcome", "other"]),
+        (("value", "train.csv", "--drop", "other", "--drop", "o"), ["outcome", "other"]),
+        (("journeys", "train.csv", "--conversions", "o"), ["outcome", "other"]),
         (("value", "--target", ""), []),
         (("value", "none.csv", "--target", ""), []),
     ],

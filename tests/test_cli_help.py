@@ -13,10 +13,20 @@ from ordinal_shapley import _reproduce_command
 from ordinal_shapley._completion_command import COMPLETION_HELP
 from ordinal_shapley._experiment_commands import _NOISE_HELP, _REMOVAL_HELP
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP
+from ordinal_shapley._journey_command import JOURNEYS_HELP
 from ordinal_shapley._reproduce_command import REPRODUCE_HELP
 from ordinal_shapley.cli import _VALUE_HELP
 
-HELPS = (_VALUE_HELP, EXACT_HELP, VERIFY_HELP, _NOISE_HELP, _REMOVAL_HELP, REPRODUCE_HELP, COMPLETION_HELP)
+HELPS = (
+    _VALUE_HELP,
+    EXACT_HELP,
+    VERIFY_HELP,
+    JOURNEYS_HELP,
+    _NOISE_HELP,
+    _REMOVAL_HELP,
+    REPRODUCE_HELP,
+    COMPLETION_HELP,
+)
 EXAMPLES = [
     example
     for text in HELPS
@@ -46,6 +56,9 @@ def folder(tmp_path, monkeypatch):
         '{"players": ["ann", "bob", "cy", "dee"], "utilities": {"ann > bob": 1.0}}'
     )
     (tmp_path / "example.json").write_text(game[0])
+    for file, header in (("paths.csv", "path,"), ("touches.csv", "journey,")):
+        rows = re.search(rf"^{header}.*$\n\n(.*)$", JOURNEYS_HELP, re.MULTILINE)
+        (tmp_path / file).write_text(rows[0].replace("\n\n", "\n") + "\n")
     return tmp_path
 
 

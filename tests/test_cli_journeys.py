@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -242,3 +244,40 @@ def test_files_that_are_not_there(run, tmp_path):
     file = tmp_path / "x.csv"
     file.write_bytes(b"path,conversions\n\xff\xfe,1\n")
     assert "can't be read as CSV" in run("journeys", file)[2]
+
+
+def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
+    out = tmp_path / "credit.csv"
+    code, shown, err = run("journeys", touches, "--by-position", "--value", "ordinal", "--out", out, "--json")
+    assert (code, err) == (0, "")
+    whole = json.loads(shown)
+    table = written(out).reset_index()
+    assert whole["command"] == "journeys"
+    assert whole["data"] == {
+        "name": "touches.csv",
+        "journeys": 3,
+        "conversions": 2,
+        "paths": 2,
+        "channels": 2,
+    }
+    settings = {"value": "ordinal", "worth": "rate", "unseen": "backoff", "repeats": "error"}
+    assert whole["settings"] == settings
+    for name in ("channel", "credit", "share", "rank"):
+        assert [line[name] for line in whole["channels"]] == table[name].tolist()
+    places = [line["by_position"] for line in whole["channels"]]
+    np.testing.assert_array_equal(places, table.filter(like="position_"))
+    assert {line["channel"]: (line["last_touch"], line["touched"]) for line in whole["channels"]} == {
+        "ad": (0, 2),
+        "mail": (2, 2),
+    }
+    assert (whole["written"], whole["warnings"]) == ([str(out)], [])
+
+
+def test_long_names_are_whole_in_a_file(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS")
+    name = "a channel with a name that is longer than any screen has room for"
+    file = tmp_path / "paths.csv"
+    file.write_text(f"path,conversions,non_conversions\n{name},10,90\nB,10,90\n")
+    code, shown, err = run("journeys", file, "--by-position")
+    assert (code, err) == (0, "")
+    assert shown.count(name) == 2

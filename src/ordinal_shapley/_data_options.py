@@ -23,10 +23,10 @@ Train = Annotated[
 ]
 
 
-def _columns(context: typer.Context, incomplete: str) -> list[str]:
+def file_columns(context: typer.Context, incomplete: str) -> list[str]:
     """Return what a shell asks for: the columns of the file that begin like the word being typed."""
     # An option that still waits for its word ends the parsing, before words are known as arguments.
-    files = [context.params.get("train"), *context.args]
+    files = [context.params.get("train") or context.params.get("file"), *context.args]
     try:
         with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
             header = next(csv.reader(stream))
@@ -36,7 +36,7 @@ def _columns(context: typer.Context, incomplete: str) -> list[str]:
 
 
 Target = Annotated[
-    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=_columns)
+    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=file_columns)
 ]
 DatasetName = Annotated[
     str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
@@ -56,7 +56,7 @@ RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600",
 Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
 Drop = Annotated[
     list[str] | None,
-    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=_columns),
+    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=file_columns),
 ]
 Impute = Annotated[
     bool,
@@ -67,6 +67,10 @@ Impute = Annotated[
     ),
 ]
 VALID_FRACTION = 0.3
+# Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
+_ADULT_FRACTION = 0.5
+_ADULT_ROWS = 400
+_ADULT_ROWS_OF_THREE = 600
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,23 @@ class DataOptions:
     raw: Raw = False
 
     def settings(self) -> dict[str, Any]:
-        """Return what ``--json`` tells of the options; what a file is called stands elsewhere."""
+        """Return what ``--json`` tells of the options; what is valued has a name elsewhere."""
         return {
-            "valid_fraction": self.valid_fraction,
-            "rows": self.rows,
+            "target": self.target,
+            "valid": self.valid,
+            "valid_fraction": None if self.valid else self._fraction(self.valid_fraction, _ADULT_FRACTION),
+            "rows": self._rows(_ADULT_ROWS),
             "drop": self.drop or [],
             "impute": self.impute,
             "raw": self.raw,
         }
+
+    def _rows(self, adult: int) -> int | None:
+        """Return how many rows are drawn; of Adult as many as in the paper, if nothing else is asked for."""
+        return adult if self.rows is None and self.dataset == "adult" else self.rows
+
+    def _fraction(self, asked: float | None, adult: float) -> float:
+        return asked or (adult if self.dataset == "adult" else VALID_FRACTION)
 
     def read(self, seed: int, *, numbers: bool = False) -> Problem:
         """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""
@@ -138,22 +151,25 @@ class HeldOutOptions(DataOptions):
             check_fraction(f"--{name}-fraction", fraction)
         check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--test": self.test})
 
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options."""
+        held = None if self.test else self._fraction(self.test_fraction, 1 / 3)
+        more = {"rows": self._rows(_ADULT_ROWS_OF_THREE), "test": self.test, "test_fraction": held}
+        return super().settings() | more
+
     def read_three(self, seed: int) -> tuple[Problem, Problem]:
         """Return training rows with those to validate, and the same training rows with those held out."""
         from ordinal_shapley import _tables
 
         drop = self.drop or ()
         table = read_table(self.train, self.target, self.dataset, self.impute, drop)
-        adult = self.dataset == "adult"
-        rows = 600 if self.rows is None and adult else self.rows
+        rows = self._rows(_ADULT_ROWS_OF_THREE)
         if rows is not None:
             table = _tables.draw(table, rows, seed)
-        # Of Adult the paper's sizes, 200 valued and 200 to validate, and as many held out.
-        usual = (0.5, 1 / 3) if adult else (VALID_FRACTION, VALID_FRACTION)
         parts = {}
         for name, path, fraction in (
-            ("test", self.test, self.test_fraction or usual[1]),
-            ("valid", self.valid, self.valid_fraction or usual[0]),
+            ("test", self.test, self._fraction(self.test_fraction, 1 / 3)),
+            ("valid", self.valid, self._fraction(self.valid_fraction, _ADULT_FRACTION)),
         ):
             if path is None:
                 table, parts[name] = _tables.split(table, fraction, seed, f"--{name}")
@@ -215,7 +231,7 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
 
     text = _tables.text_columns(table)
     check = _tables.check_numbers if _tables.has_numbers(table) else _tables.check_classes
-    other = check(_tables.read_csv(path, target, text, drop=drop, like=table))
+    other = check(_tables.read_csv(path, target, text, drop=drop, training=False))
     return other if impute else _tables.check_complete(other)
 
 
@@ -239,9 +255,8 @@ def read_problem(
     check_fraction("--valid-fraction", valid_fraction)
     check_source(train, target, dataset, {"--valid": valid})
     if dataset == "adult":
-        # The paper's sizes: 200 rows valued, 200 to validate.
-        rows = 400 if rows is None else rows
-        valid_fraction = 0.5 if valid_fraction is None else valid_fraction
+        rows = _ADULT_ROWS if rows is None else rows
+        valid_fraction = _ADULT_FRACTION if valid_fraction is None else valid_fraction
 
     from ordinal_shapley import _tables
 

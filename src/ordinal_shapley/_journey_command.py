@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._data_options import file_columns
+from ordinal_shapley._documents import Json, Warned, print_document, records, written
 from ordinal_shapley._options import data_option, either, error_lines, option, running_option, warning_lines
 from ordinal_shapley.vocabulary import REPEATS, UNSEEN, VALUES, WORTHS, choose
 
@@ -51,11 +53,21 @@ def journeys(
     file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Paths with counts, or touches.")],
     path: Annotated[
         str | None,
-        data_option("The column of paths such as A > B.", default="path, if there is one", metavar="COL"),
+        data_option(
+            "The column of paths such as A > B.",
+            default="path, if there is one",
+            metavar="COL",
+            autocompletion=file_columns,
+        ),
     ] = None,
     conversions: Annotated[
         str | None,
-        data_option("Paths: the column of journeys that converted.", default="conversions", metavar="COL"),
+        data_option(
+            "Paths: the column of journeys that converted.",
+            default="conversions",
+            metavar="COL",
+            autocompletion=file_columns,
+        ),
     ] = None,
     non_conversions: Annotated[
         str | None,
@@ -63,6 +75,7 @@ def journeys(
             "Paths: the column of those that did not.",
             default="non_conversions, if there is one",
             metavar="COL",
+            autocompletion=file_columns,
         ),
     ] = None,
     sep: Annotated[
@@ -70,14 +83,27 @@ def journeys(
     ] = None,
     journey: Annotated[
         str | None,
-        data_option("Touches: the column that says which journey.", default="journey", metavar="COL"),
+        data_option(
+            "Touches: the column that says which journey.",
+            default="journey",
+            metavar="COL",
+            autocompletion=file_columns,
+        ),
     ] = None,
     channel: Annotated[
-        str | None, data_option("Touches: the column of channels.", default="channel", metavar="COL")
+        str | None,
+        data_option(
+            "Touches: the column of channels.", default="channel", metavar="COL", autocompletion=file_columns
+        ),
     ] = None,
     time: Annotated[
         str | None,
-        data_option("Touches: the column of numbers or dates.", default="time", metavar="COL"),
+        data_option(
+            "Touches: the column of numbers or dates.",
+            default="time",
+            metavar="COL",
+            autocompletion=file_columns,
+        ),
     ] = None,
     file_order: Annotated[
         bool, data_option("Touches: they are in order in the file; time is not read.", flag="--file-order")
@@ -88,15 +114,17 @@ def journeys(
             "Touches: the column of 1 or 0; a 1 at any touch says that the journey converted.",
             default="converted",
             metavar="COL",
+            autocompletion=file_columns,
         ),
     ] = None,
     value_kind: Annotated[
-        str, option(f"{either(VALUES)}.", flag="--value", metavar="NAME")
+        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
     ] = "partial_ordinal",
     worth: Annotated[
         str,
         option(
             f"{either(WORTHS)}: what a sequence is worth, how often its journeys convert or how many do.",
+            choices=WORTHS,
             metavar="NAME",
         ),
     ] = "rate",
@@ -106,12 +134,17 @@ def journeys(
             f"rate: what a sequence is worth that no journey had, {either(UNSEEN)}: as much as its longest "
             "beginning that one had, or nothing.",
             default="backoff",
+            choices=UNSEEN,
             metavar="NAME",
         ),
     ] = None,
     repeats: Annotated[
         str,
-        option(f"Which touch counts where a channel is touched again: {either(REPEATS)}.", metavar="NAME"),
+        option(
+            f"Which touch counts where a channel is touched again: {either(REPEATS)}.",
+            choices=REPEATS,
+            metavar="NAME",
+        ),
     ] = "error",
     by_position: Annotated[
         bool, option("Say at which positions of journeys credit was earned.", flag="--by-position")
@@ -120,6 +153,7 @@ def journeys(
     plot: Annotated[
         Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="CREDIT.png")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Share out conversions among channels."""
     with error_lines():
@@ -156,7 +190,7 @@ def journeys(
         from ordinal_shapley._outputs import check_outputs
 
         check_outputs({"--out": out, "--plot": plot}, (file,))
-        with warning_lines():
+        with warning_lines() as warned:
             frame = _read_file(file)
             has_touches = bool(told[1]) or (not told[0] and "path" not in frame.columns)
             if has_touches and not told[1] and not {"journey", "channel"} <= set(frame.columns):
@@ -177,23 +211,28 @@ def journeys(
                 else:
                     game = _of_paths(frame, path or "path", conversions or "conversions", non_conversions,
                                      ">" if sep is None else sep, options)  # fmt: skip
-                _finish(game, file.name, value_kind, by_position, out, plot)
+                _finish(game, file.name, value_kind, by_position, out, plot, warned if as_json else None)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{file.name}: {_in_options(str(error))}") from error
 
 
 def _finish(
-    game: JourneyGame, name: str, value: str, by_position: bool, out: Path | None, plot: Path | None
+    game: JourneyGame,
+    name: str,
+    value: str,
+    by_position: bool,
+    out: Path | None,
+    plot: Path | None,
+    warned: Warned | None,
 ) -> None:
-    """Write the files and show the credits."""
+    """Write the files and show the credits, as a document if it is said what was `warned` of."""
     from ordinal_shapley import _journey_screen, _outputs, _screen
 
     credit = game.credit(value)
     places = game.credit(value, by_position=True) if by_position else None
+    ranked = credit.assign(rank=credit["credit"].rank(ascending=False, method="first").astype(int))
     if out is not None:
-        table = credit.assign(rank=credit["credit"].rank(ascending=False, method="first").astype(int))
-        if places is not None:
-            table = table.join(places.add_prefix("position_"))
+        table = ranked if places is None else ranked.join(places.add_prefix("position_"))
         _outputs.write_csv(table, out)
     if plot is not None:
         from ordinal_shapley.plots import plot_credit
@@ -202,11 +241,37 @@ def _finish(
         ax = plot_credit(credit if places is None else places, ax=figure.subplots())
         ax.set_title(_journey_screen.title(game, value), fontsize="medium", wrap=True)
         _outputs.save_figure(figure, plot)
+    if warned is not None:
+        parts = _document(game, ranked, places, name, value) | {"written": written(out, plot)}
+        print_document("journeys", parts, warned)
+        return
     console = _screen.screen()
     _journey_screen.show(console, game, credit, places, name, value)
-    for written in (out, plot):
-        if written is not None:
-            console.print(f"Written: {written}", highlight=False, markup=False, soft_wrap=True)
+    for path in (out, plot):
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _document(
+    game: JourneyGame, credit: pd.DataFrame, places: pd.DataFrame | None, name: str, value: str
+) -> dict[str, Any]:
+    """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
+    touches = game.touches()[["last_touch", "touched"]]
+    channels = records(credit.join(touches).rename_axis("channel"))
+    if places is not None:
+        for channel, row in zip(channels, places.to_numpy(), strict=True):
+            channel["by_position"] = row
+    sizes = {"journeys": game.n_journeys, "conversions": game.n_conversions}
+    return {
+        "data": {"name": name, **sizes, "paths": len(game.to_frame()), "channels": game.n_players},
+        "settings": {
+            "value": value,
+            "worth": game.worth,
+            "unseen": game.unseen if game.worth == "rate" else None,
+            "repeats": game.repeats,
+        },
+        "channels": channels,
+    }
 
 
 def _in_options(message: str) -> str:

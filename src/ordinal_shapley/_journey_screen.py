@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley._screen import safe
+from ordinal_shapley._screen import room, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ def show(
         if sum(max(map(len, [name, *cells])) + 2 for name, cells in columns.items()) + 14 > console.width:
             del columns[column]
     table = _table()
-    table.add_column("channel", max_width=_LONGEST_NAME)
+    table.add_column("channel", max_width=room(console, _LONGEST_NAME))
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for name_, *cells in zip([*credit.index[shown], "all channels"], *columns.values(), strict=True):
@@ -111,13 +111,14 @@ def _show_places(console: Console, places: pd.DataFrame) -> None:
     n = places.shape[1]
     cells = [written[start : start + n] for start in range(0, len(written), n)]
     width = max((len(cell) for row in cells for cell in row), default=1) + 2
-    room = min(_LONGEST_NAME, max(len(str(name)) for name in places.index)) + 2
-    at_once = max(1, (console.width - room) // width)
+    longest = max(len(str(name)) for name in places.index)
+    named = min(longest, room(console, _LONGEST_NAME) or longest) + 2
+    at_once = max(1, (console.width - named) // width)
     for first in range(0, n, at_once):
         if first:
             console.print()
         table = _table()
-        table.add_column("channel", max_width=_LONGEST_NAME)
+        table.add_column("channel", max_width=room(console, _LONGEST_NAME))
         for position in places.columns[first : first + at_once]:
             table.add_column(str(position), justify="right", no_wrap=True)
         for name, row in zip(places.index, cells, strict=True):

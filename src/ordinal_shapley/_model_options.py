@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from ordinal_shapley._options import either, option
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
 
 _SCORINGS = {"logistic": SCORINGS, "ridge": REGRESSION_SCORINGS, "neighbors": NEIGHBOR_SCORINGS}
-_ALL_SCORINGS = tuple(dict.fromkeys(name for names in _SCORINGS.values() for name in names))
+
+
+def _scorings(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the scores of the model that begin like the word being typed."""
+    names = _SCORINGS.get(context.params.get("model") or "logistic", ())
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def model_option(help: str, **more: Any) -> Any:
@@ -48,7 +55,7 @@ class ModelOptions:
             f"{either(SCORINGS)}; neighbors: also vote_share, and neither of the last two; ridge: "
             f"{either(REGRESSION_SCORINGS)}.",
             default="accuracy; r2 if ridge",
-            choices=_ALL_SCORINGS,
+            autocompletion=_scorings,
             metavar="NAME",
         ),
     ] = None

@@ -44,9 +44,9 @@ def _has_width(console: Console) -> bool:
     return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
 
 
-def room(console: Console) -> int | None:
+def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:
     """Return how long a name may be on the screen; None where there is no end."""
-    return _LONGEST_LABEL if console.width < _ENDLESS else None
+    return longest if console.width < _ENDLESS else None
 
 
 def close_stdout() -> None:

@@ -29,7 +29,7 @@ _MOST_FLOATS = 20
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features and classes, with what is needed to name a row in an error.
+    """Features and targets, with what is needed to name a row in an error.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Table:
     frame : pandas.DataFrame
         The features; the index is what the result calls the rows by.
     target : pandas.Series
-        The classes, on the same index.
+        The classes, or floats where numbers are to be predicted, on the same index.
     path : Path or None
         The file, if there is one.
     """
@@ -82,12 +82,11 @@ def read_csv(
     text: tuple[str, ...] = (),
     *,
     drop: Sequence[str] = (),
-    like: Table | None = None,
+    training: bool = True,
 ) -> Table:
     """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
 
-    A training file must have the columns to drop, and is looked through for odd ones. Files that go with it
-    are read `like` it.
+    A training file must have the columns to drop, and is looked through for odd ones.
     """
     if not path.exists():
         raise ValueError(f"there is no file {str(path)!r}")
@@ -130,8 +129,8 @@ def read_csv(
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
     frame = whole.drop(columns=_index_columns(whole, header, target))
-    table = leave_out(Table(path.name, frame.drop(columns=target), frame[target], path), drop, like is None)
-    if like is None:
+    table = leave_out(Table(path.name, frame.drop(columns=target), frame[target], path), drop, training)
+    if training:
         _warn_of_columns(table.frame)
     return table
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley import _data_options
+from ordinal_shapley._data_options import DataOptions
 from problems import size
 
 N = 30
@@ -48,7 +48,7 @@ def value(run, tmp_path):
 def problem(tmp_path, frame, seed=0, **more):
     path = tmp_path / "train.csv"
     frame.to_csv(path, index=False)
-    return _data_options.read_problem(path, "outcome", None, None, None, None, seed, True, **more)
+    return DataOptions(path, "outcome", raw=True, **more).read(seed)
 
 
 # --- entries that are missing

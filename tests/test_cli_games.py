@@ -388,6 +388,7 @@ def test_bad_options(run, file, monkeypatch, tmp_path, arguments, words):
         ("game.csv", "", "game.csv can't be read as CSV"),
         ("game.csv", "sequence,value\n", "game.csv has a header but no rows"),
         ("game.csv", "a,b\n1,2\n", "game.csv: frame has no column 'sequence'"),
+        ("game.csv", "sequence,value,value\na,1,2\n", "game.csv has more than one column 'value'"),
         ("game.csv", "sequence,value\na,one\n", "game.csv: the value of 'a' is 'one', expected a number"),
         ("game.csv", "sequence,value\na,\n", "game.csv: the value of 'a' is '', expected a number"),
         ("game.csv", "sequence,value\na,inf\n", "is inf, expected a finite number"),

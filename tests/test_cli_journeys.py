@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -203,7 +204,7 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
     [
         ("", "can't be read as CSV"),
         ("path,conversions\n", "has a header but no rows"),
-        ("path,path,conversions\nA,B,1\n", "has two columns 'path'"),
+        ("path,path,conversions\nA,B,1\n", "has more than one column 'path'"),
         ("a,b\n1,2\n", "has the columns 'a', 'b', expected path, or journey and channel"),
         ("path,conversions\nA,1\n ,1\n", "no path in row 2"),
         ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
@@ -244,6 +245,19 @@ def test_files_that_are_not_there(run, tmp_path):
     file = tmp_path / "x.csv"
     file.write_bytes(b"path,conversions\n\xff\xfe,1\n")
     assert "can't be read as CSV" in run("journeys", file)[2]
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")
+def test_a_pipe_and_what_a_spreadsheet_leaves_behind(run):
+    given, end = os.pipe()
+    os.write(end, b"path,conversions,,\nA,3,,\nA > B,1,,\n")
+    os.close(end)
+    try:
+        code, shown, err = run("journeys", f"/dev/fd/{given}", "--json")
+    finally:
+        os.close(given)
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["data"]["conversions"] == 4
 
 
 def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):

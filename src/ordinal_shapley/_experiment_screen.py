@@ -104,9 +104,7 @@ def finish(
     console.print(
         f"\n{_best(results)} {_NOISE_TOLD}" if held is None else f"\n{_REMOVAL_TOLD}", highlight=False
     )
-    for path in (out, plot):
-        if path is not None:
-            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+    _screen.tell_written(console, out, plot)
 
 
 def _curves(results: dict[str, list[Any]], seed: int) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -247,9 +246,7 @@ def _finish(
         return
     console = _screen.screen()
     _journey_screen.show(console, game, credit, places, name, value)
-    for path in (out, plot):
-        if path is not None:
-            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+    _screen.tell_written(console, out, plot)
 
 
 def _document(
@@ -373,31 +370,7 @@ def _listed(frame: pd.DataFrame) -> str:
 
 def _read_file(path: Path) -> pd.DataFrame:
     """Read all columns as texts; rows are counted from 1."""
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not a file of journeys")
-    import pandas as pd
+    from ordinal_shapley._text_table import read_texts
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(
-                path, dtype=str, keep_default_na=False, encoding="utf-8-sig", header=None, nrows=1
-            )
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except (
-        pd.errors.EmptyDataError,
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        UnicodeDecodeError,
-    ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
-    names = header.iloc[0].tolist()
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise ValueError(f"{path.name} has two columns {twice[0]!r}")
-    if not len(frame):
-        raise ValueError(f"{path.name} has a header but no rows")
-    frame.index = pd.RangeIndex(1, len(frame) + 1)
-    return frame
+    frame = read_texts(path, "a file of journeys")
+    return frame.set_axis(range(1, len(frame) + 1), axis=0)

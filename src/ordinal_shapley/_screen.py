@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
@@ -47,6 +49,13 @@ def _has_width(console: Console) -> bool:
 def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:
     """Return how long a name may be on the screen; None where there is no end."""
     return longest if console.width < _ENDLESS else None
+
+
+def tell_written(console: Console, *paths: Path | None) -> None:
+    """Name the files that were asked for, a line each."""
+    for path in paths:
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def close_stdout() -> None:

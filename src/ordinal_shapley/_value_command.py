@@ -260,6 +260,4 @@ class _Result:
             settings=self.settings,
             goals=self.goals,
         )
-        for path in files.by_option().values():
-            if path is not None:
-                console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+        _screen.tell_written(console, files.out, files.plot, files.report)

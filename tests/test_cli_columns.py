@@ -106,6 +106,14 @@ def test_value_and_experiments_impute(run, value, gaps, tmp_path):
         assert (code, err) == (0, "")
 
 
+def test_a_report_shows_what_was_read(value, gaps, tmp_path):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    code, _, err = value(gaps, "--impute", "--report", page)
+    assert (code, err) == (0, "")
+    assert "city" in page.read_text(encoding="utf-8")
+
+
 def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
     valid = tmp_path / "valid.csv"
     gaps.iloc[:12].to_csv(valid, index=False)

@@ -123,9 +123,9 @@ def _curves(results: dict[str, list[Any]], seed: int) -> pd.DataFrame:
 
 
 def _table(results: dict[str, list[Any]], figures: Figures) -> Any:
-    from rich.table import Table
+    from ordinal_shapley._screen import plain_table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("value", no_wrap=True)
     for title, _ in figures.values():
         table.add_column(title, justify="right")

@@ -31,7 +31,7 @@ def read_texts(path: Path, what: str) -> pd.DataFrame:
             warnings.simplefilter("error", pd.errors.ParserWarning)
             names = pd.read_csv(content, header=None, nrows=1, **options).iloc[0].tolist()
             content.seek(0)
-            frame = pd.read_csv(content, index_col=False, **options)
+            frame: pd.DataFrame = pd.read_csv(content, index_col=False, **options)
     except (
         pd.errors.EmptyDataError,
         pd.errors.ParserError,

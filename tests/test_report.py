@@ -385,6 +385,9 @@ class TestLabels:
         assert page.tables["suspects"][1][4:] == ["b", "3 of 5", "for the label"]
         text = Page(valuation.to_html(X=numbers.astype(str), y=["b", "a"] * 3)).texts["lowest"]
         assert "pass the game, or columns that are numbers" in text
+        game = osv.NearestNeighborGame(numbers, ["a", "b"] * 3, numbers, ["a", "b"] * 3)
+        text = Page(valuation.to_html(X=numbers.astype(str), game=game)).texts["lowest"]
+        assert "this game can't say; pass columns that are numbers as X" in text
 
     def test_targets_that_are_numbers(self):
         rng = np.random.default_rng(0)
@@ -393,7 +396,9 @@ class TestLabels:
         valuation = osv.sample_values(game, n_permutations=4, random_state=0)
         page = Page(valuation.to_html(X=X, y=y, game=game))
         assert "only classes are looked at" in page.texts["lowest"]
+        assert "wrong labels" not in page.texts["lowest"]
         assert page.facts["Score"] == "r2 on 30 validation rows"
+        assert page.facts["alpha"].startswith("1; the larger")
         assert page.column("label") == y.tolist()
         assert "classes" not in page.tables
 
@@ -577,6 +582,13 @@ class TestCommandLine:
         assert page.facts["Settings"].endswith("seed 3")
         assert page.facts["Score"] == "accuracy on 6 validation rows"
         assert "Ordinal Shapley values of 14 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
+
+    def test_targets_that_are_numbers(self, command):
+        call, frame = command
+        frame.assign(old=frame["age"] / 7).to_csv("train.csv", index=False)
+        assert call("--permutations", 2, "--model", "ridge")[0] == 0
+        page = Page(Path("r.html").read_text(encoding="utf-8"))
+        assert page.facts["Data"] == "train.csv, with the numbers to predict in column old"
 
     def test_the_values_are_the_same_without(self, command):
         call, _ = command

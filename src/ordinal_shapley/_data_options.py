@@ -66,7 +66,7 @@ Impute = Annotated[
         flag="--impute",
     ),
 ]
-VALID_FRACTION = 0.3
+_VALID_FRACTION = 0.3
 # Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
 _ADULT_FRACTION = 0.5
 _ADULT_ROWS = 400
@@ -104,7 +104,7 @@ class DataOptions:
         return adult if self.rows is None and self.dataset == "adult" else self.rows
 
     def _fraction(self, asked: float | None, adult: float) -> float:
-        return asked or (adult if self.dataset == "adult" else VALID_FRACTION)
+        return asked or (adult if self.dataset == "adult" else _VALID_FRACTION)
 
     def read(self, seed: int, *, numbers: bool = False) -> Problem:
         """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""

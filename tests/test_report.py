@@ -408,6 +408,8 @@ class TestLabels:
         assert page.facts["alpha"].startswith("1; the larger")
         assert page.column("label") == y.tolist()
         assert "classes" not in page.tables
+        text = Page(valuation.to_html(X=X, game=game)).texts["lowest"]
+        assert "only classes are looked at" in text and "Pass the labels" not in text
 
     def test_by_class(self, run):
         valuation, _, labels, *_, page = run

@@ -106,6 +106,7 @@ class TestTable:
         frame = pd.DataFrame(
             {
                 "whole": [1, 2**60, 3],
+                "next": [1, 2**53 + 1, 3],
                 "real": [0.1, math.nan, 1e300],
                 "endless": [math.inf, 0.0, -math.inf],
                 "text": ["a", None, "ü"],
@@ -119,6 +120,7 @@ class TestTable:
         page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(X=frame))
         own = {c["title"]: c["cells"] for c in page.data["columns"] if c["own"]}
         assert own["whole"] == ["1", str(2**60), "3"], "JavaScript would round it"
+        assert own["next"] == ["1", str(2**53 + 1), "3"], "it has no double"
         assert own["real"] == [0.1, None, 1e300]
         assert own["endless"] == ["inf", "0.0", "-inf"]
         assert own["text"] == ["a", None, "ü"]
@@ -127,6 +129,11 @@ class TestTable:
         assert own["kind"] == ["x", "y", None]
         assert own["nullable"] == [1, None, 3]
         assert own["5"] == ["[1]", "{}", "()"]
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.uint8])
+    def test_labels_of_all_widths(self, kind):
+        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(y=np.array([0, 1, 2], kind)))
+        assert page.column("label") == [0, 1, 2]
 
     @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
     def test_many_columns(self, form):
@@ -401,6 +408,8 @@ class TestLabels:
         assert page.facts["alpha"].startswith("1; the larger")
         assert page.column("label") == y.tolist()
         assert "classes" not in page.tables
+        text = Page(valuation.to_html(X=X, game=game)).texts["lowest"]
+        assert "only classes are looked at" in text and "Pass the labels" not in text
 
     def test_by_class(self, run):
         valuation, _, labels, *_, page = run

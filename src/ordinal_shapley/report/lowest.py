@@ -63,10 +63,11 @@ def lowest_rows(given: Given, digits: int | None) -> Lowest:
     lowest = known[::-1][: min(_MOST, max(1, len(known) // 2))]
     note, summary, numbers = "", "", False
     found: list[Witness] = []
-    if labels is None:
-        note = "Pass the labels as y, and the game, to see what speaks against them."
-    elif not are_classes(given.labels) or getattr(given.game, "classes_", ()) is None:
+    predicts_numbers = getattr(given.game, "classes_", ()) is None
+    if predicts_numbers or (labels is not None and not are_classes(given.labels)):
         note, numbers = "The targets are numbers: only classes are looked at here.", True
+    elif labels is None:
+        note = "Pass the labels as y, and the game, to see what speaks against them."
     else:
         found = witnesses(given.game, given.X, labels, lowest)
         if not found:

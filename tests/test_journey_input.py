@@ -171,6 +171,17 @@ BAD = {
     "sep of another kind": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=3), "sep is 3"),
     "value": (lambda: osv.JourneyGame([["A"]], [1]).credit("blend"), "value is 'blend'"),
     "by position": (lambda: osv.JourneyGame([["A"]], [1]).credit(by_position=1), "by_position is 1"),
+    "a set for a journey": (
+        lambda: osv.JourneyGame([["A"], {"A", "B"}], [1, 1]),
+        r"journeys\[1\] is a set, which has no order",
+    ),
+    "a set of journeys": (lambda: osv.JourneyGame({("A",), ("B",)}, [1, 2]), "journeys is a set, which has"),
+    "a set of channels": (lambda: osv.JourneyGame([["A"]], [1], channels={"A"}), "channels is a set"),
+    "a list for a frame": (lambda: osv.JourneyGame.from_events([["j", "A", 1, 1]]), "frame is a list"),
+    "a dictionary for a frame": (
+        lambda: osv.JourneyGame.from_frame({"path": ["A"], "conversions": [1]}),
+        "frame is a dict, expected a pandas DataFrame",
+    ),
     "a player that is not there": (lambda: osv.JourneyGame([["A"]], [1])([1]), "sequence holds player 1"),
 }  # fmt: skip
 

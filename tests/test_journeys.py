@@ -187,6 +187,8 @@ def test_non_converting_journeys_alone_give_0(value, kind):
     assert credits(game, value).tolist() == [0.0, 0.0, 0.0]
     assert game.credit(value)["share"].tolist() == [0.0, 0.0, 0.0]
     assert game.credit(value, by_position=True).to_numpy().sum() == 0.0
+    for frame in (game.credit(value), game.credit(value, by_position=True), game.touches()):
+        assert (frame.dtypes == np.float64).all()
     assert osv.exact_values(game).values.tolist() == [0.0, 0.0, 0.0]
     pooled = osv.JourneyGame.from_paths(["A > B", "B"], [0, 0], [5, 3], ordered=False, **kind)
     assert osv.exact_values(pooled, "classic").values.tolist() == [0.0, 0.0]

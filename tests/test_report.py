@@ -106,6 +106,7 @@ class TestTable:
         frame = pd.DataFrame(
             {
                 "whole": [1, 2**60, 3],
+                "next": [1, 2**53 + 1, 3],
                 "real": [0.1, math.nan, 1e300],
                 "endless": [math.inf, 0.0, -math.inf],
                 "text": ["a", None, "ü"],
@@ -119,6 +120,7 @@ class TestTable:
         page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(X=frame))
         own = {c["title"]: c["cells"] for c in page.data["columns"] if c["own"]}
         assert own["whole"] == ["1", str(2**60), "3"], "JavaScript would round it"
+        assert own["next"] == ["1", str(2**53 + 1), "3"], "it has no double"
         assert own["real"] == [0.1, None, 1e300]
         assert own["endless"] == ["inf", "0.0", "-inf"]
         assert own["text"] == ["a", None, "ü"]
@@ -127,6 +129,11 @@ class TestTable:
         assert own["kind"] == ["x", "y", None]
         assert own["nullable"] == [1, None, 3]
         assert own["5"] == ["[1]", "{}", "()"]
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.uint8])
+    def test_labels_of_all_widths(self, kind):
+        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(y=np.array([0, 1, 2], kind)))
+        assert page.column("label") == [0, 1, 2]
 
     @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
     def test_many_columns(self, form):
@@ -385,6 +392,9 @@ class TestLabels:
         assert page.tables["suspects"][1][4:] == ["b", "3 of 5", "for the label"]
         text = Page(valuation.to_html(X=numbers.astype(str), y=["b", "a"] * 3)).texts["lowest"]
         assert "pass the game, or columns that are numbers" in text
+        game = osv.NearestNeighborGame(numbers, ["a", "b"] * 3, numbers, ["a", "b"] * 3)
+        text = Page(valuation.to_html(X=numbers.astype(str), game=game)).texts["lowest"]
+        assert "this game can't say; pass columns that are numbers as X" in text
 
     def test_targets_that_are_numbers(self):
         rng = np.random.default_rng(0)
@@ -393,9 +403,13 @@ class TestLabels:
         valuation = osv.sample_values(game, n_permutations=4, random_state=0)
         page = Page(valuation.to_html(X=X, y=y, game=game))
         assert "only classes are looked at" in page.texts["lowest"]
+        assert "wrong labels" not in page.texts["lowest"]
         assert page.facts["Score"] == "r2 on 30 validation rows"
+        assert page.facts["alpha"].startswith("1; the larger")
         assert page.column("label") == y.tolist()
         assert "classes" not in page.tables
+        text = Page(valuation.to_html(X=X, game=game)).texts["lowest"]
+        assert "only classes are looked at" in text and "Pass the labels" not in text
 
     def test_by_class(self, run):
         valuation, _, labels, *_, page = run
@@ -577,6 +591,13 @@ class TestCommandLine:
         assert page.facts["Settings"].endswith("seed 3")
         assert page.facts["Score"] == "accuracy on 6 validation rows"
         assert "Ordinal Shapley values of 14 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
+
+    def test_targets_that_are_numbers(self, command):
+        call, frame = command
+        frame.assign(old=frame["age"] / 7).to_csv("train.csv", index=False)
+        assert call("--permutations", 2, "--model", "ridge")[0] == 0
+        page = Page(Path("r.html").read_text(encoding="utf-8"))
+        assert page.facts["Data"] == "train.csv, with the numbers to predict in column old"
 
     def test_the_values_are_the_same_without(self, command):
         call, _ = command

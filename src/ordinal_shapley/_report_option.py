@@ -40,7 +40,7 @@ def write_report(
 ) -> None:
     """Write the page."""
     kind = valuation.value.replace("_", " ").capitalize()
-    what = "numbers" if problem.y.dtype.kind == "f" else "classes"
+    targets = "classes" if getattr(game, "classes_", None) is not None else "numbers to predict"
     valuation.to_html(
         path,
         X=problem.frame,
@@ -49,7 +49,7 @@ def write_report(
         history=history,
         title=f"{kind} Shapley values of {len(valuation):,} rows of {problem.name}",
         settings={
-            "Data": f"{problem.name}, with the {what} in column {problem.target}",
+            "Data": f"{problem.name}, with the {targets} in column {problem.target}",
             "Settings": settings,
         },
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,6 +89,7 @@ def count_events(
     import pandas as pd
 
     choose("repeats", repeats, REPEATS)
+    _check_frame(frame)
     if not len(frame):
         raise ValueError("frame has no rows, expected at least one")
     journeys, touched = column_of(frame, journey), column_of(frame, channel)
@@ -124,6 +125,7 @@ def as_converted(converted: Any, n_journeys: int) -> NDArray[np.float64]:
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     """Return a column; ValueError unless there is just one of that name."""
+    _check_frame(frame)
     count = list(frame.columns).count(name)
     if count != 1:
         listed = ", ".join(map(repr, frame.columns))
@@ -132,6 +134,13 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
             f"{listed}"
         )
     return frame[name]
+
+
+def _check_frame(frame: Any) -> None:
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"frame is a {type(frame).__name__}, expected a pandas DataFrame")
 
 
 def _count(
@@ -181,6 +190,8 @@ def as_rows(values: Any, name: str) -> Sequence[Any]:
         raise TypeError(f"{name} is a {type(values).__name__}, expected a list with one entry a journey")
     if hasattr(values, "columns"):
         raise TypeError(f"{name} is a frame, expected one entry a journey: see from_frame and from_events")
+    if isinstance(values, Set):
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no order, expected a list")
     rows = list(values)
     if not rows:
         raise ValueError(f"{name} is empty, expected at least one journey")
@@ -193,6 +204,8 @@ def _as_names(journey: Any, row: int) -> list[str]:
         raise TypeError(f"{where} is {journey!r}, expected a list of channels: from_paths reads texts")
     if not isinstance(journey, Iterable):
         raise TypeError(f"{where} is {journey!r}, expected a list of channels")
+    if isinstance(journey, Set):
+        raise TypeError(f"{where} is a {type(journey).__name__}, which has no order, expected a list")
     names = [_as_name(channel, where) for channel in journey]
     if not names:
         raise ValueError(f"{where} is empty, expected at least one channel")

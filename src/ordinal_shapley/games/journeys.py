@@ -212,9 +212,9 @@ class JourneyGame(JourneyForms):
         at, channel, position = self._sets.touches
         credit = self._shares(value)[at] * self._sets.touch_conversions
         if by_position:
-            cells = np.bincount(channel * n + position, credit, self.n_players * n)
+            cells = _sums(channel * n + position, credit, self.n_players * n)
             return pd.DataFrame(cells.reshape(-1, n), index, positions)
-        credits = np.bincount(channel, credit, self.n_players)
+        credits = _sums(channel, credit, self.n_players)
         whole = self.n_conversions or 1.0
         return pd.DataFrame({"credit": credits, "share": credits / whole}, index)
 
@@ -246,7 +246,7 @@ class JourneyGame(JourneyForms):
             "last_touch": np.append(first, True)[1:],
         }
         counts = {
-            name: np.bincount(channel[kept], self._sets.touch_conversions[kept], self.n_players)
+            name: _sums(channel[kept], self._sets.touch_conversions[kept], self.n_players)
             for name, kept in ends.items()
         }
         return pd.DataFrame(counts, pd.Index(self._counted.channels, dtype=object, name="channel"))
@@ -358,3 +358,8 @@ class JourneyGame(JourneyForms):
             f"{self.n_conversions:,.10g} conversions, {', '.join(options)}"
             f"{'' if self.ordered else ', ordered=False'})"
         )
+
+
+def _sums(cells: NDArray[np.int64], numbers: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    # Of no numbers NumPy counts whole ones.
+    return np.bincount(cells, numbers, n).astype(np.float64, copy=False)

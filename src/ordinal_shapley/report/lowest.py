@@ -61,16 +61,18 @@ def lowest_rows(given: Given, digits: int | None) -> Lowest:
     order = valuation.ranking()
     known = order[np.isfinite(valuation.values[order])]
     lowest = known[::-1][: min(_MOST, max(1, len(known) // 2))]
-    note, summary = "", ""
+    note, summary, numbers = "", "", False
     found: list[Witness] = []
-    if labels is None:
+    predicts_numbers = getattr(given.game, "classes_", ()) is None
+    if predicts_numbers or (labels is not None and not are_classes(given.labels)):
+        note, numbers = "The targets are numbers: only classes are looked at here.", True
+    elif labels is None:
         note = "Pass the labels as y, and the game, to see what speaks against them."
-    elif not are_classes(given.labels) or getattr(given.game, "classes_", ()) is None:
-        note = "The targets are numbers: only classes are looked at here."
     else:
         found = witnesses(given.game, given.X, labels, lowest)
         if not found:
-            note = "Nothing can be said of the labels: pass the game, or columns that are numbers as X."
+            pass_this = "pass the game, or" if given.game is None else "this game can't say; pass"
+            note = f"Nothing can be said of the labels: {pass_this} columns that are numbers as X."
         summary = _summary(given, labels, lowest, found, np.setdiff1d(known, lowest))
     order_matters = given.game is None or not given.game.order_free
     return Lowest(
@@ -81,7 +83,7 @@ def lowest_rows(given: Given, digits: int | None) -> Lowest:
         any(witness.agreeing is not None for witness in found),
         n_near(len(valuation)),
         int((valuation.confidence_interval(given.level)[1] < 0).sum()),
-        valuation.value == "partial_ordinal" and order_matters and given.noun == "row",
+        valuation.value == "partial_ordinal" and order_matters and given.noun == "row" and not numbers,
     )
 
 

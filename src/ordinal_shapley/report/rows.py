@@ -129,10 +129,12 @@ def _column(title: str, cells: Any, *, own: bool) -> Column:
     kind = getattr(cells.dtype, "kind", "O")
     title = title[:_LONGEST_TEXT]
     if kind in "iuf":
-        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(cells, "iloc") else cells
+        pandas = hasattr(cells, "iloc")
+        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan) if pandas else cells.astype(np.float64)
         finite = np.isfinite(numbers)
-        if not (kind in "iu" and (np.abs(numbers[finite].astype(np.float64)) > _LARGEST_EXACT).any()):
-            if np.isinf(numbers.astype(np.float64)).any():
+        # The largest itself may be the next one, rounded.
+        if not (kind in "iu" and (np.abs(numbers[finite]) >= _LARGEST_EXACT).any()):
+            if np.isinf(numbers).any():
                 return Column(title, "text", own, None, [_text(cell) for cell in cells])
             whole = kind in "iu" or bool((numbers[finite] == np.round(numbers[finite])).all())
             return Column(title, "number", own, 0 if whole else None, _numbers(numbers))

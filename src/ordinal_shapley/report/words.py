@@ -101,6 +101,8 @@ def _of_game(game: Game, noun: str) -> Facts:
         facts.append(("Position weights", f"{game.position_weight}"))
     if hasattr(game, "C"):
         facts.append(("C", f"{game.C:g}; the smaller, the stronger the penalty"))
+    if hasattr(game, "alpha"):
+        facts.append(("alpha", f"{game.alpha:g}; the larger, the stronger the penalty"))
     if hasattr(game, "n_neighbors"):
         facts.append(("Neighbours", f"{game.n_neighbors}"))
     return facts

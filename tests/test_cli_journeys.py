@@ -213,7 +213,9 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
         ("path,conversions\nA > A,1\n", "touches 'A' twice, expected distinct channels: say which touch"),
         ("path,conversions\nA > A,1\n", "counts, --repeats first or --repeats last"),
         ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "give --file-order to take them"),
-        ("path,conversions\nA,1,2\n", "can't be read as CSV"),
+        ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more entries than the header"),
+        ("path,conversions\nA,1\nA,B,1\n", "put text that holds commas between double quotes"),
+        ("path;conversions\nA;1,5\n", "x.csv has semicolons between its columns, expected commas"),
         ("journey,channel,time\n1,A,2\n", "no column 'converted'"),
         ("journey,channel,time,converted\n1,A,1,2\n", "converted is '2' in row 1, expected 1 or 0"),
         ("journey,channel,time,converted\n1,A,1,1\n,B,2,1\n", "no journey in row 2"),
@@ -243,7 +245,7 @@ def test_files_that_are_not_there(run, tmp_path):
         assert code == 2 and message in err
     file = tmp_path / "x.csv"
     file.write_bytes(b"path,conversions\n\xff\xfe,1\n")
-    assert "can't be read as CSV" in run("journeys", file)[2]
+    assert "x.csv is not UTF-8 text" in run("journeys", file)[2]
 
 
 def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):

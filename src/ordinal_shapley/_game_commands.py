@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._csv_faults import check_commas, describe_fault
 from ordinal_shapley._documents import Json, print_document, written
 from ordinal_shapley._options import (
     Design,
@@ -347,6 +348,8 @@ def _read_file(path: Path) -> TableGame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = pd.read_csv(path, encoding="utf-8-sig", index_col=False, nrows=0)
+            check_commas(path.name, list(header.columns))
             frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
     except (
         pd.errors.EmptyDataError,
@@ -354,7 +357,7 @@ def _read_file(path: Path) -> TableGame:
         pd.errors.ParserWarning,
         UnicodeDecodeError,
     ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
+        raise ValueError(describe_fault(path.name, error)) from error
     if not len(frame):
         raise ValueError(f"{path.name} has a header but no rows")
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ordinal_shapley._csv_faults import check_commas, describe_fault
 from ordinal_shapley._data_options import file_columns
 from ordinal_shapley._documents import Json, Warned, print_document, records, written
 from ordinal_shapley._options import data_option, either, error_lines, option, running_option, warning_lines
@@ -385,6 +386,7 @@ def _read_file(path: Path) -> pd.DataFrame:
             header = pd.read_csv(
                 path, dtype=str, keep_default_na=False, encoding="utf-8-sig", header=None, nrows=1
             )
+            check_commas(path.name, header.iloc[0].tolist())
             frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
     except (
         pd.errors.EmptyDataError,
@@ -392,7 +394,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         pd.errors.ParserWarning,
         UnicodeDecodeError,
     ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
+        raise ValueError(describe_fault(path.name, error)) from error
     names = header.iloc[0].tolist()
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:

@@ -103,6 +103,13 @@ def test_why_it_stopped(run, train, more, words):
     assert words in shown
 
 
+def test_a_checkpoint_with_more_than_was_asked_for_says_so(run, train, tmp_path):
+    kept = tmp_path / "run.npz"
+    assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0
+    _, shown, _ = value(run, train, "--checkpoint", kept, permutations=5)
+    assert "10: the fewest that the checkpoint can give; 5 were asked for" in shown
+
+
 def test_a_run_goes_on_from_its_checkpoint(run, train, tmp_path):
     kept, outs = tmp_path / "run.npz", [tmp_path / f"{i}.csv" for i in range(2)]
     assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -237,6 +238,28 @@ def test_files_that_cannot_be_read(run, tmp_path, text, message):
     assert (code, shown) == (2, "")
     assert err.startswith("error: ") and err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("path", "sep"),
+    [("A->B", "->"), ("A => B", "=>"), ("A → B", "→"), ("A | B", "|"), ('"A, B"', ","), ("A;B", ";")],
+)
+def test_another_separator_is_warned_of(run, tmp_path, path, sep):
+    file = tmp_path / "x.csv"
+    file.write_text(f"path,conversions\nA,1\n{path},2\n", encoding="utf-8")
+    code, _, err = run("journeys", file)
+    assert code == 0
+    assert err.startswith(f"warning: path is '{path.strip(chr(34))}' in row 2, and channels are told apart")
+    assert f"--sep {shlex.quote(sep)}" in err
+    code, shown, err = run("journeys", file, "--sep", sep, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["data"]["channels"] == 2
+
+
+def test_channels_may_hold_other_separators(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text('path,conversions\n"mail, paid > A|B",2\n')
+    assert run("journeys", file)[::2] == (0, "")
 
 
 def test_files_that_are_not_there(run, tmp_path):

@@ -160,6 +160,7 @@ TEXTS = (
     "holds text that differs in every row, like a name or an identifier, and is used as a feature; leave it"
 )
 DATES = "dates as text, which become as many columns: turn it into numbers, or leave it out with --drop"
+COMMAS = "numbers with commas as text, which become as many columns: write them as in 1234.5, or leave it"
 SHUFFLED = np.random.default_rng(1).permutation(N)
 
 
@@ -186,6 +187,9 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
             f"holds {N} {DATES}",
         ),
         ("seen", [f"2020-01-{1 + i % 10:02d}" for i in range(N)], f"holds 10 {DATES}"),
+        ("pay", [f"{i},{i % 7}5" for i in range(N)], f"holds {N} {COMMAS}"),
+        ("pay", [f"{i},500" if i % 2 else "7" for i in range(N)], f"holds {N // 2 + 1} {COMMAS}"),
+        ("pay", [f"1.{i:03d},25" for i in range(N)], f"holds {N} {COMMAS}"),
         (
             "dose",
             [f"{i // 1.2:.0f} mg" for i in range(N)],
@@ -216,6 +220,7 @@ def test_each_is_warned_of_in_one_line(value, people, name, column, words):
         ("paid", SHUFFLED * 17),
         ("wave", ["2020-01-01", "2021-01-01"] * (N // 2)),
         ("code", [f"c{i % 12}" for i in range(N)]),
+        ("size", [f"{i % 3},5" for i in range(N)]),
         ("version", [f"1.{i % 8}.0" for i in range(N)]),
     ],
 )

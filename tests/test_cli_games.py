@@ -394,6 +394,7 @@ def test_bad_options(run, file, monkeypatch, tmp_path, arguments, words):
         ("game.csv", "sequence,value\na,inf\n", "is inf, expected a finite number"),
         ("game.csv", "sequence,value\na,1\na,2\n", "game.csv: sequence 'a' is listed twice"),
         ("game.csv", "sequence,value\na,1,5\nb,2\n", "game.csv can't be read as CSV"),
+        ("game.csv", "sequence;value\na;1,5\n", "game.csv has semicolons between its columns"),
         ("game.csv", "sequence,value\n" + " > ".join("abcdefghijklm") + ",1\n", "holds 13 names of players"),
         ("game.csv", "sequence,value\na > a,1\n", "game.csv: sequence 'a > a' holds a player twice"),
         ("game.csv", "sequence,value\na > b,inf\n", "game.csv: the utility of 'a > b' is inf"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.games import JourneyGame
 
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+# What others put between channels.
+_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",")
 
 _ADVICE = {
     "repeats='first' or repeats='last'": "--repeats first or --repeats last",
@@ -294,6 +299,7 @@ def _of_paths(
     for row, text in zip(frame.index, frame[path], strict=True):
         if not text.strip():
             raise ValueError(f"no {path} in row {row}, expected channels such as 'A {sep} B'")
+    _warn_of_sep(frame[path], sep)
     counts = {
         name: [_as_count(text, name, row) for row, text in zip(frame.index, frame[name], strict=True)]
         for name in (conversions, non_conversions)
@@ -301,6 +307,19 @@ def _of_paths(
     }
     lost = None if non_conversions is None else counts[non_conversions]
     return JourneyGame.from_paths(frame[path].tolist(), counts[conversions], lost, sep=sep, **options)
+
+
+def _warn_of_sep(paths: pd.Series, sep: str) -> None:
+    """Warn if something else seems to stand between channels."""
+    for other in _OTHER_SEPS:
+        holds = paths.str.contains(other, regex=False)
+        if other != sep and holds.any() and (sep in other or not paths.str.contains(sep, regex=False).any()):
+            warnings.warn(
+                f"{paths.name} is {paths[holds].iloc[0]!r} in row {paths.index[holds][0]}, and channels are "
+                f"told apart by {sep!r}: if it should be {other!r}, give --sep {shlex.quote(other)}",
+                stacklevel=2,
+            )
+            return
 
 
 def _of_touches(

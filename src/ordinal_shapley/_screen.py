@@ -134,6 +134,8 @@ def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) ->
         return "the values changed by less than 5 % over the last 100 (RelativeChange)"
     if bound is not None:
         return f"the limit; a standard error is still above {bound:g} ({valuation.stopped_by})"
+    if asked is not None and valuation.n_permutations > asked:
+        return f"the fewest that the checkpoint can give; {asked:,} were asked for"
     if asked is not None:
         return "as many as were asked for"
     return f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"

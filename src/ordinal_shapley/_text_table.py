@@ -7,6 +7,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ordinal_shapley._csv_faults import check_commas, describe_fault
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -30,6 +32,7 @@ def read_texts(path: Path, what: str) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             names = pd.read_csv(content, header=None, nrows=1, **options).iloc[0].tolist()
+            check_commas(path.name, names)
             content.seek(0)
             frame: pd.DataFrame = pd.read_csv(content, index_col=False, **options)
     except (
@@ -38,7 +41,7 @@ def read_texts(path: Path, what: str) -> pd.DataFrame:
         pd.errors.ParserWarning,
         UnicodeDecodeError,
     ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
+        raise ValueError(describe_fault(path.name, error)) from error
     # Pandas gives the second another name. Columns without one are what a spreadsheet leaves behind.
     twice = [name for k, name in enumerate(names) if name and name in names[:k]]
     if twice:

@@ -123,7 +123,7 @@ def test_a_picture_of_numbers(run, files, tmp_path):
 @pytest.mark.parametrize(
     ("target", "model", "words"),
     [
-        ("price", "ridge", "train.csv, with the numbers in column price"),
+        ("price", "ridge", "train.csv, with the numbers to predict in column price"),
         ("kind", "neighbors", "train.csv, with the classes in column kind"),
     ],
 )

@@ -76,11 +76,12 @@ demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest
 
+# Without the examples of docstrings and pages, which value real data: minutes uncompiled.
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical
 
 coverage: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical --cov --cov-report=term
 
 # Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
 test-interop: | $(BIN)/python

@@ -25,7 +25,7 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
-	@echo "make reproduce    the paper's experiments, up to an hour; rewrites docs/reproduction.md"
+	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"

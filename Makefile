@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-nojit test-interop lint format docs clean
+.PHONY: help demo test test-nojit coverage test-interop lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
 .PHONY: reproduce reliability notebooks dist check-dist test-pythons
 .DEFAULT_GOAL := help

@@ -25,7 +25,7 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
-	@echo "make reproduce    the paper's experiments, a quarter of an hour; rewrites docs/reproduction.md"
+	@echo "make reproduce    the paper's experiments, up to an hour; rewrites docs/reproduction.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
@@ -76,11 +76,12 @@ demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest
 
+# Without the examples of docstrings and pages, which value real data: minutes uncompiled.
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical
 
 coverage: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses logical --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical --cov --cov-report=term
 
 # Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
 test-interop: | $(BIN)/python

@@ -431,6 +431,8 @@ def test_other_data_and_options_of_a_logistic_game_are_named(n_columns, path):
     wide = n_columns > 4
     assert differences(X=X + 0.1) == ("X or X_valid" if wide else "X")
     assert differences(X_valid=X_valid + 0.1) == ("X or X_valid" if wide else "X_valid")
+    columns = slice(1) if wide else [0] * 9
+    assert differences(X=X[:, columns], X_valid=X_valid[:, columns]) == "X, X_valid"
     assert differences(y=[0, 1, 1, 1, 0]) == "y"
     assert differences(y_valid=[0, 1, 1, 1]) == "y_valid"
     assert differences(scoring="roc_auc") == 'scoring ("accuracy" there, "roc_auc" here)'

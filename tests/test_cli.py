@@ -103,6 +103,13 @@ def test_why_it_stopped(run, train, more, words):
     assert words in shown
 
 
+def test_a_checkpoint_with_more_than_was_asked_for_says_so(run, train, tmp_path):
+    kept = tmp_path / "run.npz"
+    assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0
+    _, shown, _ = value(run, train, "--checkpoint", kept, permutations=5)
+    assert "10: the fewest that the checkpoint can give; 5 were asked for" in shown
+
+
 def test_a_run_goes_on_from_its_checkpoint(run, train, tmp_path):
     kept, outs = tmp_path / "run.npz", [tmp_path / f"{i}.csv" for i in range(2)]
     assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0
@@ -364,8 +371,11 @@ def test_valid_excludes_valid_fraction(refused, train):
         ("x,y\n1,a\n2,\n", "row 1 (line 3 of train.csv), column 'y': the class is missing"),
         ("x,y\n1,a\n2,a\n", "--target: column 'y' of train.csv has only one class, 'a'"),
         ("x,x,y\n1,1,a\n2,2,b\n", "train.csv has more than one column 'x'"),
-        ("x,y\n1,a\n2,b,c\n", "train.csv can't be read as CSV"),
-        ("x,y\n1,a,c\n2,b,c\n", "train.csv can't be read as CSV"),
+        ("x,y\n1,a\n2,b,c\n", "train.csv can't be read as CSV: Expected 2 fields in line 3, saw 3; put text"),
+        ("x,y\n1,a,c\n2,b,c\n", "CSV: its rows have more entries than the header has names; put text that"),
+        ("x;y\n1;a\n2;b\n", "train.csv has semicolons between its columns, expected commas, and points"),
+        ("x;y\n1,5;a\n2;b\n", "semicolons between its columns, expected commas"),
+        ("x\ty\n1\ta\n2\tb\n", "train.csv has tabs between its columns, expected commas"),
         ("y\na\nb\n", "the table has no feature columns"),
     ],
 )
@@ -379,7 +389,8 @@ def test_bad_training_file(refused, tmp_path, text, words):
 def test_not_utf8(refused, tmp_path):
     path = tmp_path / "train.csv"
     path.write_bytes(b"x,y\n\xe9,a\n")
-    assert "train.csv is not UTF-8 text" in refused(path, "--target", "y")
+    words = refused(path, "--target", "y")
+    assert "train.csv is not UTF-8 text: invalid continuation byte; save it as UTF-8" in words
 
 
 def test_regression_targets(refused, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley import _data_options
+from ordinal_shapley._data_options import DataOptions
 from problems import size
 
 N = 30
@@ -48,7 +48,7 @@ def value(run, tmp_path):
 def problem(tmp_path, frame, seed=0, **more):
     path = tmp_path / "train.csv"
     frame.to_csv(path, index=False)
-    return _data_options.read_problem(path, "outcome", None, None, None, None, seed, True, **more)
+    return DataOptions(path, "outcome", raw=True, **more).read(seed)
 
 
 # --- entries that are missing
@@ -106,6 +106,14 @@ def test_value_and_experiments_impute(run, value, gaps, tmp_path):
         assert (code, err) == (0, "")
 
 
+def test_a_report_shows_what_was_read(value, gaps, tmp_path):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    code, _, err = value(gaps, "--impute", "--report", page)
+    assert (code, err) == (0, "")
+    assert "city" in page.read_text(encoding="utf-8")
+
+
 def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
     valid = tmp_path / "valid.csv"
     gaps.iloc[:12].to_csv(valid, index=False)
@@ -152,6 +160,7 @@ TEXTS = (
     "holds text that differs in every row, like a name or an identifier, and is used as a feature; leave it"
 )
 DATES = "dates as text, which become as many columns: turn it into numbers, or leave it out with --drop"
+COMMAS = "numbers with commas as text, which become as many columns: write them as in 1234.5, or leave it"
 SHUFFLED = np.random.default_rng(1).permutation(N)
 
 
@@ -178,6 +187,9 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
             f"holds {N} {DATES}",
         ),
         ("seen", [f"2020-01-{1 + i % 10:02d}" for i in range(N)], f"holds 10 {DATES}"),
+        ("pay", [f"{i},{i % 7}5" for i in range(N)], f"holds {N} {COMMAS}"),
+        ("pay", [f"{i},500" if i % 2 else "7" for i in range(N)], f"holds {N // 2 + 1} {COMMAS}"),
+        ("pay", [f"1.{i:03d},25" for i in range(N)], f"holds {N} {COMMAS}"),
         (
             "dose",
             [f"{i // 1.2:.0f} mg" for i in range(N)],
@@ -208,6 +220,7 @@ def test_each_is_warned_of_in_one_line(value, people, name, column, words):
         ("paid", SHUFFLED * 17),
         ("wave", ["2020-01-01", "2021-01-01"] * (N // 2)),
         ("code", [f"c{i % 12}" for i in range(N)]),
+        ("size", [f"{i % 3},5" for i in range(N)]),
         ("version", [f"1.{i % 8}.0" for i in range(N)]),
     ],
 )

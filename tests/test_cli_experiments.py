@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley import _data_options, _tables
+from ordinal_shapley import _tables
+from ordinal_shapley._data_options import DataOptions
 from problems import JIT, size
 
 N = size(20, 2)
@@ -58,7 +59,7 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
     assert set(table["seed"]) == {3, 4}
     areas = []
     for seed in (3, 4):
-        problem = _data_options.read_problem(people, "outcome", None, None, None, None, seed, False)
+        problem = DataOptions(people, "outcome").read(seed)
         noise = osv.corrupt_labels(problem.y, 0.25, seed)
         game = osv.LogisticGame(problem.X, noise.labels, problem.X_valid, problem.y_valid)
         valuation = osv.sample_values(

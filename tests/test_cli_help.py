@@ -15,10 +15,10 @@ from ordinal_shapley._experiment_commands import _NOISE_HELP, _REMOVAL_HELP
 from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP
 from ordinal_shapley._journey_command import JOURNEYS_HELP
 from ordinal_shapley._reproduce_command import REPRODUCE_HELP
-from ordinal_shapley.cli import _VALUE_HELP
+from ordinal_shapley._value_command import VALUE_HELP
 
 HELPS = (
-    _VALUE_HELP,
+    VALUE_HELP,
     EXACT_HELP,
     VERIFY_HELP,
     JOURNEYS_HELP,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -203,7 +205,7 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
     [
         ("", "can't be read as CSV"),
         ("path,conversions\n", "has a header but no rows"),
-        ("path,path,conversions\nA,B,1\n", "has two columns 'path'"),
+        ("path,path,conversions\nA,B,1\n", "has more than one column 'path'"),
         ("a,b\n1,2\n", "has the columns 'a', 'b', expected path, or journey and channel"),
         ("path,conversions\nA,1\n ,1\n", "no path in row 2"),
         ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
@@ -213,7 +215,9 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
         ("path,conversions\nA > A,1\n", "touches 'A' twice, expected distinct channels: say which touch"),
         ("path,conversions\nA > A,1\n", "counts, --repeats first or --repeats last"),
         ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "give --file-order to take them"),
-        ("path,conversions\nA,1,2\n", "can't be read as CSV"),
+        ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more entries than the header"),
+        ("path,conversions\nA,1\nA,B,1\n", "put text that holds commas between double quotes"),
+        ("path;conversions\nA;1,5\n", "x.csv has semicolons between its columns, expected commas"),
         ("journey,channel,time\n1,A,2\n", "no column 'converted'"),
         ("journey,channel,time,converted\n1,A,1,2\n", "converted is '2' in row 1, expected 1 or 0"),
         ("journey,channel,time,converted\n1,A,1,1\n,B,2,1\n", "no journey in row 2"),
@@ -237,13 +241,48 @@ def test_files_that_cannot_be_read(run, tmp_path, text, message):
     assert message in err
 
 
+@pytest.mark.parametrize(
+    ("path", "sep"),
+    [("A->B", "->"), ("A => B", "=>"), ("A → B", "→"), ("A | B", "|"), ('"A, B"', ","), ("A;B", ";")],
+)
+def test_another_separator_is_warned_of(run, tmp_path, path, sep):
+    file = tmp_path / "x.csv"
+    file.write_text(f"path,conversions\nA,1\n{path},2\n", encoding="utf-8")
+    code, _, err = run("journeys", file)
+    assert code == 0
+    assert err.startswith(f"warning: path is '{path.strip(chr(34))}' in row 2, and channels are told apart")
+    assert f"--sep {shlex.quote(sep)}" in err
+    code, shown, err = run("journeys", file, "--sep", sep, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["data"]["channels"] == 2
+
+
+def test_channels_may_hold_other_separators(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text('path,conversions\n"mail, paid > A|B",2\n')
+    assert run("journeys", file)[::2] == (0, "")
+
+
 def test_files_that_are_not_there(run, tmp_path):
     for file, message in ((tmp_path / "no.csv", "there is no file"), (tmp_path, "is a folder")):
         code, _, err = run("journeys", file)
         assert code == 2 and message in err
     file = tmp_path / "x.csv"
     file.write_bytes(b"path,conversions\n\xff\xfe,1\n")
-    assert "can't be read as CSV" in run("journeys", file)[2]
+    assert "x.csv is not UTF-8 text" in run("journeys", file)[2]
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")
+def test_a_pipe_and_what_a_spreadsheet_leaves_behind(run):
+    given, end = os.pipe()
+    os.write(end, b"path,conversions,,\nA,3,,\nA > B,1,,\n")
+    os.close(end)
+    try:
+        code, shown, err = run("journeys", f"/dev/fd/{given}", "--json")
+    finally:
+        os.close(given)
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["data"]["conversions"] == 4
 
 
 def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):

@@ -120,6 +120,21 @@ def test_a_picture_of_numbers(run, files, tmp_path):
     assert (tmp_path / "v.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("target", "model", "words"),
+    [
+        ("price", "ridge", "train.csv, with the numbers to predict in column price"),
+        ("kind", "neighbors", "train.csv, with the classes in column kind"),
+    ],
+)
+def test_a_report(run, files, tmp_path, target, model, words):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    whole = valued(run, files, target, "--model", model, "--report", page)
+    assert whole["written"] == [str(page)]
+    assert words in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_rows_of_numbers_are_split_at_random(run, frame, tmp_path, whole):
     path = tmp_path / "train.csv"

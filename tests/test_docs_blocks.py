@@ -2,11 +2,14 @@
 
 ``python`` blocks of a page run in order in one namespace, and ``bash`` blocks as commands with the
 environment's own executables, all in an empty directory. ``sh`` blocks set a machine up; of those
-only the make targets are looked up. A page's other fences (output, data) are not run.
+only the make targets are looked up, and of ``py`` blocks, which need other machines, what they ask of the
+package. A page's other fences (output, data) are not run.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import re
 import subprocess
@@ -15,6 +18,8 @@ from pathlib import Path
 
 import numba
 import pytest
+
+import ordinal_shapley as osv
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,6 +54,19 @@ def test_blocks_run(page, tmp_path, monkeypatch):
                 check=False,
             )
             assert done.returncode == 0, f"{page.name}:{line}\n{text}\n{done.stderr}"
+
+
+def test_blocks_for_other_machines_ask_for_what_there_is():
+    found = [text for page in PAGES for _, kind, text in blocks(page) if kind == "py"]
+    calls = [
+        (node.func.attr, [keyword.arg for keyword in node.keywords])
+        for text in found
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("osv.")
+    ]
+    assert len(calls) >= len(found) > 0
+    for name, keywords in calls:
+        assert set(keywords) <= set(inspect.signature(getattr(osv, name)).parameters)
 
 
 def test_make_targets_named_exist():

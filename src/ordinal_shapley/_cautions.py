@@ -1,4 +1,4 @@
-"""Columns that are hardly features: numberings of the rows, names, dates written as text."""
+"""Columns that are hardly features: numberings of the rows, names, dates and numbers written as text."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _ID_NAME = re.compile(
     r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
 )
 _CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
+_NUMBER_WITH_COMMA = re.compile(r"\s*[+-]?\d+([.,]\d+)*\s*")
 _TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE = re.compile(
@@ -52,6 +53,15 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
         if len(kinds) > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
             what = (
                 f"holds {len(kinds):,} dates as text, which become as many columns: turn it into numbers, or"
+            )
+        elif (
+            len(kinds) > _FEW_DATES
+            and all(_NUMBER_WITH_COMMA.fullmatch(text) for text in kinds)
+            and any("," in text for text in kinds)
+        ):
+            what = (
+                f"holds {len(kinds):,} numbers with commas as text, which become as many columns: write them "
+                "as in 1234.5, or"
             )
         elif len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS):
             what = (

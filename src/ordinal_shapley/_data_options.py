@@ -66,7 +66,7 @@ Impute = Annotated[
         flag="--impute",
     ),
 ]
-VALID_FRACTION = 0.3
+_VALID_FRACTION = 0.3
 # Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
 _ADULT_FRACTION = 0.5
 _ADULT_ROWS = 400
@@ -104,23 +104,28 @@ class DataOptions:
         return adult if self.rows is None and self.dataset == "adult" else self.rows
 
     def _fraction(self, asked: float | None, adult: float) -> float:
-        return asked or (adult if self.dataset == "adult" else VALID_FRACTION)
+        return asked or (adult if self.dataset == "adult" else _VALID_FRACTION)
 
     def read(self, seed: int, *, numbers: bool = False) -> Problem:
         """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""
-        return read_problem(
-            self.train,
-            self.target,
-            self.dataset,
-            self.valid,
-            self.valid_fraction,
-            self.rows,
-            seed,
-            self.raw,
-            impute=self.impute,
-            drop=self.drop or (),
-            numbers=numbers,
-        )
+        if self.valid is not None and self.valid_fraction is not None:
+            raise ValueError("give either --valid or --valid-fraction, and not both")
+        check_fraction("--valid-fraction", self.valid_fraction)
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid})
+
+        from ordinal_shapley import _tables
+
+        drop = self.drop or ()
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop, numbers)
+        rows = self._rows(_ADULT_ROWS)
+        if rows is not None:
+            table = _tables.draw(table, rows, seed)
+        if self.valid is None:
+            parts = _tables.split(table, self._fraction(self.valid_fraction, _ADULT_FRACTION), seed)
+        else:
+            assert self.target is not None
+            parts = table, read_like(table, self.valid, self.target, self.impute, drop)
+        return _tables.encode(*parts, raw=self.raw, impute=self.impute)
 
 
 @dataclass(frozen=True)
@@ -233,39 +238,3 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
     check = _tables.check_numbers if _tables.has_numbers(table) else _tables.check_classes
     other = check(_tables.read_csv(path, target, text, drop=drop, training=False))
     return other if impute else _tables.check_complete(other)
-
-
-def read_problem(
-    train: Path | None,
-    target: str | None,
-    dataset: str | None,
-    valid: Path | None,
-    valid_fraction: float | None,
-    rows: int | None,
-    seed: int,
-    raw: bool,
-    *,
-    impute: bool = False,
-    drop: Sequence[str] = (),
-    numbers: bool = False,
-) -> Problem:
-    """Read, check, split and encode the data."""
-    if valid is not None and valid_fraction is not None:
-        raise ValueError("give either --valid or --valid-fraction, and not both")
-    check_fraction("--valid-fraction", valid_fraction)
-    check_source(train, target, dataset, {"--valid": valid})
-    if dataset == "adult":
-        rows = _ADULT_ROWS if rows is None else rows
-        valid_fraction = _ADULT_FRACTION if valid_fraction is None else valid_fraction
-
-    from ordinal_shapley import _tables
-
-    table = read_table(train, target, dataset, impute, drop, numbers)
-    if rows is not None:
-        table = _tables.draw(table, rows, seed)
-    if valid is None:
-        parts = _tables.split(table, valid_fraction or VALID_FRACTION, seed)
-    else:
-        assert target is not None
-        parts = table, read_like(table, valid, target, impute, drop)
-    return _tables.encode(*parts, raw=raw, impute=impute)

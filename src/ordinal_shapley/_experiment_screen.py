@@ -104,9 +104,7 @@ def finish(
     console.print(
         f"\n{_best(results)} {_NOISE_TOLD}" if held is None else f"\n{_REMOVAL_TOLD}", highlight=False
     )
-    for path in (out, plot):
-        if path is not None:
-            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+    _screen.tell_written(console, out, plot)
 
 
 def _curves(results: dict[str, list[Any]], seed: int) -> pd.DataFrame:
@@ -125,9 +123,9 @@ def _curves(results: dict[str, list[Any]], seed: int) -> pd.DataFrame:
 
 
 def _table(results: dict[str, list[Any]], figures: Figures) -> Any:
-    from rich.table import Table
+    from ordinal_shapley._screen import plain_table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("value", no_wrap=True)
     for title, _ in figures.values():
         table.add_column(title, justify="right")

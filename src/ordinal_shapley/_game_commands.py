@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,7 +153,7 @@ def exact(
                 return
             console = _screen.screen()
             _game_screen.show_exact(console, result, frame, game.name)
-            _tell_written(console, out)
+            _screen.tell_written(console, out)
 
 
 def verify(
@@ -248,7 +247,7 @@ def verify(
                 _game_screen.show_verification(
                     console, result, frame, game.name, _settings(method, options, design, seed)
                 )
-                _tell_written(console, out)
+                _screen.tell_written(console, out)
         if most_z is not None:
             _check_noise(result, most_z)
 
@@ -317,11 +316,6 @@ def _check_out(out: Path | None, game: Path) -> None:
         check_writable(out, "--out", (game,))
 
 
-def _tell_written(console: Any, out: Path | None) -> None:
-    if out is not None:
-        console.print(f"Written: {out}", highlight=False, markup=False, soft_wrap=True)
-
-
 def _read_game(path: Path, value: str) -> TableGame:
     """Read a game, and check that it has the value."""
     game = _read_file(path)
@@ -334,29 +328,15 @@ def _read_game(path: Path, value: str) -> TableGame:
 
 
 def _read_file(path: Path) -> TableGame:
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not a game's file")
+    from ordinal_shapley._text_table import check_file, read_texts
     from ordinal_shapley.games import TableGame
 
     if path.suffix.lower() != ".csv":
+        check_file(path, "a game's file")
         return TableGame.from_json(path)
     import pandas as pd
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except (
-        pd.errors.EmptyDataError,
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        UnicodeDecodeError,
-    ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
-    if not len(frame):
-        raise ValueError(f"{path.name} has a header but no rows")
+    frame = read_texts(path, "a game's file")
     try:
         if {"sequence", "value"} <= set(frame.columns):
             pairs = zip(frame["sequence"], frame["value"], strict=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._screen import decimals, room, safe
+from ordinal_shapley._decimals import decimals
+from ordinal_shapley._screen import cut, facts, plain_table, room, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     _title(console, f"Exact {_kind(result.value)} of {_players(len(result))}", name)
     figure = _Figures(result.values, result.values / 100)
     console.print(
-        _grid(
+        facts(
             ("utilities", f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"),
             ("sum", f"{figure(result.values.sum())}: what full orders are worth less the empty sequence"),
         ),
@@ -47,12 +48,12 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     )
     console.print()
     ranked = frame.iloc[result.ranking()]
-    table = _table()
+    table = plain_table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("player", max_width=room(console))
     table.add_column("value", justify="right", no_wrap=True)
     for player, row in ranked.iterrows():
-        table.add_row(f"{row['rank']:.0f}", _name(player), figure(row["value"]))
+        table.add_row(f"{row['rank']:.0f}", cut(player), figure(row["value"]))
     console.print(table)
     if result.position_profile is None:
         return
@@ -66,12 +67,12 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
         places = range(first, min(first + at_once, len(result)))
         if first:
             console.print()
-        table = _table()
+        table = plain_table()
         table.add_column("player", max_width=room(console))
         for place in places:
             table.add_column(str(place + 1), justify="right", no_wrap=True)
         for player, row in zip(ranked.index, profile, strict=True):
-            table.add_row(_name(player), *(figure(row[place]) for place in places))
+            table.add_row(cut(player), *(figure(row[place]) for place in places))
         console.print(table)
 
 
@@ -125,12 +126,12 @@ def show_verification(
     for name in ("noise", f"{plus_minus} std. error"):
         if name in columns and _width(columns) + _SHORTEST_NAME + 2 > console.width:
             del columns[name]
-    table = _table()
+    table = plain_table()
     table.add_column("player", max_width=room(console))
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for player, *cells in zip(rows.index, *columns.values(), strict=True):
-        table.add_row(_name(player), *cells)
+        table.add_row(cut(player), *cells)
     console.print()
     console.print(table)
     console.print()
@@ -187,7 +188,7 @@ def _summary(result: Verification, figure: _Figures, settings: str) -> Table:
     correlation = result.rank_correlation
     told = "undefined: values are all equal" if math.isnan(correlation) else f"{correlation:.3f} (Spearman)"
     rows.append(("rank correlation", told))
-    return _grid(*rows)
+    return facts(*rows)
 
 
 def _bias(result: Verification, figure: _Figures) -> str:
@@ -196,7 +197,7 @@ def _bias(result: Verification, figure: _Figures) -> str:
         return f"none: what {method} samples is the exact value"
     worst = int(np.argmax(np.abs(result.bias)))
     labels = result.valuation.labels
-    told = f"largest {figure(result.bias[worst])} ({_name(worst if labels is None else labels[worst])})"
+    told = f"largest {figure(result.bias[worst])} ({cut(worst if labels is None else labels[worst])})"
     error = result.stderr[worst]
     if error > 0:
         told += f", {abs(result.bias[worst]) / error:.1f} standard errors"
@@ -232,26 +233,3 @@ def _kind(value: str) -> str:
 
 def _players(count: int) -> str:
     return f"{count:,} player{'s' if count > 1 else ''}"
-
-
-def _grid(*rows: tuple[str, str]) -> Table:
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for row in rows:
-        grid.add_row(*row)
-    return grid
-
-
-def _table() -> Table:
-    from rich.table import Table
-
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-
-
-def _name(player: Any) -> Any:
-    from rich.text import Text
-
-    return Text(str(player), no_wrap=True, overflow="ellipsis")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.games import JourneyGame
 
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+# What others put between channels.
+_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",")
 
 _ADVICE = {
     "repeats='first' or repeats='last'": "--repeats first or --repeats last",
@@ -247,9 +251,7 @@ def _finish(
         return
     console = _screen.screen()
     _journey_screen.show(console, game, credit, places, name, value)
-    for path in (out, plot):
-        if path is not None:
-            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+    _screen.tell_written(console, out, plot)
 
 
 def _document(
@@ -297,6 +299,7 @@ def _of_paths(
     for row, text in zip(frame.index, frame[path], strict=True):
         if not text.strip():
             raise ValueError(f"no {path} in row {row}, expected channels such as 'A {sep} B'")
+    _warn_of_sep(frame[path], sep)
     counts = {
         name: [_as_count(text, name, row) for row, text in zip(frame.index, frame[name], strict=True)]
         for name in (conversions, non_conversions)
@@ -304,6 +307,19 @@ def _of_paths(
     }
     lost = None if non_conversions is None else counts[non_conversions]
     return JourneyGame.from_paths(frame[path].tolist(), counts[conversions], lost, sep=sep, **options)
+
+
+def _warn_of_sep(paths: pd.Series, sep: str) -> None:
+    """Warn if something else seems to stand between channels."""
+    for other in _OTHER_SEPS:
+        holds = paths.str.contains(other, regex=False)
+        if other != sep and holds.any() and (sep in other or not paths.str.contains(sep, regex=False).any()):
+            warnings.warn(
+                f"{paths.name} is {paths[holds].iloc[0]!r} in row {paths.index[holds][0]}, and channels are "
+                f"told apart by {sep!r}: if it should be {other!r}, give --sep {shlex.quote(other)}",
+                stacklevel=2,
+            )
+            return
 
 
 def _of_touches(
@@ -373,31 +389,7 @@ def _listed(frame: pd.DataFrame) -> str:
 
 def _read_file(path: Path) -> pd.DataFrame:
     """Read all columns as texts; rows are counted from 1."""
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not a file of journeys")
-    import pandas as pd
+    from ordinal_shapley._text_table import read_texts
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(
-                path, dtype=str, keep_default_na=False, encoding="utf-8-sig", header=None, nrows=1
-            )
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except (
-        pd.errors.EmptyDataError,
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        UnicodeDecodeError,
-    ) as error:
-        raise ValueError(f"{path.name} can't be read as CSV: {error}") from error
-    names = header.iloc[0].tolist()
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
-        raise ValueError(f"{path.name} has two columns {twice[0]!r}")
-    if not len(frame):
-        raise ValueError(f"{path.name} has a header but no rows")
-    frame.index = pd.RangeIndex(1, len(frame) + 1)
-    return frame
+    frame = read_texts(path, "a file of journeys")
+    return frame.set_axis(range(1, len(frame) + 1), axis=0)

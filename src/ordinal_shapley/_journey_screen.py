@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley._screen import room, safe
+from ordinal_shapley._screen import cut, facts, plain_table, room, safe
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
-    from rich.table import Table
 
     from ordinal_shapley.games import JourneyGame
 
@@ -50,7 +49,7 @@ def show(
     """
     console.print(f"[bold]{title(game, value)}[/bold] of {safe(name)}", highlight=False)
     seen = game.to_frame()
-    grid = _grid()
+    grid = facts()
     rate = game.n_conversions / game.n_journeys if game.n_journeys else 0.0
     grid.add_row(
         "journeys",
@@ -79,12 +78,12 @@ def show(
     for column in ("touched", "last touch"):  # what a narrow screen has no room for
         if sum(max(map(len, [name, *cells])) + 2 for name, cells in columns.items()) + 14 > console.width:
             del columns[column]
-    table = _table()
+    table = plain_table()
     table.add_column("channel", max_width=room(console, _LONGEST_NAME))
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for name_, *cells in zip([*credit.index[shown], "all channels"], *columns.values(), strict=True):
-        table.add_row(_name(name_), *cells)
+        table.add_row(cut(name_), *cells)
     console.print(table)
     if len(order) > len(shown):
         rest = credit["credit"].to_numpy()[order[_SHOWN:]].sum()
@@ -117,12 +116,12 @@ def _show_places(console: Console, places: pd.DataFrame) -> None:
     for first in range(0, n, at_once):
         if first:
             console.print()
-        table = _table()
+        table = plain_table()
         table.add_column("channel", max_width=room(console, _LONGEST_NAME))
         for position in places.columns[first : first + at_once]:
             table.add_column(str(position), justify="right", no_wrap=True)
         for name, row in zip(places.index, cells, strict=True):
-            table.add_row(_name(name), *row[first : first + at_once])
+            table.add_row(cut(name), *row[first : first + at_once])
         console.print(table)
 
 
@@ -142,24 +141,3 @@ def _numbers(numbers: Any) -> list[str]:
 
 def _count(number: float, of: str) -> str:
     return f"{_numbers([number])[0]} {of}{'' if number == 1 else 's'}"
-
-
-def _grid() -> Table:
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    return grid
-
-
-def _table() -> Table:
-    from rich.table import Table
-
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-
-
-def _name(name: Any) -> Any:
-    from rich.text import Text
-
-    return Text(str(name), no_wrap=True, overflow="ellipsis")

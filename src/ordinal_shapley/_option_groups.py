@@ -11,18 +11,20 @@ from typing import Any, get_type_hints
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command as Typer can read it: a parameter that is a dataclass becomes its fields."""
-    hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}
     parameters: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            own = get_type_hints(hints[name], include_extras=True)
-            for field in fields(hints[name]):
+    # Not by get_type_hints: on Python 3.10 that puts Optional around what Typer is to find, where None is the
+    # default.
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if is_dataclass(kind):
+            groups[name] = kind
+            own = get_type_hints(kind, include_extras=True)
+            for field in fields(kind):
                 default = inspect.Parameter.empty if field.default is MISSING else field.default
                 parameters[field.name] = _keyword(field.name, default, own[field.name])
         else:
-            parameters[name] = _keyword(name, parameter.default, hints[name])
+            parameters[name] = _keyword(name, parameter.default, kind)
 
     @functools.wraps(command)
     def run(**given: Any) -> None:

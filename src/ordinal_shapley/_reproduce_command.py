@@ -33,8 +33,8 @@ REPRODUCE_HELP = """Run the experiments of the paper (arXiv:2305.01660) and writ
 
 Values the rows by TMC, CMC and CTMC and by others, removes rows by their values, looks for labels changed \
 on purpose, and compares the values in that. Writes a page, tables, pictures and how it was run into a \
-folder. The same seed gives the same tables, but for times. On two cores all data sets take about a quarter \
-of an hour. For example:
+folder. The same seed gives the same tables, but for times. On two cores all data sets take up to an hour. \
+For example:
 
 ordinal-shapley reproduce wine --out wine
 

@@ -8,13 +8,15 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+from ordinal_shapley._decimals import decimals
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from ordinal_shapley.valuation import Valuation
 
@@ -47,6 +49,13 @@ def _has_width(console: Console) -> bool:
 def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:
     """Return how long a name may be on the screen; None where there is no end."""
     return longest if console.width < _ENDLESS else None
+
+
+def tell_written(console: Console, *paths: Path | None) -> None:
+    """Name the files that were asked for, a line each."""
+    for path in paths:
+        if path is not None:
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def close_stdout() -> None:
@@ -125,34 +134,29 @@ def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) ->
         return "the values changed by less than 5 % over the last 100 (RelativeChange)"
     if bound is not None:
         return f"the limit; a standard error is still above {bound:g} ({valuation.stopped_by})"
+    if asked is not None and valuation.n_permutations > asked:
+        return f"the fewest that the checkpoint can give; {asked:,} were asked for"
     if asked is not None:
         return "as many as were asked for"
     return f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"
 
 
 def _summary(valuation: Valuation, settings: str, goals: tuple[int | None, float | None], n: int) -> Table:
-    from rich.table import Table
-
     stop = stop_reason(valuation, *goals)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    grid.add_row("method", settings)
-    grid.add_row("permutations", f"{valuation.n_permutations:,}: {stop}")
-    grid.add_row(
-        "model fits",
-        f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s: {speed:,.0f} fits a second",
+    return facts(
+        ("method", settings),
+        ("permutations", f"{valuation.n_permutations:,}: {stop}"),
+        (
+            "model fits",
+            f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s: {speed:,.0f} fits a second",
+        ),
+        ("mean walk", f"{valuation.mean_walk_length:.1f} of {n:,} rows"),
     )
-    grid.add_row("mean walk", f"{valuation.mean_walk_length:.1f} of {n:,} rows")
-    return grid
 
 
 def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = plain_table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", justify="right", no_wrap=True)
     target = "target" if rows["label"].dtype.kind == "f" else "class"
@@ -164,7 +168,7 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -
         table.add_row(
             str(row["rank"]),
             safe(label),
-            Text(str(row["label"]), no_wrap=True, overflow="ellipsis"),
+            cut(row["label"]),
             f"{row['value']:+.{digits}f} {plus_minus} {_number(row['stderr'], digits)}",
             f"{_number(row['ci_low'], digits, '+')} to {_number(row['ci_high'], digits, '+')}",
             "< 0" if row["below_zero"] else "",
@@ -172,14 +176,30 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -
     return table
 
 
-def decimals(errors: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> int:
-    """Return the decimals that show two digits of a typical standard error, or else of a typical value."""
-    for numbers in (errors, values):
-        sizes = np.abs(np.asarray(numbers, dtype=np.float64))
-        sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-        if sizes.size:
-            return int(np.clip(1 - math.floor(math.log10(float(np.median(sizes)))), 2, 9))
-    return 4
+def facts(*rows: tuple[str, str]) -> Table:
+    """Return lines of a term and what there is to say of it."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def plain_table() -> Table:
+    """Return a table without a box; its columns are still to come."""
+    from rich.table import Table
+
+    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def cut(name: Any) -> Text:
+    """Return a name that ends with an ellipsis where there is no room for all of it."""
+    from rich.text import Text
+
+    return Text(str(name), no_wrap=True, overflow="ellipsis")
 
 
 def safe(text: Any) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley._cautions import find_numberings, find_odd_texts
+from ordinal_shapley._csv_faults import check_commas, describe_fault
 from ordinal_shapley.encoding import Encoder
 from ordinal_shapley.vocabulary import MISSING
 
@@ -102,6 +103,7 @@ def read_csv(
             header = next((fields for _, fields in _records(stream)), [])
         if not header:
             raise ValueError(f"{path.name} is empty")
+        check_commas(path.name, header)
         if any("\0" in name for name in header):
             raise ValueError(f"{path.name} has a NUL character in its header: it is no text file")
         repeated = sorted({name for name in header if header.count(name) > 1})
@@ -117,11 +119,8 @@ def read_csv(
                 low_memory=False,
                 dtype={name: str for name in text if name in header},
             )
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path.name} can't be read as CSV: {reason}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not UTF-8 text: {error.reason}") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(describe_fault(path.name, error)) from error
     if target not in whole.columns:
         raise ValueError(
             f"--target: {path.name} has no column {target!r}; {_hint(target, list(whole.columns))}"

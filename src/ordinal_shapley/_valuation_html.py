@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._screen import decimals
+from ordinal_shapley._decimals import decimals
 
 if TYPE_CHECKING:
     import pandas as pd

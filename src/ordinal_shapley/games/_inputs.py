@@ -256,8 +256,9 @@ def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     many = distinct > max(_MOST_NUMBERED_CLASSES, length // 3)
     if many or (labels != np.floor(labels)).any():
         raise ValueError(
-            f"{name} holds {distinct} distinct numbers and looks like regression, expected classes: bin the "
-            "target or choose another column (or pass classes that are named by numbers as text)"
+            f"{name} holds {distinct} distinct numbers and looks like regression, expected classes: use "
+            "RidgeGame, bin the target or choose another column (or pass classes that are named by numbers "
+            "as text)"
         )
     return labels
 

@@ -56,6 +56,8 @@ class RidgeGame(CompiledRowGame):
     ----------
     n_players, order_free, player_labels, player_classes, player_sizes
         See `Game`.
+    classes_ : None
+        There are none, as in an `EstimatorGame` of a regressor.
     n_rows : int
         Training rows.
     feature_names : list of str or None
@@ -99,6 +101,7 @@ class RidgeGame(CompiledRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "mean",
     ) -> None:
+        self.classes_ = None
         train, valid = _inputs.as_tables(X, X_valid)
         self.n_rows, n_features = train.values.shape
         self.feature_names = train.columns

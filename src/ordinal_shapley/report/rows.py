@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley._screen import decimals
+from ordinal_shapley._decimals import decimals
 
 if TYPE_CHECKING:
     import pandas as pd

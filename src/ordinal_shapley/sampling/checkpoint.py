@@ -67,12 +67,11 @@ class Keeper:
             return
         theirs = self._file.header["run"]["settings"]
         names = [*self._settings, *(name for name in theirs if name not in self._settings)]
-        differing = [
-            _difference(name, theirs.get(name), self._settings.get(name))
-            for name in names
-            if theirs.get(name) != self._settings.get(name)
-        ]
-        if differing:
+        other = [name for name in names if theirs.get(name) != self._settings.get(name)]
+        # Games with many and with few columns keep X and X_valid in one or in two settings.
+        other = [name for name in other if " or " not in name or not set(name.split(" or ")) <= set(other)]
+        if other:
+            differing = [_difference(name, theirs.get(name), self._settings.get(name)) for name in other]
             raise ValueError(
                 f"checkpoint {self._name} is of another run, which differs in {', '.join(differing)}: "
                 "expected that of the same game and options; give this run another file"

@@ -1,0 +1,30 @@
+"""What keeps a file from being read as CSV, and what to do about it, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+def check_commas(name: str, header: Sequence[str]) -> None:
+    """Raise a ValueError if the only column is really several, with another mark between them."""
+    for mark, word in _OTHER_MARKS.items():
+        if len(header) == 1 and mark in header[0].strip():
+            raise ValueError(
+                f"{name} has {word} between its columns, expected commas, and points in decimal numbers: "
+                "save it as CSV with commas"
+            )
+
+
+def describe_fault(name: str, error: Exception) -> str:
+    """Return the message for an error of the parser or the decoder."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{name} is not UTF-8 text: {error.reason}; save it as UTF-8"
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = reason.removeprefix("Error tokenizing data. ").removeprefix("C error: ")
+    if reason.startswith("Length of header"):
+        reason = "its rows have more entries than the header has names"
+    if reason.startswith(("its rows", "Expected ")):
+        reason += "; put text that holds commas between double quotes"
+    return f"{name} can't be read as CSV: {reason}"

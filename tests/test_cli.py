@@ -610,6 +610,21 @@ def process(*arguments: str, **options: object) -> subprocess.Popen[str]:
     )
 
 
+def test_the_file_of_the_screen_is_not_written_over(tmp_path):
+    command = [sys.executable, "-m", "ordinal_shapley", "value", "--dataset", "wine", "--permutations", "1"]
+    with open(tmp_path / "screen.txt", "w") as screen:
+        done = subprocess.run(
+            [*command, "--out", "screen.txt"],
+            cwd=tmp_path,
+            stdout=screen,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "--out: 'screen.txt' is where the screen goes" in done.stderr
+
+
 def test_as_a_process(tmp_path):
     run = process("value", "--dataset", "wine", "--permutations", "3", "--out", "v.csv", cwd=tmp_path)
     shown, err = run.communicate()

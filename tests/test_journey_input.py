@@ -126,6 +126,12 @@ def test_a_single_channel():
     assert osv.exact_values(game).values.tolist() == pytest.approx([7.0])
 
 
+def test_blanks_around_names_are_left_out():
+    touches = as_events([["A", "B "], [" A"]], [1, 1])
+    for game in (osv.JourneyGame([["A", "B "], [" A"]], [1, 1]), osv.JourneyGame.from_events(touches)):
+        assert game.to_frame()["path"].tolist() == ["A", "A > B"]
+
+
 BAD = {
     "no journeys": (lambda: osv.JourneyGame([], []), "journeys is empty"),
     "a text for journeys": (lambda: osv.JourneyGame("A > B", [1]), "journeys is a str"),

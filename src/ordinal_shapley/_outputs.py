@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,10 @@ def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()
         raise ValueError(f"{option}: {str(path)!r} is a folder; give a file name")
     if path.exists() and not path.is_file():
         raise ValueError(f"{option}: {str(path)!r} is not an ordinary file")
+    if path.exists() and _is_screen(path):
+        raise ValueError(
+            f"{option}: {str(path)!r} is where the screen goes and would be lost; name another file"
+        )
     target = Path(os.path.realpath(path))
     if any(given is not None and Path(os.path.realpath(given)) == target for given in inputs):
         raise ValueError(f"{option}: {str(path)!r} is an input of this run and would be lost")
@@ -55,6 +60,15 @@ def check_writable(path: Path, option: str, inputs: tuple[Path | None, ...] = ()
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(f"{option}: can't write {str(path)!r}: {reason}") from error
+
+
+def _is_screen(path: Path) -> bool:
+    """Whether a file is the one that standard output or standard error goes to."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # closed
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return True
+    return False
 
 
 def make_folder(path: Path, option: str) -> None:

@@ -217,9 +217,10 @@ def _as_name(channel: Any, where: str) -> str:
         return str(int(channel))
     if not isinstance(channel, str):
         raise TypeError(f"{where} holds {channel!r}, expected names of channels")
-    if not channel.strip():
+    name = channel.strip()
+    if not name:
         raise ValueError(f"{where} holds the blank name {channel!r}, expected names of channels")
-    return str(channel)
+    return str(name)
 
 
 def _split(path: str, row: int, sep: str) -> list[str]:

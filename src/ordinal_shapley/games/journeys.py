@@ -25,8 +25,8 @@ class JourneyGame(JourneyForms):
     Parameters
     ----------
     journeys : list of lists of str
-        The channels of each journey in order of their touches; see `from_journeys`, `from_paths`,
-        `from_frame` and `from_events` for other forms.
+        The channels of each journey in order of their touches, blanks around names left out; see
+        `from_journeys`, `from_paths`, `from_frame` and `from_events` for other forms.
     conversions : array-like of shape (n_journeys,)
         How many such journeys converted; weights need not be whole numbers.
     non_conversions : array-like of shape (n_journeys,), optional
@@ -257,7 +257,8 @@ class JourneyGame(JourneyForms):
         Returns
         -------
         pandas.DataFrame
-            With columns path, conversions, non_conversions and rate, which `from_frame` reads.
+            With columns path, conversions, non_conversions and rate, which `from_frame` reads if no name
+            holds a ">".
 
         Examples
         --------

@@ -103,6 +103,8 @@ def test_the_authors_adult_is_split_by_file():
     plain = splits.make_split("adult", 0, protocol="authors")
     np.testing.assert_array_equal(plain.y_valid, split.y_valid)
     assert np.count_nonzero(plain.y != split.y) == 40
+    assert splits.sizes_in_words("adult", "authors") == "200 / 200 / the test file but for 1,000 rows"
+    assert splits.sizes_in_words("adult", "paper") == "200 / 200 / all others"
 
 
 def test_scaling_is_by_the_rows_valued():

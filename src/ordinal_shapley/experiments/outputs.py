@@ -26,7 +26,7 @@ from ordinal_shapley.experiments.page import (
     write_page,
 )
 from ordinal_shapley.experiments.results import Results, Settings
-from ordinal_shapley.experiments.splits import SIZES, seeds_of
+from ordinal_shapley.experiments.splits import seeds_of, sizes_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,10 +114,7 @@ def summarise(data: dict[str, pd.DataFrame], settings: Settings) -> dict[str, pd
 def make_manifest(results: Results, command: str) -> dict[str, Any]:
     """Return what was run, with what, on what."""
     settings = results.settings
-    sizes = {
-        name: " / ".join("all others" if size is None else str(size) for size in SIZES[name])
-        for name in settings.datasets
-    }
+    sizes = {name: sizes_in_words(name, settings.protocol) for name in settings.datasets}
     asked = asdict(settings)
     del asked["jobs"]
     return {

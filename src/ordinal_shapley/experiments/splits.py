@@ -51,6 +51,12 @@ class Split:
         return seeds_of(self.seed)["values"]
 
 
+def sizes_in_words(dataset: str, protocol: str) -> str:
+    """Return how many rows are valued, score models and are held out."""
+    rest = "all others" if protocol == "paper" else f"the test file but for {_AUTHORS_ADULT:,} rows"
+    return " / ".join(rest if size is None else str(size) for size in SIZES[dataset])
+
+
 def seeds_of(run_seed: int) -> dict[str, int]:
     """Return the seeds that one run uses, by what for."""
     split, noise, values = np.random.SeedSequence(run_seed).generate_state(3).tolist()

@@ -382,8 +382,10 @@ def test_failures_travel():
 
 @compiled_only
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("method", ["tmc", "ctmc"])
-def test_memory_of_100_000_players(method, tmp_path):
+@pytest.mark.parametrize(
+    ("value", "method"), [("partial_ordinal", "tmc"), ("partial_ordinal", "ctmc"), ("ordinal", "tmc")]
+)
+def test_memory_of_100_000_players(value, method, tmp_path):
     out = script(
         """
         import sys
@@ -395,19 +397,20 @@ def test_memory_of_100_000_players(method, tmp_path):
                 return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
         rng = np.random.default_rng(0)
-        n, method, path = 100_000, *sys.argv[1:]
+        n, value, method, path = 100_000, *sys.argv[1:]
         X, y = rng.normal(size=(n + 100, 4)), rng.integers(0, 2, n + 100)
         rule = osv.Truncation.patience(0.5, 3)
         small = osv.LogisticGame(X[:50], y[:50], X[n:], y[n:])
-        osv.sample_values(small, method=method, truncation=rule, n_permutations=20, random_state=0)
+        osv.sample_values(small, value, method, truncation=rule, n_permutations=20, random_state=0)
         game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])
         before = peak()
         osv.sample_values(
-            game, method=method, truncation=rule, n_permutations=1_400, random_state=0, n_jobs=2,
+            game, value, method, truncation=rule, n_permutations=1_400, random_state=0, n_jobs=2,
             stopping=osv.RelativeChange(1e-9), checkpoint=path,
         )
         print(peak() - before)
         """,
+        value,
         method,
         tmp_path / "run.npz",
     )  # fmt: skip

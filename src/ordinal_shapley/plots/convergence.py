@@ -165,7 +165,7 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("permutations")
     ax.set_ylabel(textwrap.fill(next(iter(known)), 24) if len(known) == 1 else "stopping figure")
     ax.set_title("What the stopping rule looked at", fontsize="medium")
-    return finish(ax, "upper right")
+    return finish(ax, "upper right", most_inside=2)
 
 
 def _check_history(history: Any) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 import ordinal_shapley as osv
 from ordinal_shapley import sampling
-from problems import size
 
-ROWS = size(40, 16)
-N = size(20, 3)
+ROWS = 40
+N = 20
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ import joblib
 
 import fuzzing
 import ordinal_shapley as osv
-from ordinal_shapley import _parallel
+from ordinal_shapley.common import parallel
 from ordinal_shapley.sampling import checkpoint, running
 from runs import SAMPLED, bits, game_of
 
@@ -222,7 +222,7 @@ def damages(path: Path, number: int) -> int:
     return number
 
 
-class Out(_parallel.Cancellation):
+class Out(parallel.Cancellation):
     """Time is up after some looks at the clock."""
 
     looks = 0
@@ -236,7 +236,7 @@ class Out(_parallel.Cancellation):
 
 def limits(path: Path, number: int) -> int:
     """Time limits that strike anywhere: the result is that of a run of as many permutations."""
-    with patched(running, "Cancellation", Out), patched(_parallel, "_SECONDS_A_CALL", 0.0):
+    with patched(running, "Cancellation", Out), patched(parallel, "_SECONDS_A_CALL", 0.0):
         for k, options in zip(range(number), itertools.cycle(SAMPLED.values()), strict=False):
             Out.looks = 150 + 7 * k % 401
             call = {"random_state": 3, **options}

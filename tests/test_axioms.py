@@ -13,7 +13,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley import _premises
+from ordinal_shapley.axioms import premises
 from problems import JIT, size, wine
 
 AXIOMS = ("null_player", "symmetry", "efficiency", "additivity", "monotone")
@@ -129,7 +129,7 @@ def judge(U, n, phi, anywhere):
 def test_premises(kind, n):
     U = kind(n, n)
     game = game_of(n, U)
-    found = _premises.find_premises(game)
+    found = premises.find_premises(game)
     for gains, anywhere in ((found.at_end, False), (found.anywhere, True)):
         for i in range(n):
             expected = naive.gains(U, n, i, anywhere)
@@ -148,7 +148,7 @@ def test_premises(kind, n):
 def test_sets_in_preorder(n):
     worth = np.random.default_rng(n).normal(size=2**n)
     game = game_of(n, lambda S: worth[sum(1 << i for i in S)])
-    np.testing.assert_array_equal(game.values, worth[_premises.sets_in_preorder(n)])
+    np.testing.assert_array_equal(game.values, worth[premises.sets_in_preorder(n)])
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -552,16 +552,16 @@ def test_what_takes_too_much_is_refused(monkeypatch):
         osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 1_000_000))
     with pytest.raises(ValueError, match=r"checking 8 players takes 109,601 utilities, .* raise max_seconds"):
         osv.check_axioms(osv.FunctionGame(lambda S: sum(range(2000)) * 0.0, 8), max_seconds=0.01)
-    monkeypatch.setattr("ordinal_shapley._parallel.available_memory", lambda: 100_000)
+    monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     with pytest.raises(ValueError, match=r"checking all sequences of 8 players takes .* fewer players"):
         osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 8))
     osv.check_axioms(game_of(3, arbitrary(3, 0)))
 
 
 def test_unconverged_fits_are_told(monkeypatch):
-    enumerate_game = _premises.enumerate_game
+    enumerate_game = premises.enumerate_game
     monkeypatch.setattr(
-        _premises, "enumerate_game", lambda *arguments: enumerate_game(*arguments)._replace(unconverged=3)
+        premises, "enumerate_game", lambda *arguments: enumerate_game(*arguments)._replace(unconverged=3)
     )
     with pytest.warns(RuntimeWarning, match="3 model fits could not be brought to convergence"):
         osv.check_axioms(osv.LogisticGame(*wine().first(3)))

@@ -657,7 +657,7 @@ def test_one_run_at_a_time(path):
 def test_links_lead_to_the_same_lock(path):
     link = path.with_name("link.npz")
     link.symlink_to(path)
-    from ordinal_shapley._files import locked
+    from ordinal_shapley.common.files import locked
 
     with locked(path), pytest.raises(ValueError, match="another run's"):
         sampled(link, 10)
@@ -689,12 +689,12 @@ def test_a_file_without_a_suffix_leaves_writers_of_one_with_a_suffix_alone(path)
 
 
 def test_file_systems_without_locks(path, monkeypatch):
-    from ordinal_shapley import _files
+    from ordinal_shapley.common import files
 
     def no_locks(descriptor):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(_files, "_lock", no_locks)
+    monkeypatch.setattr(files, "_lock", no_locks)
     with pytest.warns(UserWarning, match="no lock .*: make sure that no other run"):
         assert sampled(path, 10).n_permutations == 10
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley._data_options import DataOptions
+from ordinal_shapley.cli.data_options import DataOptions
 from problems import size
 
 N = 30

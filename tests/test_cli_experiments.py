@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley import _tables
-from ordinal_shapley._data_options import DataOptions
+from ordinal_shapley.cli.data_options import DataOptions
+from ordinal_shapley.tables import reading
 from problems import JIT, size
 
 N = size(20, 2)
@@ -88,10 +88,10 @@ def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     table = pd.read_csv(out)
     assert list(table.columns) == ["value", "seed", "removed", "share", "high_first", "low_first"]
     assert set(lines_of(shown)) == {"classic", "random"}
-    read = _tables.check_classes(_tables.read_csv(people, "outcome"))
-    rest, held = _tables.split(read, 0.3, 1)
-    train, valid = _tables.split(rest, 0.3, 1)
-    problem, test = (_tables.encode(train, part, raw=False) for part in (valid, held))
+    read = reading.check_classes(reading.read_csv(people, "outcome"))
+    rest, held = reading.split(read, 0.3, 1)
+    train, valid = reading.split(rest, 0.3, 1)
+    problem, test = (reading.encode(train, part, raw=False) for part in (valid, held))
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, position_weight="uniform")
     valuation = osv.sample_values(
         game,

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import ordinal_shapley as osv
-from ordinal_shapley import _game_screen
+from ordinal_shapley.cli import games_screen
 from problems import size
 from test_exact import random_table
 
@@ -248,7 +248,7 @@ def test_no_colour_and_plain_letters(file):
     result = osv.verify(osv.TableGame.from_json(file), n_permutations=50, random_state=0)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     console = Console(file=stream, width=80)
-    _game_screen.show_verification(console, result, result.to_frame(), "game.json", "mc")
+    games_screen.show_verification(console, result, result.to_frame(), "game.json", "mc")
     stream.seek(0)
     text = stream.read()
     assert "+/- std. error" in text
@@ -261,7 +261,7 @@ def test_twelve_players_whose_bias_is_not_known():
     game = osv.FunctionGame(lambda s: float(worth[s].sum()) ** 0.5, 12, order_free=True, names=names)
     result = osv.verify(game, "classic", "tmc", n_permutations=size(100, 20), random_state=0)
     console = Console(file=io.StringIO(), width=80)
-    _game_screen.show_verification(console, result, result.to_frame(), "game.json", "tmc")
+    games_screen.show_verification(console, result, result.to_frame(), "game.json", "tmc")
     shown = console.file.getvalue()
     assert "not told apart from noise: the orders of 12 players" in shown
     assert "error / s.e." in shown

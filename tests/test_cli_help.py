@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley import _reproduce_command
-from ordinal_shapley._completion_command import COMPLETION_HELP
-from ordinal_shapley._experiment_commands import _NOISE_HELP, _REMOVAL_HELP
-from ordinal_shapley._game_commands import EXACT_HELP, VERIFY_HELP
-from ordinal_shapley._journey_command import JOURNEYS_HELP
-from ordinal_shapley._reproduce_command import REPRODUCE_HELP
-from ordinal_shapley._value_command import VALUE_HELP
+from ordinal_shapley.cli import reproduce
+from ordinal_shapley.cli.completion import COMPLETION_HELP
+from ordinal_shapley.cli.experiment import _NOISE_HELP, _REMOVAL_HELP
+from ordinal_shapley.cli.games import EXACT_HELP, VERIFY_HELP
+from ordinal_shapley.cli.journeys import JOURNEYS_HELP
+from ordinal_shapley.cli.reproduce import REPRODUCE_HELP
+from ordinal_shapley.cli.value import VALUE_HELP
 
 HELPS = (
     VALUE_HELP,
@@ -72,7 +72,7 @@ def test_examples_run(run, folder, monkeypatch, example):
     if "--plot" in words:
         pytest.importorskip("matplotlib")
     if words[0] == "reproduce":  # takes minutes; what it does is tested elsewhere
-        monkeypatch.setattr(_reproduce_command, "_run", lambda *_: None)
+        monkeypatch.setattr(reproduce, "_run", lambda *_: None)
     code, _, err = run(*words, *SHORTER.get(words[0], []))
     assert code == 0, err
     for option in ("--out", "--plot"):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley.encoding import Encoder
+from ordinal_shapley.tables.encoding import Encoder
 
 
 @pytest.fixture

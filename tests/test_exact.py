@@ -16,7 +16,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley import _enumeration, _exact_plan
+from ordinal_shapley.exact import enumeration, plan
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size, wine
@@ -249,7 +249,7 @@ def test_partition_labels_may_be_names():
 def test_counts_of_sequences(groups, kind):
     n = len(groups)
     code = {"all": kernels.ALL, "within": kernels.WITHIN, "between": kernels.BETWEEN}[kind]
-    scope = _enumeration.Scope.of(code, np.array(groups if kind != "all" else [0] * n), n)
+    scope = enumeration.Scope.of(code, np.array(groups if kind != "all" else [0] * n), n)
     for k, count in enumerate(scope.counts()):
         sequences = list(itertools.permutations(range(n), k))
         if kind != "all":
@@ -473,7 +473,7 @@ def test_where_it_is_left_changes_nothing(monkeypatch, budget):
             pass
         return status
 
-    monkeypatch.setattr(_enumeration, "run_in_steps", crawl)
+    monkeypatch.setattr(enumeration, "run_in_steps", crawl)
     assert osv.exact_values(game, "ordinal", n_jobs=1).values.tobytes() == whole.values.tobytes()
 
 
@@ -507,7 +507,7 @@ def test_what_takes_too_long_is_refused():
 
 
 def test_what_takes_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("ordinal_shapley._parallel.available_memory", lambda: 100_000)
+    monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     game, _ = random_table(5)
     osv.exact_values(game, "ordinal")
     with pytest.raises(
@@ -617,9 +617,9 @@ def game_of_uniform_weights(n):
 
 
 def test_clock_and_counts_are_readable():
-    assert _exact_plan._clock(3e8) == "9.51 years"
-    assert _exact_plan._clock(90) == "1.5 minutes"
-    assert _exact_plan._shown(10**12) == "about 10^12"
+    assert plan._clock(3e8) == "9.51 years"
+    assert plan._clock(90) == "1.5 minutes"
+    assert plan._shown(10**12) == "about 10^12"
 
 
 @pytest.mark.skipif(not JIT, reason="about compiled kernels")
@@ -636,7 +636,7 @@ def test_a_compiled_enumeration_can_be_interrupted(monkeypatch, n_jobs):
                 signal.raise_signal(signal.SIGINT)
         return paused if cancellation.requested else status
 
-    monkeypatch.setattr(_enumeration, "run_in_steps", run_in_steps)
+    monkeypatch.setattr(enumeration, "run_in_steps", run_in_steps)
     with pytest.raises(KeyboardInterrupt):
         osv.exact_values(game, n_jobs=n_jobs, max_seconds=math.inf)
 

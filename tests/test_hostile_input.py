@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import GaussianNB
 
 import ordinal_shapley as osv
-from ordinal_shapley._parallel import Cancellation
+from ordinal_shapley.common.parallel import Cancellation
 from ordinal_shapley.sampling import shards
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from ordinal_shapley._parallel import Cancellation, heeding_interrupts, run_in_steps
+from ordinal_shapley.common.parallel import Cancellation, heeding_interrupts, run_in_steps
 
 PAUSED, DONE = 1, 0
 

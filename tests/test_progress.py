@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ordinal_shapley import progress
-from ordinal_shapley.progress import ProgressBar
+from ordinal_shapley.common.progress import ProgressBar
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ordinal_shapley as osv
-from ordinal_shapley import _parallel
+from ordinal_shapley.common import parallel
 from ordinal_shapley.sampling.convergence import MaxStandardError, RankStability, RelativeChange
 from ordinal_shapley.sampling.stopping import (
     Check,
@@ -503,7 +503,7 @@ def test_evaluations_stop_between_the_same_shards_for_any_number_of_jobs():
     assert bits(runs[0]) == bits(runs[1]) == bits(runs[2]) == bits(same)
 
 
-class Out(_parallel.Cancellation):
+class Out(parallel.Cancellation):
     """Time is up at the k-th look at the clock, whatever the time is."""
 
     left = 0
@@ -520,7 +520,7 @@ class Out(_parallel.Cancellation):
 def test_a_run_out_of_time_is_a_run_of_as_many_permutations(name, monkeypatch):
     from ordinal_shapley.sampling import running
 
-    monkeypatch.setattr(_parallel, "_SECONDS_A_CALL", 0.0)  # one utility a call
+    monkeypatch.setattr(parallel, "_SECONDS_A_CALL", 0.0)  # one utility a call
     monkeypatch.setattr(running, "Cancellation", Out)
     game, options = game_of(5), {"random_state": 3, **SAMPLED[name]}
     lengths = set()
@@ -578,12 +578,12 @@ def test_time_that_is_not_over_changes_nothing():
 def test_a_deadline_on_another_machine(monkeypatch):
     import pickle
 
-    near = _parallel.Cancellation(time.monotonic() + 100.0)
+    near = parallel.Cancellation(time.monotonic() + 100.0)
     sent = pickle.dumps(near)
     assert pickle.loads(sent).deadline == near.deadline
-    monkeypatch.setattr(_parallel.socket, "gethostname", lambda: "elsewhere")
-    monkeypatch.setattr(_parallel.time, "monotonic", lambda: 5.0)  # another clock
+    monkeypatch.setattr(parallel.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(parallel.time, "monotonic", lambda: 5.0)  # another clock
     assert 104.0 < pickle.loads(sent).deadline <= 105.0
-    never = pickle.loads(pickle.dumps(_parallel.Cancellation()))
+    never = pickle.loads(pickle.dumps(parallel.Cancellation()))
     assert never.deadline == math.inf
     assert not never.time_is_up

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ordinal_shapley.moments import Moments
 from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.valuation.moments import Moments
 
 SETTINGS = {
     "value": "partial_ordinal",

@@ -13,7 +13,7 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley._expectation import ordered_selections
+from ordinal_shapley.verification.expectation import ordered_selections
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
 from test_exact import random_table, random_weights

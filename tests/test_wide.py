@@ -138,7 +138,7 @@ def test_features_do_not_depend_on_the_number_of_threads():
 
 def test_inner_products_that_do_not_fit_are_refused(monkeypatch):
     problem = wide()
-    monkeypatch.setattr("ordinal_shapley._parallel.available_memory", lambda: 1_000)
+    monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 1_000)
     message = f"working with the inner products of {N_ROWS} rows .* at hand: use fewer rows, or fewer columns"
     with pytest.raises(ValueError, match=message):
         LogisticGame(*problem)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinal_shapley._numbers import array, count, intervals, number
+from ordinal_shapley.common.arguments import array, count, intervals, number
 
 __all__ = ["cmc_tail", "lp_tail", "permutations_needed", "position_ranges", "tmc_tail"]
 

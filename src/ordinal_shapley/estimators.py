@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ordinal_shapley._split import labels_of, split
+from ordinal_shapley.common.split import labels_of, split
 from ordinal_shapley.games import LogisticGame, _inputs
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame

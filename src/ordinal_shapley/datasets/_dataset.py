@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from ordinal_shapley.encoding import Encoder
+    from ordinal_shapley.tables.encoding import Encoder
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Dataset:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        from ordinal_shapley.encoding import Encoder
+        from ordinal_shapley.tables.encoding import Encoder
 
         reference = self.frame if self._categories_from is None else self._categories_from
         return Encoder(raw=True).fit(reference)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import check_n_jobs
+from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.games import Game, _inputs
 from ordinal_shapley.games.neighbors import nearest_first
 
@@ -126,7 +126,7 @@ def data_oob(
     >>> int(data_oob(X, y, n_estimators=100, random_state=0).argmin())
     3
     """
-    from ordinal_shapley._split import sklearn_state
+    from ordinal_shapley.common.split import sklearn_state
 
     rows = _inputs.as_table(X, "X").values
     _, codes = _inputs.encode(_inputs.as_labels(y, "y", len(rows), "row of X"), "y")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley._outputs import blank_figure, save_figure
+from ordinal_shapley.cli.outputs import blank_figure, save_figure
 from ordinal_shapley.experiments._markdown import DATASETS
 from ordinal_shapley.experiments.headline import VALUES
 from ordinal_shapley.experiments.methods import NAMES

@@ -16,7 +16,7 @@ from ordinal_shapley.experiments.methods import make_game
 from ordinal_shapley.experiments.splits import Split, make_split
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling import Truncation, sample_values
-from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.valuation.result import Valuation
 
 PERMUTATIONS = (300, 2_000)
 FITS = (25_000, 100_000)

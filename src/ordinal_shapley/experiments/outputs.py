@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley._files import replacing
+from ordinal_shapley.common.files import replacing
 from ordinal_shapley.experiments import tables
 from ordinal_shapley.experiments.claims import Claim, check_claims
 from ordinal_shapley.experiments.methods import TOLERANCE, WINDOW

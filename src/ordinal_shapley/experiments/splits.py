@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley import datasets
-from ordinal_shapley.encoding import Encoder
 from ordinal_shapley.experiments.noise import corrupt_labels
+from ordinal_shapley.tables.encoding import Encoder
 from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
 NOISE = 0.2

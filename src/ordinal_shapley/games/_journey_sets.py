@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import check_memory
+from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._journey_input import Counted
 from ordinal_shapley_kernels import journey_credit as kernels
 from ordinal_shapley_kernels.journeys import Trie, make_trie

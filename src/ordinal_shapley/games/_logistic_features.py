@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import check_memory, one_thread
+from ordinal_shapley.common.parallel import check_memory, one_thread
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._rows import in_span
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace

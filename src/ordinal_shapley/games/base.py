@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Prefer, heeding_interrupts
+from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
 
 
 class UtilityError(Exception):

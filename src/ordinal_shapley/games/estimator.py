@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
-from ordinal_shapley._parallel import Prefer
+from ordinal_shapley.common.parallel import Prefer
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint
 from ordinal_shapley.games._rows import PositionWeight, RowGame

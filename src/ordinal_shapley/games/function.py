@@ -13,7 +13,7 @@ from numba import config
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import heeding_interrupts
+from ordinal_shapley.common.parallel import heeding_interrupts
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import check_memory
+from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._sequences import as_utility, check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ordinal_shapley.estimators import ClassicShapley, OrdinalShapley, PartialOrdinalShapley
 from ordinal_shapley.games._trainer import is_regression
-from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.vocabulary import choose
 
 try:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.exact import ExactValues
+from ordinal_shapley.exact.values import ExactValues
 from ordinal_shapley.games.base import Game
-from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.valuation.result import Valuation
 
 try:
     from pydvl.utils.status import Status

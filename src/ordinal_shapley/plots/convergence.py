@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley._numbers import number
+from ordinal_shapley.common.arguments import number
 from ordinal_shapley.plots._axes import axes_for, finish, line_style, names_of, player_mask
 from ordinal_shapley.sampling.history import History
 

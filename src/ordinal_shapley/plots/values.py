@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
 

@@ -17,7 +17,7 @@ from ordinal_shapley.sampling.history import History
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _MOST_KINDS = 20  # floats with more distinct values are no classes
 _LONGEST_NAME = 80

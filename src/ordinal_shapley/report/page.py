@@ -17,7 +17,7 @@ from ordinal_shapley.report.removal import removal_curves
 from ordinal_shapley.report.rows import MOST_COLUMNS, PAGE, row_table
 
 if TYPE_CHECKING:
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _MOST_CLASSES = 50  # in the table of classes
 

@@ -13,7 +13,7 @@ from ordinal_shapley.report.drawing import Chart, Legend, Picture, number
 if TYPE_CHECKING:
     from ordinal_shapley.report.removal import Removal
     from ordinal_shapley.sampling.history import History
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _MOST_BARS = 40
 _FOLLOWED = 3  # players at either end

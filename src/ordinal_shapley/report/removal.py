@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _MARKS = 20
 _MOST_ORDERS, _MOST_RANDOM = 5, 5

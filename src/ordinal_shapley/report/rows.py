@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley._decimals import decimals
+from ordinal_shapley.valuation.decimals import decimals
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 MOST_COLUMNS = 60
 PAGE = 25  # rows to begin with

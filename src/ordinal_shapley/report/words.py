@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.history import History
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 Facts = list[tuple[str, str]]
 

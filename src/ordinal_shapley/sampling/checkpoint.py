@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._files import locked, remove_unfinished
-from ordinal_shapley._parallel import uninterrupted
-from ordinal_shapley._valuation_file import File, read_file, write_file
+from ordinal_shapley.common.files import locked, remove_unfinished
+from ordinal_shapley.common.parallel import uninterrupted
 from ordinal_shapley.sampling.plan import digest
 from ordinal_shapley.sampling.state import State
+from ordinal_shapley.valuation.file import File, read_file, write_file
 
 _FORMAT = 1
 # Between writes a run works this many times as long as one took.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley import _numbers
+from ordinal_shapley.common import arguments
 from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
 
 Values = NDArray[np.float64]
@@ -96,9 +96,9 @@ class RelativeChange(StoppingRule):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        _numbers.number("tol", self.tol, above=0.0)
-        _numbers.count("window", self.window)
-        _numbers.number("floor", self.floor, least=0.0)
+        arguments.number("tol", self.tol, above=0.0)
+        arguments.count("window", self.window)
+        arguments.number("floor", self.floor, least=0.0)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -173,10 +173,10 @@ class MaxStandardError(StoppingRule):
     min_permutations: int = 100
 
     def __post_init__(self) -> None:
-        _numbers.number("bound", self.bound, above=0.0)
+        arguments.number("bound", self.bound, above=0.0)
         if not isinstance(self.relative, bool | np.bool_):
             raise TypeError(f"relative is {self.relative!r}, expected True or False")
-        _numbers.count("min_permutations", self.min_permutations)
+        arguments.count("min_permutations", self.min_permutations)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -246,11 +246,11 @@ class RankStability(StoppingRule):
     window: int = 100
 
     def __post_init__(self) -> None:
-        _numbers.number("correlation", self.correlation, least=-1.0, most=1.0)
+        arguments.number("correlation", self.correlation, least=-1.0, most=1.0)
         if self.k is not None:
-            _numbers.count("k", self.k)
-        _numbers.number("overlap", self.overlap, least=0.0, most=1.0)
-        _numbers.count("window", self.window)
+            arguments.count("k", self.k)
+        arguments.number("overlap", self.overlap, least=0.0, most=1.0)
+        arguments.count("window", self.window)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ordinal_shapley import __version__
-from ordinal_shapley._parallel import Cancellation, check_n_jobs
-from ordinal_shapley._value_options import check_options, check_symmetry, encode_partition
+from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import warn_unconverged
@@ -38,7 +37,8 @@ from ordinal_shapley.sampling.shards import WeightError, random_orders, with_cen
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
-from ordinal_shapley.valuation import Valuation
+from ordinal_shapley.valuation.result import Valuation
+from ordinal_shapley.value_options import check_options, check_symmetry, encode_partition
 from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
 from ordinal_shapley_kernels.permutations import LATIN
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import check_memory
-from ordinal_shapley._value_options import as_weight_game, spot_check_weights
+from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley.value_options import as_weight_game, spot_check_weights
 from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, ESTIMATORS, TRUNCATED_METHODS, choose
 from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Cancellation, check_memory
+from ordinal_shapley.common.parallel import Cancellation, check_memory
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import numberless, other_stream, walked, weighted_marginals
 from ordinal_shapley_kernels.walks import EVALUATIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from ordinal_shapley._parallel import Cancellation, n_workers, running, uninterrupted
+from ordinal_shapley.common.parallel import Cancellation, n_workers, running, uninterrupted
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
@@ -65,7 +65,7 @@ def run_shards(
     """
     from joblib import delayed
 
-    from ordinal_shapley.progress import ProgressBar
+    from ordinal_shapley.common.progress import ProgressBar
 
     cap = stopping.max_permutations
     check = stopping.begin()

@@ -11,10 +11,10 @@ import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
-from ordinal_shapley._parallel import Cancellation, run_in_steps
+from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import UtilityError
-from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
+from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.contributions import (
     N_CELLS,
     SQUARES,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.moments import Moments
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.sampling.shards import Shard, add_to_profile
 from ordinal_shapley.sampling.stopping import Memory
+from ordinal_shapley.valuation.moments import Moments
 
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley import _numbers
+from ordinal_shapley.common import arguments
 
 # Permutations are numbered by int64, with room for a first one.
 _MOST_PERMUTATIONS = 2**62
@@ -156,7 +156,7 @@ class MaxPermutations(StoppingRule):
     n_permutations: int
 
     def __post_init__(self) -> None:
-        _numbers.count("n_permutations", self.n_permutations)
+        arguments.count("n_permutations", self.n_permutations)
         if int(self.n_permutations) > _MOST_PERMUTATIONS:
             raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
@@ -199,7 +199,7 @@ class MaxEvaluations(StoppingRule):
     n_evaluations: int
 
     def __post_init__(self) -> None:
-        _numbers.count("n_evaluations", self.n_evaluations)
+        arguments.count("n_evaluations", self.n_evaluations)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -241,7 +241,7 @@ class MaxSeconds(StoppingRule):
     seconds: float
 
     def __post_init__(self) -> None:
-        _numbers.number("seconds", self.seconds, above=0.0)
+        arguments.number("seconds", self.seconds, above=0.0)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""

@@ -1,0 +1,278 @@
+"""Whether values do what the axioms say, on a game at hand."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.axioms import each_axiom as checks
+from ordinal_shapley.axioms.premises import check_size, find_premises, sets_in_preorder, tabulate
+from ordinal_shapley.axioms.report import AxiomReport
+from ordinal_shapley.common import arguments
+from ordinal_shapley.common.parallel import check_n_jobs
+from ordinal_shapley.exact.plan import as_limit, make_scope, tabulate_weights
+from ordinal_shapley.exact.values import exact_values
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.table import TableGame
+from ordinal_shapley.value_options import check_options
+from ordinal_shapley.vocabulary import EXACT_VALUES, choose
+
+_RANDOM_GAMES = 3
+_SEED = 0
+# What adding up some utilities costs, in units of the last place of the largest.
+_ROUNDING = 64 * float(np.finfo(float).eps)
+_JOINING = {"end": "joining at the end", "anywhere": "wherever it joins"}
+
+
+def check_axioms(
+    game: Game,
+    value: Any = "partial_ordinal",
+    *,
+    other: Game | None = None,
+    insertion: str | None = None,
+    partition: Any = None,
+    case: str | None = None,
+    alpha: float | None = None,
+    order_weight: Callable[..., Any] | None = None,
+    tol: float = 1e-9,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+    max_seconds: float | None = None,
+) -> AxiomReport:
+    r"""Check the axioms of the ordinal values on one game, by looking at every sequence of players.
+
+    Parameters
+    ----------
+    game : Game
+        For example a `TableGame`, a `FunctionGame` or a `LogisticGame`, of at most 12 players. Each utility
+        is evaluated once, those of an order-free game once a set of players.
+    value : str, callable, array-like or result
+        A value of `exact_values`, "partial_ordinal" by default; or your own: a function that takes a
+        `TableGame` (``game`` as a table) and returns the value of each player; or the values themselves, as
+        an array or as a result such as `Valuation`.
+    other : Game, optional
+        Another game of the same players, for additivity; by default three random ones from a fixed seed,
+        with utilities as widely spread as those of ``game``.
+    insertion : {"end", "anywhere"}, optional
+        Where players join in the premises of the null player and of the remark on monotone games. By default
+        "anywhere" for "ordinal" and "blend", else "end".
+    partition, case, alpha, order_weight
+        See `exact_values`.
+    tol : float, default 1e-9
+        Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
+        least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
+        are fitted to a tolerance, or values from sampling, give what they are off by.
+    n_jobs : int, optional
+        Workers, as in joblib; every core by default, for plain Python functions one.
+    progress : bool, default False
+        Show a progress bar on stderr.
+    max_seconds : float, optional
+        Refuse to start what a short probe says takes longer; an hour by default, ``inf`` for no limit.
+
+    Returns
+    -------
+    AxiomReport
+        For each axiom whether it holds, fails or is vacuous, and who shows it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used, a utility is not finite, or the work would take more than
+        ``max_seconds`` or the memory at hand.
+    RuntimeError
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
+        the sequence.
+
+    Notes
+    -----
+    With :math:`U(\tau)` the utility of a sequence:
+
+    - Null player: if :math:`U(\tau, i) = U(\tau)` for every :math:`\tau` without :math:`i`, then
+      :math:`\phi_i = 0`. For the ordinal value, if :math:`i` leaves :math:`U(\tau)` alone at every place.
+    - Symmetry: if every :math:`\tau` keeps its utility as :math:`i` and :math:`j` are exchanged in it, then
+      :math:`\phi_i = \phi_j`. As printed, the premise asks less of sequences with both players, and the
+      partial ordinal value breaks it.
+    - Efficiency: the values sum to the mean utility of full orders less that of the empty sequence (as
+      printed that is 0).
+    - Additivity: the values of :math:`U + V` are those of :math:`U` plus those of :math:`V`. Of values that
+      are given as an array it cannot be checked, and is vacuous.
+    - Monotone games (a remark, no axiom): if no joining lowers the utility, no value is below 0, and
+      :math:`\phi_i > 0` exactly when some joining of :math:`i` raises the utility.
+
+    Of all weights of "weighted_ordinal" only uniform ones make it efficient in all games. A check on one game
+    can refute what is said of all games, not prove it.
+
+    References
+    ----------
+    J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",
+    arXiv:2305.01660, Section 3.1.
+
+    Examples
+    --------
+    Two players, worth 1 in the order ann, bob. Joining at the end, ann changes nothing, but the ordinal value
+    also lets her join in front of bob:
+
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
+    >>> print(osv.check_axioms(game))
+    Axioms of partial_ordinal, 2 players, 5 utilities
+      null player  holds    worth 0: ann
+      symmetry     vacuous  no two players can be exchanged in every sequence; ann and bob come nearest:
+                            U(ann > bob) = 1, U(bob > ann) = 0
+      efficiency   holds    the values sum to 0.5, to share is 0.5
+      additivity   holds    with each of 3 random games: the values add up
+      monotone     holds    monotone; worth more than 0: bob
+    >>> print(osv.check_axioms(game, "ordinal", insertion="end").null_player.detail)
+    ann never changes the utility joining at the end, but is worth 0.25; joining elsewhere it does:
+    U(ann > bob) = 1, U(bob) = 0
+
+    A rule of your own:
+
+    >>> def leave_one_out(game):
+    ...     order = list(range(game.n_players))
+    ...     return [game(order) - game([j for j in order if j != i]) for i in order]
+    >>> report = osv.check_axioms(game, leave_one_out, insertion="anywhere")
+    >>> report.holds, report.efficiency.detail
+    (False, 'the values sum to 2, to share is 0.5')
+    """
+    began = time.perf_counter()
+    if not isinstance(game, Game):
+        raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
+    check_size(game)
+    n = game.n_players
+    named, own = isinstance(value, str), callable(value)
+    if named:
+        choose("value", value, EXACT_VALUES)
+    check_options(value if named else "your own", partition, case, alpha, order_weight)
+    if named:
+        make_scope(game, value, partition, case, None)
+        if value == "classic":
+            game._check_order_free()
+    if insertion is None:
+        # With alpha = 0 a blend is the partial ordinal value.
+        insertion = "anywhere" if named and (value == "ordinal" or (value == "blend" and alpha)) else "end"
+    choose("insertion", insertion, tuple(_JOINING))
+    tol = arguments.number("tol", tol, least=0.0, below=1.0)
+    check_n_jobs(n_jobs)
+    given = None if named or own else _as_values(value, "value", n)
+    if other is not None:
+        _check_other(other, n, given is not None, named and value == "classic")
+    budget = (n_jobs, as_limit(max_seconds), max_seconds is not None)
+
+    uniform = None
+    if order_weight is not None:  # asked once, not once for every game
+        weights, uniform = tabulate_weights(order_weight, n, *budget)
+        order_weight = TableGame.from_array(n, weights)
+    table, to_share, n_evaluations = tabulate(game, *budget, progress)
+
+    def rule(game: TableGame) -> NDArray[np.float64]:
+        if own:
+            try:
+                returned = value(game)
+            except Exception as error:
+                raise RuntimeError(
+                    f"value is {_title(value)}, which raised {type(error).__name__} for a game: {error}"
+                ) from error
+            return _as_values(returned, f"what {_title(value)} returned", n)
+        options: Any = {"partition": partition, "case": case, "alpha": alpha, "order_weight": order_weight}
+        return exact_values(game, value, n_jobs=n_jobs, **options).values
+
+    values = rule(table) if given is None else given
+    premises = find_premises(table)
+    subject = checks.Subject(
+        table,
+        values,
+        premises,
+        premises.anywhere if insertion == "anywhere" else premises.at_end,
+        _JOINING[insertion],
+        _tolerance(tol, table),
+        _ROUNDING * float(np.abs(table.values).max()),
+    )
+    others: Iterable[TableGame] = ()
+    if other is not None:
+        another = tabulate(other, *budget, progress)
+        n_evaluations += another.n_evaluations
+        others = [another.game]
+    elif given is None:
+        others = _random_games(table)
+    gaps, slack = [], 0.0
+    for game_2 in others:
+        total = _like(table, table.values + game_2.values)
+        with warnings.catch_warnings():
+            # That `game` is not as the partition says has been told; of random games it goes without saying.
+            warnings.filterwarnings("ignore", message="the game is not as partition", category=UserWarning)
+            gaps.append(rule(total) - values - rule(game_2))
+        slack = max(slack, _tolerance(tol, table, game_2))
+    return AxiomReport(
+        checks.check_null_player(subject),
+        checks.check_symmetry(subject),
+        checks.check_efficiency(subject, to_share, uniform),
+        checks.check_additivity(subject, np.array(gaps), slack, other is None),
+        checks.check_monotone(subject),
+        values,
+        value if named else _title(value),
+        insertion,
+        subject.tolerance,
+        n_evaluations,
+        time.perf_counter() - began,
+        game.player_labels,
+    )
+
+
+def _title(value: Any) -> str:
+    """What a rule, or values, are called."""
+    name = getattr(value, "__name__", None) if callable(value) else None
+    return str(name or ("your rule" if callable(value) else "your values"))
+
+
+def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
+    """Convert one finite number a player."""
+    inner = getattr(values, "values", None)
+    column = _inputs.as_column(values if inner is None or callable(inner) else inner, name, n, "player")
+    numbers = _inputs.as_numbers(column, name)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds a number that is not finite, expected a value for each player")
+    return numbers
+
+
+def _check_other(other: Any, n: int, given: bool, classic: bool) -> None:
+    if not isinstance(other, Game):
+        raise TypeError(f"other is a {type(other).__name__}, expected a game such as TableGame")
+    if other.n_players != n:
+        raise ValueError(f"other is a game of {other.n_players} players, expected {n} as in game")
+    if given:
+        raise ValueError("other goes with a named value or a function, not with the values of one game")
+    if classic and not other.order_free:
+        raise ValueError("other depends on the order of players, expected an order-free game for 'classic'")
+
+
+def _tolerance(tol: float, *games: TableGame) -> float:
+    """By how much utilities of these games, added up, may differ and count as the same."""
+    spread = sum(float(np.ptp(game.values)) for game in games)
+    largest = sum(float(np.abs(game.values).max()) for game in games)
+    return tol * spread + _ROUNDING * largest
+
+
+def _like(game: TableGame, values: NDArray[np.float64]) -> TableGame:
+    """Return a game of the same players."""
+    table = TableGame.from_array(game.n_players, values)
+    table.player_labels, table.player_classes = game.player_labels, game.player_classes
+    return table
+
+
+def _random_games(game: TableGame) -> Iterator[TableGame]:
+    """Yield games with utilities as widely spread as those of `game`, order free if it is."""
+    n = game.n_players
+    size = (float(np.ptp(game.values)) or 1.0) / 2.0
+    for number in range(_RANDOM_GAMES):
+        rng = np.random.default_rng([_SEED, number])
+        if game.order_free:
+            yield _like(game, rng.uniform(-size, size, 2**n)[sets_in_preorder(n)])
+        else:
+            yield _like(game, rng.uniform(-size, size, len(game.values)))

@@ -1,0 +1,202 @@
+"""Each axiom looked at: who meets its premise, and how far its conclusion is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.axioms.premises import Gains, Premises
+from ordinal_shapley.axioms.report import AxiomCheck
+from ordinal_shapley.games._sequences import join_names
+from ordinal_shapley.games.table import TableGame
+
+HOLDS, FAILS, VACUOUS = "holds", "fails", "vacuous"
+_MOST_NAMES = 8
+
+
+class Subject(NamedTuple):
+    """What is looked at.
+
+    Attributes
+    ----------
+    game : TableGame
+    values : float64 (n,)
+        The values that the axioms are about.
+    premises : Premises
+    gains : Gains
+        Those of `premises` of players who join where the value lets them.
+    joining : str
+        Where that is, in words.
+    tolerance : float
+        By how much utilities may differ and count as the same. Values, differences of utilities, may be
+        off by twice that.
+    rounding : float
+        By how much a value may differ from 0 by rounding alone.
+    """
+
+    game: TableGame
+    values: NDArray[np.float64]
+    premises: Premises
+    gains: Gains
+    joining: str
+    tolerance: float
+    rounding: float
+
+    def names(self, *players: int) -> str:
+        """Return the names of some players, or of the first of many."""
+        return self._listed([self._name(player) for player in players])
+
+    def pairs(self, pairs: list[tuple[int, ...]]) -> str:
+        """Return the names of some pairs of players, or of the first of many."""
+        return self._listed([" and ".join(map(self._name, pair)) for pair in pairs])
+
+    def _name(self, player: int) -> str:
+        labels = self.game.player_labels
+        return str(player if labels is None else labels[player])
+
+    def _listed(self, names: list[str]) -> str:
+        shown = ", ".join(names[:_MOST_NAMES])
+        if len(names) > _MOST_NAMES:
+            shown += f", ... ({len(names)} in all)"
+        if self.game.player_labels is not None:
+            return shown
+        return f"player{'s' if len(names) > 1 or ' ' in shown else ''} {shown}"
+
+    def utility(self, sequence: Iterable[int]) -> str:
+        """Return what a sequence is worth, as an equation."""
+        sequence = tuple(sequence)
+        return f"U({join_names(map(self._name, sequence))}) = {self.game(sequence):.6g}"
+
+    def joined(self, player: int, sequence: tuple[int, ...]) -> str:
+        """Return what a sequence is worth with and without the player."""
+        return f"{self.utility(sequence)}, {self.utility(i for i in sequence if i != player)}"
+
+    def exchanged(self, pair: tuple[int, ...], sequence: tuple[int, ...]) -> str:
+        """Return what a sequence is worth as it is and with two players exchanged."""
+        i, j = pair
+        swap = {i: j, j: i}
+        return f"{self.utility(sequence)}, {self.utility(swap.get(k, k) for k in sequence)}"
+
+
+def check_null_player(subject: Subject) -> AxiomCheck:
+    """A player whose joining never changes the utility is worth 0."""
+    sizes = subject.gains.sizes
+    met = np.flatnonzero(sizes <= subject.tolerance)
+    if not len(met):
+        nearest = int(np.argmin(sizes))
+        sequence = subject.gains.largest_at(nearest)
+        detail = (
+            f"no player leaves the utility alone {subject.joining}; {subject.names(nearest)} comes nearest: "
+            f"{subject.joined(nearest, sequence)}"
+        )
+        return AxiomCheck("null_player", VACUOUS, (), (nearest,), float(sizes[nearest]), sequence, detail)
+    players = tuple(met.tolist())
+    worst = int(met[np.argmax(np.abs(subject.values[met]))])
+    violation = float(abs(subject.values[worst]))
+    if violation <= 2 * subject.tolerance:
+        detail = f"worth 0: {subject.names(*players)}"
+        return AxiomCheck("null_player", HOLDS, players, (worst,), violation, None, detail)
+    detail = (
+        f"{subject.names(worst)} never changes the utility {subject.joining}, "
+        f"but is worth {subject.values[worst]:.6g}"
+    )
+    # Joining elsewhere may be what it is paid for.
+    elsewhere = subject.premises.anywhere
+    sequence_or_none = None
+    if elsewhere.sizes[worst] > subject.tolerance:
+        sequence_or_none = elsewhere.largest_at(worst)
+        detail += f"; joining elsewhere it does: {subject.joined(worst, sequence_or_none)}"
+    return AxiomCheck("null_player", FAILS, players, (worst,), violation, sequence_or_none, detail)
+
+
+def check_symmetry(subject: Subject) -> AxiomCheck:
+    """Two players whose exchange never changes the utility are worth the same."""
+    pairs, differences = subject.premises.pairs, subject.premises.differences
+    if not pairs:
+        return AxiomCheck("symmetry", VACUOUS, (), (), float("nan"), None, "one player makes no pair")
+    met = [pair for pair, size in zip(pairs, differences, strict=True) if size <= subject.tolerance]
+    if not met:
+        k = int(np.argmin(differences))
+        sequence = subject.premises.differences_at[k]
+        detail = (
+            "no two players can be exchanged in every sequence; "
+            f"{subject.pairs([pairs[k]])} come nearest: {subject.exchanged(pairs[k], sequence)}"
+        )
+        return AxiomCheck("symmetry", VACUOUS, (), pairs[k], float(differences[k]), sequence, detail)
+    gaps = [abs(float(subject.values[i] - subject.values[j])) for i, j in met]
+    worst = met[int(np.argmax(gaps))]
+    i, j = worst
+    if max(gaps) <= 2 * subject.tolerance:
+        detail = f"worth the same: {subject.pairs(met)}"
+        return AxiomCheck("symmetry", HOLDS, tuple(met), worst, max(gaps), None, detail)
+    detail = (
+        f"{subject.pairs([worst])} can be exchanged in every sequence, "
+        f"but are worth {subject.values[i]:.6g} and {subject.values[j]:.6g}"
+    )
+    return AxiomCheck("symmetry", FAILS, tuple(met), worst, max(gaps), None, detail)
+
+
+def check_efficiency(subject: Subject, to_share: float, uniform: bool | None) -> AxiomCheck:
+    """All values together are the mean utility of full orders less that of the empty sequence."""
+    total = float(subject.values.sum())
+    violation = abs(total - to_share)
+    fails = violation > 2 * subject.tolerance
+    detail = f"the values sum to {total:.6g}, to share is {to_share:.6g}"
+    if fails and uniform is False:
+        detail += "; order_weight is not uniform"
+    everyone = tuple(range(subject.game.n_players))
+    return AxiomCheck("efficiency", FAILS if fails else HOLDS, everyone, (), violation, None, detail)
+
+
+def check_additivity(
+    subject: Subject, differences: NDArray[np.float64], tolerance: float, random: bool
+) -> AxiomCheck:
+    """The values of the sum of two games are the sums of their values; `differences` has one row a game."""
+    if not len(differences):
+        detail = "values alone tell nothing of other games: give the name of a value, or a function"
+        return AxiomCheck("additivity", VACUOUS, (), (), float("nan"), None, detail)
+    sizes = np.abs(differences).max(axis=0)
+    worst = int(np.argmax(sizes))
+    violation = float(sizes[worst])
+    fails = violation > 2 * tolerance
+    with_what = f"each of {len(differences)} random games" if random else "the other game"
+    detail = f"with {with_what}: "
+    if fails:
+        detail += f"{subject.names(worst)}'s value is off by {violation:.6g}"
+    else:
+        detail += "the values add up"
+    everyone = tuple(range(subject.game.n_players))
+    return AxiomCheck("additivity", FAILS if fails else HOLDS, everyone, (worst,), violation, None, detail)
+
+
+def check_monotone(subject: Subject) -> AxiomCheck:
+    """In a monotone game no value is below 0, and those are above 0 whose joining ever raises the utility."""
+    gains, values, tolerance = subject.gains, subject.values, subject.tolerance
+    lowest = int(np.argmin(gains.least))
+    if gains.least[lowest] < -tolerance:
+        sequence = gains.least_at[lowest]
+        detail = f"not monotone, {subject.names(lowest)} lowers the utility: "
+        detail += subject.joined(lowest, sequence)
+        fall = float(-gains.least[lowest])
+        return AxiomCheck("monotone", VACUOUS, (), (lowest,), fall, sequence, detail)
+    raising = gains.greatest > tolerance
+    # Gains that are below 0 within the tolerance can take as much from a value.
+    unpaid = raising & (values <= subject.rounding + np.minimum(gains.least, 0.0))
+    violations = np.where(raising, np.where(unpaid, gains.greatest, 0.0), np.abs(values))
+    breach = unpaid | ~raising & (np.abs(values) > 2 * tolerance)
+    worst = int(np.argmax(np.where(breach, violations, -1.0) if breach.any() else violations))
+    everyone = tuple(range(len(values)))
+    violation = float(violations[worst])
+    if not breach.any():
+        raisers = np.flatnonzero(raising).tolist()
+        detail = "monotone; " + (
+            f"worth more than 0: {subject.names(*raisers)}" if raisers else "all worth 0"
+        )
+        return AxiomCheck("monotone", HOLDS, everyone, (worst,), violation, None, detail)
+    at: Any = gains.greatest_at[worst] if raising[worst] else None
+    detail = f"monotone, but {subject.names(worst)} is worth {values[worst]:.6g} and "
+    detail += f"raises the utility: {subject.joined(worst, at)}" if at else "never raises the utility"
+    return AxiomCheck("monotone", FAILS, everyone, (worst,), violation, at, detail)

@@ -1,0 +1,78 @@
+"""The command ``ordinal-shapley``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ordinal_shapley.cli.completion import COMPLETION_HELP, PROGRAM, completion, heed_shell
+from ordinal_shapley.cli.experiment import app as experiment
+from ordinal_shapley.cli.games import EXACT_HELP, VERIFY_HELP, exact, verify
+from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
+from ordinal_shapley.cli.options import interruption
+from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
+from ordinal_shapley.cli.value import VALUE_HELP, value
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+    """
+    arguments = None if argv is None else list(argv)
+    try:
+        heed_shell()
+        command = typer.main.get_command(app)
+        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        typer.echo(interruption(interrupt), err=True)
+        sys.exit(130)
+    except Exception as error:
+        # Usage errors come from the click that typer uses, which may be its own copy.
+        if not hasattr(error, "format_message"):
+            raise
+        typer.echo(f"error: {' '.join(error.format_message().split())}", err=True)
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ordinal_shapley import __version__
+
+        typer.echo(f"ordinal-shapley {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Shapley values of training rows and players whose order matters."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command(help=VALUE_HELP)(value)
+app.command(help=EXACT_HELP)(exact)
+app.command(help=VERIFY_HELP)(verify)
+app.command(help=JOURNEYS_HELP)(journeys)
+app.command(help=REPRODUCE_HELP)(reproduce)
+app.add_typer(experiment, name="experiment")
+app.command(help=COMPLETION_HELP)(completion)

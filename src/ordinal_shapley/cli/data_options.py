@@ -1,0 +1,240 @@
+"""The options that say which rows a command works on, and how they become a problem."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ordinal_shapley.cli.options import data_option, either
+from ordinal_shapley.datasets import NAMES
+from ordinal_shapley.vocabulary import MISSING, choose
+
+if TYPE_CHECKING:
+    from ordinal_shapley.tables.reading import Problem, Table
+
+Train = Annotated[
+    Path | None,
+    typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
+]
+
+
+def file_columns(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the columns of the file that begin like the word being typed."""
+    # An option that still waits for its word ends the parsing, before words are known as arguments.
+    files = [context.params.get("train") or context.params.get("file"), *context.args]
+    try:
+        with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
+            header = next(csv.reader(stream))
+    except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
+        return []
+    return [name for name in header if name and name.startswith(incomplete)]
+
+
+Target = Annotated[
+    str | None, data_option("The column to predict.", metavar="COLUMN", autocompletion=file_columns)
+]
+DatasetName = Annotated[
+    str | None, data_option(f"In place of a file: {either(NAMES)}.", choices=NAMES, metavar="NAME")
+]
+Valid = Annotated[Path | None, data_option("Validation rows, with the same columns.", metavar="VALID.csv")]
+ValidFraction = Annotated[
+    float | None,
+    data_option(
+        "Without --valid: the part of the rows, class by class, that is kept for validation.",
+        default="0.3; adult 0.5",
+        metavar="Q",
+    ),
+]
+_ROWS = "Use only N rows, drawn class by class with the seed."
+Rows = Annotated[int | None, data_option(_ROWS, default="all; adult 400", metavar="N", min=2)]
+RowsOfThree = Annotated[int | None, data_option(_ROWS, default="all; adult 600", metavar="N", min=2)]
+Raw = Annotated[bool, data_option("Leave numbers as they are; else they are standardised.", flag="--raw")]
+Drop = Annotated[
+    list[str] | None,
+    data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=file_columns),
+]
+Impute = Annotated[
+    bool,
+    data_option(
+        "Fill in missing entries: numbers with the median of the training rows, and a column that tells "
+        f"of it; text with the category {MISSING!r}. Else they are an error.",
+        flag="--impute",
+    ),
+]
+_VALID_FRACTION = 0.3
+# Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
+_ADULT_FRACTION = 0.5
+_ADULT_ROWS = 400
+_ADULT_ROWS_OF_THREE = 600
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which rows, and which of them validate."""
+
+    train: Train = None
+    target: Target = None
+    dataset: DatasetName = None
+    valid: Valid = None
+    valid_fraction: ValidFraction = None
+    rows: Rows = None
+    drop: Drop = None
+    impute: Impute = False
+    raw: Raw = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options; what is valued has a name elsewhere."""
+        return {
+            "target": self.target,
+            "valid": self.valid,
+            "valid_fraction": None if self.valid else self._fraction(self.valid_fraction, _ADULT_FRACTION),
+            "rows": self._rows(_ADULT_ROWS),
+            "drop": self.drop or [],
+            "impute": self.impute,
+            "raw": self.raw,
+        }
+
+    def _rows(self, adult: int) -> int | None:
+        """Return how many rows are drawn; of Adult as many as in the paper, if nothing else is asked for."""
+        return adult if self.rows is None and self.dataset == "adult" else self.rows
+
+    def _fraction(self, asked: float | None, adult: float) -> float:
+        return asked or (adult if self.dataset == "adult" else _VALID_FRACTION)
+
+    def read(self, seed: int, *, numbers: bool = False) -> Problem:
+        """Return the rows as a problem, of `numbers` or of classes; the seed draws and splits them."""
+        if self.valid is not None and self.valid_fraction is not None:
+            raise ValueError("give either --valid or --valid-fraction, and not both")
+        check_fraction("--valid-fraction", self.valid_fraction)
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid})
+
+        from ordinal_shapley.tables import reading
+
+        drop = self.drop or ()
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop, numbers)
+        rows = self._rows(_ADULT_ROWS)
+        if rows is not None:
+            table = reading.draw(table, rows, seed)
+        if self.valid is None:
+            parts = reading.split(table, self._fraction(self.valid_fraction, _ADULT_FRACTION), seed)
+        else:
+            assert self.target is not None
+            parts = table, read_like(table, self.valid, self.target, self.impute, drop)
+        return reading.encode(*parts, raw=self.raw, impute=self.impute)
+
+
+@dataclass(frozen=True)
+class HeldOutOptions(DataOptions):
+    """The same, and which rows are held out of both."""
+
+    test: Annotated[Path | None, data_option("Rows held out, with the same columns.", metavar="TEST.csv")] = (
+        None
+    )
+    test_fraction: Annotated[
+        float | None,
+        data_option(
+            "Without --test: the part of the rows, class by class, that is held out.",
+            default="0.3; adult a third",
+            metavar="Q",
+        ),
+    ] = None
+    rows: RowsOfThree = None
+
+    def check(self) -> None:
+        """ValueError unless the options go together."""
+        for name, file, fraction in (
+            ("valid", self.valid, self.valid_fraction),
+            ("test", self.test, self.test_fraction),
+        ):
+            if file is not None and fraction is not None:
+                raise ValueError(f"give either --{name} or --{name}-fraction, and not both")
+            check_fraction(f"--{name}-fraction", fraction)
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--test": self.test})
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options."""
+        held = None if self.test else self._fraction(self.test_fraction, 1 / 3)
+        more = {"rows": self._rows(_ADULT_ROWS_OF_THREE), "test": self.test, "test_fraction": held}
+        return super().settings() | more
+
+    def read_three(self, seed: int) -> tuple[Problem, Problem]:
+        """Return training rows with those to validate, and the same training rows with those held out."""
+        from ordinal_shapley.tables import reading
+
+        drop = self.drop or ()
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop)
+        rows = self._rows(_ADULT_ROWS_OF_THREE)
+        if rows is not None:
+            table = reading.draw(table, rows, seed)
+        parts = {}
+        for name, path, fraction in (
+            ("test", self.test, self._fraction(self.test_fraction, 1 / 3)),
+            ("valid", self.valid, self._fraction(self.valid_fraction, _ADULT_FRACTION)),
+        ):
+            if path is None:
+                table, parts[name] = reading.split(table, fraction, seed, f"--{name}")
+            else:
+                assert self.target is not None
+                parts[name] = read_like(table, path, self.target, self.impute, drop)
+        valid, held = (
+            reading.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
+        )
+        return valid, held
+
+
+def check_source(
+    train: Path | None, target: str | None, dataset: str | None, others: dict[str, Path | None]
+) -> None:
+    """ValueError unless there is one source of rows, and `others`, files by option, go with it."""
+    if (train is None) == (dataset is None):
+        raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
+    if dataset is not None:
+        choose("--dataset", dataset, NAMES)
+        for option, given in {"--target": target, **others}.items():
+            if given is not None:
+                raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")
+    elif target is None:
+        raise ValueError("--target is needed: the column of classes in TRAIN.csv")
+
+
+def check_fraction(option: str, fraction: float | None) -> None:
+    """ValueError unless a fraction is none or between 0 and 1."""
+    if fraction is not None and not 0.0 < fraction < 1.0:
+        raise ValueError(f"{option} must be between 0 and 1; got {fraction}")
+
+
+def read_table(
+    train: Path | None,
+    target: str | None,
+    dataset: str | None,
+    impute: bool = False,
+    drop: Sequence[str] = (),
+    numbers: bool = False,
+) -> Table:
+    """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
+    from ordinal_shapley.tables import reading
+
+    if dataset is not None:
+        from ordinal_shapley import datasets
+
+        data = datasets.load(dataset)
+        return reading.leave_out(reading.Table(dataset, data.frame, data.target), drop)
+    assert train is not None and target is not None
+    check = reading.check_numbers if numbers else reading.check_classes
+    table = check(reading.read_csv(train, target, drop=drop))
+    return table if impute else reading.check_complete(table)
+
+
+def read_like(table: Table, path: Path, target: str, impute: bool = False, drop: Sequence[str] = ()) -> Table:
+    """Read a file with the columns of a table."""
+    from ordinal_shapley.tables import reading
+
+    text = reading.text_columns(table)
+    check = reading.check_numbers if reading.has_numbers(table) else reading.check_classes
+    other = check(reading.read_csv(path, target, text, drop=drop, training=False))
+    return other if impute else reading.check_complete(other)

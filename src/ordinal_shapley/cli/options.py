@@ -1,0 +1,202 @@
+"""What the commands have in common: options, and how they end in an error or with a warning."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
+
+_LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
+
+
+def either(choices: Sequence[str]) -> str:
+    """Return "a, b or c"."""
+    return f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def option(
+    help: str,
+    *,
+    panel: str = "Method",
+    flag: str | None = None,
+    default: str = "",
+    choices: Sequence[str] = (),
+    **more: Any,
+) -> Any:
+    """Return an option; `default` says in words what happens without it, a shell completes `choices`."""
+    names = () if flag is None else (flag,)
+    if more.get("max", 0) > _LARGEST_SHOWN:
+        more["callback"] = _at_most(more.pop("max"))
+    if choices:
+        more["autocompletion"] = completer(choices)
+    if default:
+        help, more["show_default"] = f"{help} (default: {default})", False
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+def completer(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell asks for words that begin like the one being typed."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+def _at_most(most: int) -> Callable[[int | None], int | None]:
+    def check(value: int | None) -> int | None:
+        if value is not None and value > most:
+            raise typer.BadParameter(f"expected at most {most}, got {value}")
+        return value
+
+    return check
+
+
+Design = Annotated[
+    str,
+    option(f"How permutations hang together: {either(DESIGNS)}.", choices=DESIGNS, metavar="NAME"),
+]
+TruncationName = Annotated[
+    str | None,
+    option(
+        f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
+        default="paper; patience if ordinal",
+        choices=TRUNCATIONS,
+        metavar="RULE",
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    option("tmc, ctmc: the tolerance of paper and patience.", default="0.05", metavar="TOL"),
+]
+
+
+StandardError = Annotated[
+    float | None,
+    option("Stop when no standard error is above E, in place of the change of the values.", metavar="E"),
+]
+
+
+def data_option(help: str, **more: Any) -> Any:
+    """Return an option that says which data."""
+    return option(help, panel="Data", **more)
+
+
+def running_option(help: str, **more: Any) -> Any:
+    """Return an option that changes no number."""
+    return option(help, panel="Running", **more)
+
+
+def check_jobs(jobs: int) -> None:
+    """ValueError unless `jobs` is one that joblib takes."""
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of threads or -1; got 0")
+
+
+def sampling_options(
+    value_kind: str,
+    method: str,
+    class_fraction: float | None,
+    truncation: str | None,
+    tolerance: float | None,
+) -> dict[str, Any]:
+    """Return the arguments of `sample_values` that options of the method stand for."""
+    options: dict[str, Any] = {}
+    if class_fraction is not None:
+        if method not in CLASS_METHODS:
+            raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
+        if not 0.0 < class_fraction <= 1.0:
+            raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
+        options["class_fraction"] = class_fraction
+    given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
+    if given is not None and method not in TRUNCATED_METHODS:
+        raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
+    if method in TRUNCATED_METHODS:
+        rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
+        choose("--truncation", rule, TRUNCATIONS)
+        if rule == "roulette" and tolerance is not None:
+            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
+        tol = 0.05 if tolerance is None else tolerance
+        if not (tol >= 0 and math.isfinite(tol)):
+            raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
+        from ordinal_shapley import Truncation
+
+        options["truncation"] = (
+            Truncation.roulette() if rule == "roulette" else getattr(Truncation, rule)(tol=tol)
+        )
+    return options
+
+
+def stopping_rule(
+    permutations: int | None, standard_error: float | None, max_seconds: float | None
+) -> dict[str, Any]:
+    """Return the arguments of `sample_values` that say when to stop."""
+    for name, given in (("--standard-error", standard_error), ("--max-seconds", max_seconds)):
+        if given is not None and not (given > 0 and math.isfinite(given)):
+            raise ValueError(f"{name} must be a number above 0; got {given}")
+    if standard_error is None and max_seconds is None:
+        return {"n_permutations": permutations}
+    from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
+
+    rule: Any = MaxPermutations(permutations or 10_000)
+    if standard_error is not None:
+        rule = MaxStandardError(standard_error) | rule
+    elif permutations is None:
+        rule = RelativeChange(0.05, window=100) | rule
+    return {"stopping": rule if max_seconds is None else rule | MaxSeconds(max_seconds)}
+
+
+def interruption(error: BaseException) -> str:
+    """Say in one line that the command was interrupted, and what is kept of it."""
+    kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
+    return f"interrupted: {kept}" if kept else "interrupted"
+
+
+@contextmanager
+def error_lines() -> Iterator[None]:
+    """End the command with one line where the block fails over what the user gave."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        typer.echo(interruption(interrupt), err=True)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        from ordinal_shapley.cli.screen import PIPE_CLOSED, close_stdout
+
+        close_stdout()
+        raise typer.Exit(PIPE_CLOSED) from None
+    except (ValueError, OSError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is None:
+            text = error.strerror  # one of ours, which says what happened to which file
+        typer.echo(f"error: {' '.join(text.split())}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def warning_lines() -> Iterator[Callable[[], list[str]]]:
+    """Show what the block warns of as lines, each once, when it has ended well; give what there is so far."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+
+        def told() -> list[str]:
+            texts = (" ".join(str(caution.message).split()) for caution in caught)
+            return list(dict.fromkeys(texts))
+
+        yield told
+    show_warnings(told())
+
+
+def show_warnings(texts: Sequence[str]) -> None:
+    """Show warnings on stderr, a line each."""
+    colour = None if os.environ.get("NO_COLOR") else typer.colors.YELLOW
+    for text in texts:
+        typer.secho(f"warning: {text}", err=True, fg=colour)

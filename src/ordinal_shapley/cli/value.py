@@ -1,0 +1,263 @@
+"""The command ``ordinal-shapley value``: what each training row is worth to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ordinal_shapley.cli.data_options import DataOptions
+from ordinal_shapley.cli.json_documents import (
+    Json,
+    print_document,
+    records,
+    run_summary,
+    truncation_settings,
+    written,
+)
+from ordinal_shapley.cli.model_options import ModelOptions
+from ordinal_shapley.cli.option_groups import grouped
+from ordinal_shapley.cli.options import (
+    Design,
+    StandardError,
+    Tolerance,
+    TruncationName,
+    check_jobs,
+    either,
+    error_lines,
+    option,
+    running_option,
+    sampling_options,
+    stopping_rule,
+    warning_lines,
+)
+from ordinal_shapley.cli.outputs import check_outputs
+from ordinal_shapley.cli.report_option import Report, recorded, write_report
+from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, METHODS, VALUES, choose
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ordinal_shapley.games.base import Game
+    from ordinal_shapley.sampling import History
+    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.valuation.result import Valuation
+
+VALUE_HELP = """Say what each training row is worth to a model: a logistic regression, or another.
+
+Text columns become one column a category; numbers are standardised. A missing entry is an error \
+without --impute; a first column without a name is left out. The same seed gives the same values. For example:
+
+ordinal-shapley value --dataset wine --out values.csv --plot values.png
+
+ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
+"""
+
+
+@grouped
+def value(
+    data: DataOptions,
+    models: ModelOptions,
+    method: Annotated[
+        str | None,
+        option(
+            f"{either(METHODS)}.",
+            default="ctmc; tmc if ordinal, classic or ridge",
+            choices=METHODS,
+            metavar="NAME",
+        ),
+    ] = None,
+    value_kind: Annotated[
+        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
+    ] = "partial_ordinal",
+    class_fraction: Annotated[
+        float | None,
+        option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
+    ] = None,
+    truncation: TruncationName = None,
+    tolerance: Tolerance = None,
+    design: Design = "independent",
+    permutations: Annotated[
+        int | None,
+        option(
+            "How many permutations.",
+            default="until the values change by less than 5 % over 100, at most 10,000",
+            metavar="N",
+            min=1,
+            max=2**62,
+        ),
+    ] = None,
+    standard_error: StandardError = None,
+    max_seconds: Annotated[
+        float | None,
+        running_option("Stop after S seconds of sampling, with what there is then.", metavar="S"),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        running_option(
+            "Keep the run there; the same command goes on from it, also to more permutations.",
+            metavar="RUN.npz",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
+    ] = 0,
+    jobs: Annotated[
+        int,
+        running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024),
+    ] = -1,
+    out: Annotated[
+        Path | None, running_option("Write the values of all rows there.", metavar="VALUES.csv")
+    ] = None,
+    plot: Annotated[
+        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
+    ] = None,
+    report: Report = None,
+    progress: Annotated[
+        bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Value the training rows of a file or of a data set."""
+    with error_lines():
+        choose("--value", value_kind, VALUES)
+        models.check(data.dataset)
+        method = method or models.usual_method(value_kind)
+        choose("--method", method, METHODS)
+        models.check_method(method)
+        choose("--design", design, DESIGNS)
+        if design == "latin" and method in CLASS_METHODS:
+            raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
+        game_options = models.game_options(value_kind)
+        check_jobs(jobs)
+        sampling = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
+        stops = stopping_rule(permutations, standard_error, max_seconds)
+        files = _Files(out, plot, report)
+        check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
+        with warning_lines() as warned_reading:
+            problem = data.read(seed, numbers=models.numbers)
+        asked = {
+            "value": value_kind,
+            "method": method,
+            "class_fraction": (class_fraction or 0.8) if method in CLASS_METHODS else None,
+            "design": design,
+            **truncation_settings(sampling.get("truncation")),
+            "model": models.model,
+            **game_options,
+            "permutations": permutations,
+            "standard_error": standard_error,
+            "max_seconds": max_seconds,
+            "seed": seed,
+            **data.settings(),
+        }
+        with warning_lines() as warned:
+            from ordinal_shapley import sample_values
+
+            game = models.game(problem, game_options)
+            sampling |= {
+                "value": value_kind,
+                "method": method,
+                "design": design,
+                "random_state": seed,
+                **stops,
+            }
+            history = None
+            if report is not None:
+                sampling, history = recorded(sampling)
+            valuation = sample_values(game, n_jobs=jobs, checkpoint=checkpoint, progress=progress, **sampling)
+            result = _Result(
+                problem, game, valuation, history, _words(models, asked), (permutations, standard_error)
+            )
+            result.write(files)
+            if as_json:
+                parts = result.document(asked) | {"written": written(out, plot, report)}
+                print_document("value", parts, lambda: [*warned_reading(), *warned()])
+            else:
+                result.show(files)
+
+
+def _words(models: ModelOptions, asked: dict[str, Any]) -> str:
+    """Return method and options in words."""
+    words = [*models.words(), asked["method"]]
+    if asked["class_fraction"] is not None:
+        words.append(f"class fraction {asked['class_fraction']:g}")
+    if asked["design"] != "independent":
+        words.append(f"{asked['design']} permutations")
+    words += [f"{asked['position_weight']} weights", asked["scoring"].replace("_", " ")]
+    return ", ".join([*words, f"seed {asked['seed']}"])
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files to write."""
+
+    out: Path | None
+    plot: Path | None
+    report: Path | None
+
+    def by_option(self) -> dict[str, Path | None]:
+        """Return the files by the option that names them."""
+        return {"--out": self.out, "--plot": self.plot, "--report": self.report}
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What came out, with what is needed to tell it: settings in words, and when the run was to stop."""
+
+    problem: Problem
+    game: Game
+    valuation: Valuation
+    history: History | None
+    settings: str
+    goals: tuple[int | None, float | None]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The training rows in their order, as the CSV has them."""
+        from ordinal_shapley.cli import outputs
+
+        return outputs.result_frame(self.valuation, self.problem.y)
+
+    def write(self, files: _Files) -> None:
+        """Write the files asked for."""
+        from ordinal_shapley.cli import outputs
+
+        if files.out is not None:
+            outputs.write_csv(self.frame, files.out)
+        if files.plot is not None:
+            outputs.write_picture(self.valuation, self.problem.y, files.plot)
+        if files.report is not None:
+            write_report(files.report, self.valuation, self.problem, self.game, self.history, self.settings)
+
+    def document(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        from ordinal_shapley.cli import screen
+
+        problem, frame = self.problem, self.frame
+        stop = screen.stop_reason(self.valuation, *self.goals)
+        return {
+            "data": {
+                "name": problem.name,
+                "training_rows": len(frame),
+                "validation_rows": len(problem.y_valid),
+            },
+            "settings": asked,
+            "run": run_summary(self.valuation) | {"stop": stop},
+            "rows": records(frame),
+        }
+
+    def show(self, files: _Files) -> None:
+        """Show the result on the screen, and say what was written."""
+        from ordinal_shapley.cli import screen
+
+        console = screen.screen()
+        screen.show(
+            console,
+            self.valuation,
+            self.frame,
+            name=self.problem.name,
+            n_valid=len(self.problem.y_valid),
+            settings=self.settings,
+            goals=self.goals,
+        )
+        screen.tell_written(console, files.out, files.plot, files.report)

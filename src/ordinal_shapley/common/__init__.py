@@ -1,0 +1,1 @@
+"""What every layer uses, and what knows none of them."""

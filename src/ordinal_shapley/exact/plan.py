@@ -1,0 +1,138 @@
+"""What an exact value takes: sequences, weights, time and memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.parallel import check_memory, n_workers
+from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
+from ordinal_shapley.games import _inputs
+from ordinal_shapley.games._rearranged import CASE_CODES
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.value_options import TOLERANCE, as_weight_game, check_sum, encode_partition
+from ordinal_shapley_kernels import enumeration as kernels
+from ordinal_shapley_kernels.table import subtree_sizes
+
+# So few utilities are evaluated without asking what they cost.
+_FREE_EVALUATIONS = 400
+_MOST_SECONDS = 3600.0
+
+
+def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str | None) -> Scope:
+    """Return the sequences to walk for a value."""
+    n = game.n_players
+    groups = np.zeros(n, np.int64)
+    kind = kernels.ALL
+    if partition is not None:
+        assert case is not None
+        groups = encode_partition(partition, n)
+        kind = CASE_CODES[case]
+    elif value == "classic" and by != "orders":
+        # One group, inside which order does not matter: one sequence a subset.
+        kind = kernels.BETWEEN
+    return Scope.of(kind, groups, n)
+
+
+def as_limit(max_seconds: Any) -> float:
+    """Return the seconds that may pass: an hour if nothing is said."""
+    if max_seconds is None:
+        return _MOST_SECONDS
+    return math.inf if max_seconds == math.inf else _inputs.as_positive(max_seconds, "max_seconds")
+
+
+def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:
+    """ValueError if the enumeration takes longer than `limit`, or the memory at hand."""
+    n = game.n_players
+    count = sum(scope.counts())
+    instead = _instead(game, value, scope, count)
+    if value in ("ordinal", "blend"):
+        sets = 8 * 2**n * (2 * n_workers(n_jobs) + 1)
+        check_memory(sets, f"adding up the orders of {2**n:,} subsets", instead)
+    if value == "weighted_ordinal":
+        # The table and what it is checked with.
+        check_memory(32 * subtree_sizes(n)[n], f"the weights of {count:,} sequences", instead)
+    check_time(game, scope, n_jobs, limit, asked, f"value={value!r} of {n} players", instead)
+
+
+def check_time(
+    game: Game, scope: Scope, n_jobs: int | None, limit: float, asked: bool, purpose: str, instead: str
+) -> None:
+    """ValueError if walking `scope` takes longer than `limit`; it says what to do `instead`."""
+    n, count = game.n_players, sum(scope.counts())
+    if count <= _FREE_EVALUATIONS and not asked:
+        return
+    pace = seconds_an_evaluation(game, scope)
+    workers = max(1, min(n_workers(n_jobs), n * (n - 1)))
+    seconds = pace * count / workers
+    if seconds > limit:
+        raise ValueError(
+            f"{purpose} takes {_shown(count)} utilities, about {_clock(seconds)} at "
+            f"{pace:.2g} s each on {workers} worker{'s' if workers > 1 else ''}, more than max_seconds "
+            f"({limit:g}): {instead}"
+        )
+
+
+def _instead(game: Game, value: str, scope: Scope, count: int) -> str:
+    options = []
+    n = game.n_players
+    if game.order_free and 2**n < count:
+        options.append(f"the order does not matter, so ask for value='classic' ({2**n:,} utilities)")
+    elif scope.kind == kernels.ALL and value == "partial_ordinal":
+        options.append("give partition and case if only some orders matter")
+    options += ["estimate it with sample_values", "or raise max_seconds"]
+    return ", ".join(options)
+
+
+def _shown(count: int) -> str:
+    return f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
+
+
+def _clock(seconds: float) -> str:
+    for size, name in ((86_400 * 365.25, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {name}"
+    return f"{seconds:.3g} seconds"
+
+
+def tabulate_weights(
+    order_weight: Callable[..., Any], n: int, n_jobs: int | None, limit: float, asked: bool
+) -> tuple[NDArray[np.float64], bool]:
+    """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform."""
+    game = as_weight_game(order_weight, n)
+    if not game._runs_in_parallel:
+        n_jobs = None
+    scope = Scope.of(kernels.ALL, np.zeros(n, np.int64), n - 1)
+    try:
+        try:
+            with game._listening():
+                if n > 1:
+                    check_cost(game, "weighted_ordinal", scope, n_jobs, limit, asked)
+                totals = enumerate_game(game, scope, Wanted(True, True), n_jobs, False)
+        except UtilityError as error:
+            game._report(error)
+    except (RuntimeError, TypeError, ValueError) as cause:
+        raise type(cause)(f"order_weight: {cause}") from cause
+    worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
+    check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
+    scaled = times_factorials(totals.utilities, n)
+    uniform = bool(np.all(np.abs(scaled[_lengths(n) < n] - 1.0) <= TOLERANCE))
+    return totals.utilities, uniform
+
+
+def times_factorials(weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return |S|! q(S) for weights q of sequences in preorder: 1 where all orders of a set weigh the same."""
+    factorials = np.array([math.factorial(k) for k in range(n + 1)], np.float64)
+    return np.asarray(weights * factorials[_lengths(n)])
+
+
+def _lengths(n: int) -> NDArray[np.int8]:
+    """Length of each sequence, in preorder."""
+    lengths = np.zeros(1, np.int8)
+    for k in range(1, n + 1):
+        lengths = np.concatenate([np.zeros(1, np.int8), np.tile(lengths + np.int8(1), k)])
+    return lengths

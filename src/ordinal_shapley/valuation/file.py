@@ -1,0 +1,187 @@
+"""The file a valuation is kept in: one ``.npz``, with no pickle in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import operator
+import warnings
+import zipfile
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.files import replacing
+from ordinal_shapley.valuation.moments import N_ARRAYS, Moments, Ranges
+
+_FORMAT = "ordinal-shapley valuation 2"
+_Made = TypeVar("_Made")
+
+# What describes a result, and as what JSON gives it back.
+FIELDS: dict[str, type] = {
+    "value": str,
+    "method": str,
+    "average": str,
+    "design": str,
+    "seed": int,
+    "digest": str,
+    "converged": bool,
+    "stopped_by": str,
+    "seconds": float,
+}
+
+
+class File(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    moments : Moments
+    ranges : Ranges
+    labels : ndarray or None
+    fields : dict
+        What describes a result, see `FIELDS`.
+    header : dict
+        What more JSON says.
+    more : dict of ndarray
+        Further arrays.
+    """
+
+    moments: Moments
+    ranges: Ranges
+    labels: NDArray[Any] | None
+    fields: dict[str, Any]
+    header: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    more: dict[str, NDArray[Any]] = {}  # noqa: RUF012
+
+
+def write_file(path: str | PathLike[str], file: File) -> None:
+    """Write the sums, from which all else is made again, and what describes them."""
+    check_path(path)
+    stored, kind = _encode_labels(file.labels)
+    header = {
+        **file.header,
+        "format": _FORMAT,
+        "labels": kind,
+        "ranges": file.ranges,
+        "counts": {name: int(getattr(file.moments, name)) for name in Moments._fields[N_ARRAYS:]},
+        "fields": file.fields,
+    }
+    arrays: dict[str, Any] = dict(zip(Moments._fields[:N_ARRAYS], file.moments[:N_ARRAYS], strict=True))
+    arrays |= file.more
+    content = io.BytesIO()  # so that a full disk meets a plain write, and no archive half closed
+    np.savez(content, header=np.array(json.dumps(header)), labels=stored, **arrays)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
+
+
+def read_file(path: str | PathLike[str]) -> File:
+    """Read what `write_file` wrote; ValueError if the file holds something else."""
+    check_path(path)
+    content = io.BytesIO(Path(path).read_bytes())
+    try:
+        if not zipfile.is_zipfile(content):
+            raise ValueError("it is no .npz file")
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            if header["format"] != _FORMAT:
+                raise ValueError(f"its format is {header['format']!r}")
+            arrays = [file[name] for name in Moments._fields[:N_ARRAYS]]
+            labels = _decode_labels(file["labels"], header["labels"])
+            known = {"header", "labels", *Moments._fields}
+            more = {name: file[name] for name in file.files if name not in known}
+        if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f"]:
+            raise ValueError("its sums are no numbers")
+        n = len(arrays[0])
+        if any(array.shape != (n,) for array in arrays[:-1]) or arrays[-1].shape not in (
+            (3, 0, 0),
+            (3, n, n),
+        ):
+            raise ValueError("its sums differ in length")
+        counts = (operator.index(header["counts"][name]) for name in Moments._fields[N_ARRAYS:])
+        moments = Moments._make([*arrays, *counts])
+        ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])
+        fields = header["fields"]
+        if {name: type(entry) for name, entry in fields.items()} != FIELDS:
+            raise ValueError(f"its fields are {', '.join(fields)}, expected {', '.join(FIELDS)}")
+        return File(moments, ranges, labels, fields, header, more)
+    except Exception as error:  # whatever a damaged file makes of its readers
+        raise _no_valuation(path, error) from error
+
+
+def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
+    """Make something of what `write_file` wrote; ValueError if the file holds something else."""
+    file = read_file(path)
+    try:
+        return make(file.moments, file.ranges, labels=file.labels, **file.fields)
+    except Exception as error:
+        raise _no_valuation(path, error) from error
+
+
+def _no_valuation(path: str | PathLike[str], error: Exception) -> ValueError:
+    return ValueError(
+        f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
+    )
+
+
+def check_path(path: object) -> None:
+    """TypeError unless this is the name of a file."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path is {path!r}, expected the name of a file")
+
+
+def same_labels(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    """Whether two results have the same labels, NaN and what a file keeps of a label being equal."""
+    if first is None or second is None:
+        return first is second
+    ours, theirs = (json.dumps([_plain(x)[0] for x in labels.tolist()]) for labels in (first, second))
+    return ours == theirs
+
+
+def as_labels(labels: NDArray[Any] | Sequence[Any]) -> NDArray[Any]:
+    """Return labels as a 1-d array; tuples (of a pandas MultiIndex) stay tuples."""
+    if isinstance(labels, np.ndarray):
+        return labels
+    array = np.empty(len(labels), dtype=object)
+    array[:] = list(labels)
+    return array
+
+
+def _encode_labels(labels: NDArray[Any] | None) -> tuple[NDArray[Any], str]:
+    """Return labels as an array that needs no pickle, and how to read it back."""
+    if labels is None:
+        return np.array(0), "none"
+    if labels.dtype.kind in "biufcUSmM":
+        return labels, "array"
+    plain = [_plain(label) for label in labels]
+    odd = {type(label).__name__ for label, (_, same) in zip(labels, plain, strict=True) if not same}
+    if odd:
+        warnings.warn(f"labels of type {', '.join(sorted(odd))} are saved as strings", stacklevel=4)
+    return np.array(json.dumps([label for label, _ in plain])), "json"
+
+
+def _plain(label: object) -> tuple[Any, bool]:
+    """Return the label as JSON can hold it, and whether it comes back as it was."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label is None or isinstance(label, str | bool | int | float):
+        return label, True
+    if isinstance(label, tuple):
+        parts = [_plain(part) for part in label]
+        return [part for part, _ in parts], all(same for _, same in parts)
+    return str(label), False
+
+
+def _decode_labels(stored: NDArray[Any], kind: str) -> NDArray[Any] | None:
+    if kind == "none":
+        return None
+    return stored if kind == "array" else as_labels([_tuples(x) for x in json.loads(str(stored))])
+
+
+def _tuples(label: object) -> object:
+    return tuple(map(_tuples, label)) if isinstance(label, list) else label

@@ -1,0 +1,324 @@
+"""The result of a sampling run: a value and a standard error for every player."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.valuation.file import FIELDS, File, as_labels, read_valuation, same_labels, write_file
+from ordinal_shapley.valuation.moments import Moments, Ranges, join_ranges
+from ordinal_shapley.valuation.views import Views
+
+# What parts of one estimate have in common, in the order in which a difference is reported.
+_SHARED = ("value", "method", "average", "design", "seed", "digest")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Valuation(Views):
+    """Estimated values of the players of a game, with their standard errors.
+
+    `ordinal_shapley.sample_values` returns one. The standard errors measure Monte Carlo noise about
+    the *sampled* expectation only: what truncation and sampled subsets change in that expectation
+    is a bias, which more permutations do not shrink and no standard error shows.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+        The estimates, read-only; NaN for a player that no permutation counted.
+    stderr : ndarray of float64, shape (n,)
+        Their standard errors, read-only; NaN where fewer than two permutations counted.
+    counts : ndarray of int64, shape (n,)
+        How many permutations counted for each player, read-only.
+    n_permutations, n_evaluations : int
+        Permutations drawn, and utilities evaluated (those of full orders included).
+    converged : bool
+        Whether a rule of convergence stopped the run.
+    stopped_by : str
+        The rule that stopped the run; "merge" for a pooled result.
+    seconds : float
+        Time the run took; the sum over the parts for a pooled result.
+    mean_walk_length : float
+        Mean number of players (with groups: rows) evaluated a permutation.
+    value, method, average, design : str
+        What was estimated and how, as given to `ordinal_shapley.sample_values`.
+    seed : int
+        Key of the permutation streams.
+    ranges : tuple of (int, int)
+        The permutations used: half-open index ranges, increasing and disjoint.
+    labels : ndarray of shape (n,) or None
+        Names of the players, None for 0..n-1.
+    moments : Moments
+        The sums that values and standard errors are made of.
+    digest : str
+        Fingerprint of game and options: only results with equal ones can be pooled.
+    position_profile : ndarray of float64, shape (n, n), or None
+        ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
+        Only if it was asked for. The mean of a row is the player's value exactly for the ordinal value, for a
+        blend and over whole Latin squares, else in expectation.
+    position_profile_stderr : ndarray of float64, shape (n, n), or None
+        Its standard errors; NaN where the design makes the contributions to it depend on one another.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
+    >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
+    >>> valuation
+    Valuation(2 players, value='partial_ordinal', method='mc', n_permutations=1000, \
+stopped_by='MaxPermutations', converged=False)
+    >>> valuation.ranking()
+    array([1, 0])
+    >>> valuation.to_frame()[["value", "rank", "below_zero"]].round(1)
+         value  rank  below_zero
+    ann    0.0     2       False
+    bob    0.5     1       False
+    """
+
+    values: NDArray[np.float64]
+    stderr: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    n_permutations: int
+    n_evaluations: int
+    converged: bool
+    stopped_by: str
+    seconds: float
+    mean_walk_length: float
+    value: str
+    method: str
+    average: str
+    design: str
+    seed: int
+    ranges: Ranges
+    labels: NDArray[Any] | None
+    moments: Moments
+    digest: str = ""
+    position_profile: NDArray[np.float64] | None = None
+    position_profile_stderr: NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Moments,
+        *,
+        value: str,
+        method: str,
+        average: str,
+        design: str = "independent",
+        seed: int,
+        first_permutation: int,
+        converged: bool,
+        stopped_by: str,
+        seconds: float,
+        labels: NDArray[Any] | Sequence[Any] | None,
+        digest: str = "",
+    ) -> Valuation:
+        """Make values and standard errors from sums over consecutive permutations.
+
+        Parameters
+        ----------
+        moments : Moments
+            Sums over permutations ``first_permutation``, ``first_permutation + 1``, ...
+        value, method : str
+            What was estimated and how.
+        average : {"all", "selected"}
+            Average over all permutations, or for each player over those in which it was chosen.
+        design : str, default "independent"
+            How the permutations hang together.
+        seed, first_permutation : int
+            Key of the permutation streams, and index of the first permutation.
+        converged, stopped_by, seconds, labels, digest
+            As the attributes of the class.
+
+        Returns
+        -------
+        Valuation
+            The result.
+
+        Raises
+        ------
+        ValueError
+            If ``average`` is unknown, ``labels`` has the wrong length or ``first_permutation`` is
+            negative.
+        """
+        if first_permutation < 0:
+            raise ValueError(f"first_permutation is {first_permutation}, expected at least 0")
+        return cls._from_ranges(
+            moments,
+            ((first_permutation, first_permutation + moments.n_permutations),),
+            value=value,
+            method=method,
+            average=average,
+            design=design,
+            seed=int(seed),
+            converged=bool(converged),
+            stopped_by=stopped_by,
+            seconds=float(seconds),
+            labels=None if labels is None else as_labels(labels),
+            digest=digest,
+        )
+
+    @classmethod
+    def _from_ranges(cls, moments: Moments, ranges: Ranges, **fields: Any) -> Valuation:
+        average, labels, n = fields["average"], fields["labels"], moments.sums.size
+        if labels is not None and len(labels) != n:
+            raise ValueError(f"labels has {len(labels)} entries, expected one a player, {n}")
+        arrays, total = moments.estimates(average), moments.n_permutations
+        profile: tuple[Any, ...] = (None, None)
+        if moments.profile.size:
+            profile = moments.profile_estimates()
+        for array in (*arrays, *profile):
+            if array is not None:
+                array.flags.writeable = False
+        return cls(
+            *arrays,
+            n_permutations=total,
+            n_evaluations=moments.n_evaluations,
+            mean_walk_length=moments.walk_length / total if total else math.nan,
+            ranges=ranges,
+            moments=moments,
+            position_profile=profile[0],
+            position_profile_stderr=profile[1],
+            **fields,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one NumPy ``.npz`` file, without pickle.
+
+        Labels that are neither numbers, strings, booleans, NumPy datetimes, None nor tuples of
+        these are written as their ``str``, with a warning.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, whose name is taken as it is; an existing file is overwritten.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` is no path.
+        OSError
+            If the file cannot be written.
+        """
+        fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
+        write_file(path, File(self.moments, self.ranges, self.labels, fields))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Valuation:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Valuation
+            Equal to the saved one to the last bit.
+
+        Raises
+        ------
+        TypeError
+            If ``path`` is no path.
+        OSError
+            If the file cannot be read.
+        ValueError
+            If the file holds something else.
+        """
+        return read_valuation(path, cls._from_ranges)
+
+    @staticmethod
+    def merge(valuations: Iterable[Valuation]) -> Valuation:
+        """Pool results from disjoint sets of permutations of one stream.
+
+        Parameters
+        ----------
+        valuations : iterable of Valuation
+            Results for the same game, options and seed, from permutation ranges that do not
+            overlap, in any order.
+
+        Returns
+        -------
+        Valuation
+            What one run over all the permutations would have given, up to rounding. It counts as
+            converged if every part does.
+
+        Raises
+        ------
+        TypeError
+            If `valuations` is no iterable of Valuation.
+        ValueError
+            If there is none, if they differ in seed, value, method, average, game or labels, or if
+            ranges overlap.
+
+        Examples
+        --------
+        >>> from ordinal_shapley import Valuation
+        >>> from ordinal_shapley.valuation.moments import Moments
+        >>> def part(first):
+        ...     return Valuation.from_moments(
+        ...         Moments.zeros(2)._replace(n_permutations=5), value="classic", method="mc",
+        ...         average="all", seed=1, first_permutation=first, converged=False,
+        ...         stopped_by="MaxPermutations", seconds=0.1, labels=None)
+        >>> Valuation.merge([part(5), part(0)]).ranges
+        ((0, 10),)
+        >>> Valuation.merge([part(0), part(4)])
+        Traceback (most recent call last):
+            ...
+        ValueError: valuations share permutations 4..4 (ranges 0..4 and 4..8): pool disjoint ranges
+        """
+        if not isinstance(valuations, Iterable):
+            raise TypeError(f"valuations is a {type(valuations).__name__}, expected a list of Valuation")
+        parts = list(valuations)
+        for part in parts:
+            if not isinstance(part, Valuation):
+                raise TypeError(f"valuations holds a {type(part).__name__}, expected a Valuation")
+        if not parts:
+            raise ValueError("valuations is empty, expected at least one Valuation")
+        # In order of their first permutation, so that the order given does not change a bit.
+        parts.sort(key=lambda part: part.ranges[:1])
+        first = parts[0]
+        for part in parts[1:]:
+            _check_same(first, part)
+        moments = first.moments
+        for part in parts[1:]:
+            moments = moments.plus(part.moments)
+        return Valuation._from_ranges(
+            moments,
+            join_ranges(part.ranges for part in parts),
+            converged=all(part.converged for part in parts),
+            stopped_by="merge" if len(parts) > 1 else first.stopped_by,
+            seconds=sum(part.seconds for part in parts),
+            labels=first.labels,
+            **{name: getattr(first, name) for name in _SHARED},
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return (
+            f"Valuation({len(self)} players, value={self.value!r}, method={self.method!r}, "
+            f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
+            f"converged={self.converged})"
+        )
+
+
+def _check_same(first: Valuation, other: Valuation) -> None:
+    for name in _SHARED:
+        ours, theirs = getattr(first, name), getattr(other, name)
+        if ours != theirs:
+            raise ValueError(
+                f"valuations differ in {name} ({ours!r} and {theirs!r}): pool results of the same "
+                "game, options and seed only"
+            )
+    if len(first) != len(other):
+        raise ValueError(f"valuations have {len(first)} and {len(other)} players: pool those of one game")
+    if not same_labels(first.labels, other.labels):
+        raise ValueError("valuations differ in labels: pool results of the same game only")

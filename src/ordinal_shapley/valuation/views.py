@@ -1,0 +1,361 @@
+"""What can be read from values and their standard errors: intervals, ranks, tables, pictures, files."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from importlib.util import find_spec
+from numbers import Real
+from os import PathLike
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.files import replacing
+from ordinal_shapley.valuation.file import check_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ordinal_shapley.games.base import Game
+    from ordinal_shapley.sampling.history import History
+
+_INDEX = "player"  # what a file calls the column of labels
+
+
+class Views:
+    """What `Valuation` offers to readers; it has the values."""
+
+    values: NDArray[np.float64]
+    stderr: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    labels: NDArray[Any] | None
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of a normal confidence interval for each value.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Coverage aimed at, between 0 and 1: of the sampled expectation (see the class).
+
+        Returns
+        -------
+        low, high : ndarray of float64, shape (n,)
+            The ends; NaN where the standard error is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``level`` is not a number between 0 and 1.
+        """
+        if not 0 < _number(level, "level") < 1:
+            raise ValueError(f"level is {level!r}, expected a number between 0 and 1, say 0.95")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
+        return self.values - half, self.values + half
+
+    def probability_below(self, threshold: float = 0.0) -> NDArray[np.float64]:
+        """Return the normal probability that each sampled expectation is below ``threshold``.
+
+        Parameters
+        ----------
+        threshold : float, default 0.0
+            The threshold.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            The probabilities; 0 or 1 where the standard error is 0, NaN where it is NaN.
+
+        Raises
+        ------
+        TypeError
+            If ``threshold`` is not a number.
+        """
+        gaps = _number(threshold, "threshold") - self.values
+        pairs = zip(gaps.tolist(), self.stderr.tolist(), strict=True)
+        # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
+        return np.array(
+            [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
+             for gap, error in pairs],
+            dtype=np.float64,
+        )  # fmt: skip
+
+    def ranking(self) -> NDArray[np.intp]:
+        """Return the players from the highest value to the lowest, ties in order, NaN last."""
+        return np.argsort(-self.values, kind="stable")
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row a player, indexed by ``labels``.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Level of the confidence interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns value, stderr, ci_low, ci_high, rank (1 for the highest value), count and
+            below_zero (the whole interval lies below 0).
+        """
+        import pandas as pd
+
+        low, high = self.confidence_interval(level)
+        rank = np.empty(len(self.values), dtype=np.int64)
+        rank[self.ranking()] = np.arange(1, len(rank) + 1)
+        return pd.DataFrame(
+            {
+                "value": self.values,
+                "stderr": self.stderr,
+                "ci_low": low,
+                "ci_high": high,
+                "rank": rank,
+                "count": self.counts,
+                "below_zero": high < 0,
+            },
+            index=None if self.labels is None else pd.Index(self.labels),
+        )
+
+    def suspects(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the players whose whole confidence interval lies below 0, the lowest first.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Level of the two-sided interval, as in `to_frame`: at 0.95 the sampled expectation of such a
+            player is below 0 with a normal probability of 97.5 % or more. Each player is looked at by itself:
+            of many whose expectation is 0, one in forty comes out here by chance.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows of ``to_frame(level)`` where below_zero holds, without that column; none if there are no
+            such players. A player without a standard error is never among them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``level`` is not a number between 0 and 1.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.TableGame(3, {(0,): 1.0, (1,): -1.0, (2,): -2.0}, names=["ann", "bob", "cy"])
+        >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
+        >>> valuation.suspects()[["value", "rank"]].round(1)
+             value  rank
+        cy    -0.6     3
+        bob   -0.2     2
+        """
+        frame = self.to_frame(level)
+        below = frame[frame.pop("below_zero")]
+        return below.sort_values("rank", ascending=False, kind="stable")
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        level: float = 0.95,
+        highlight: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        classes: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Axes:
+        """Draw the values from the lowest to the highest, each with its confidence interval.
+
+        Parameters
+        ----------
+        ax, level, highlight, classes
+            As for `ordinal_shapley.plots.plot_values`, which draws.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+
+        Raises
+        ------
+        ImportError
+            If Matplotlib is not installed.
+        TypeError, ValueError
+            If an argument cannot be used; the message names it.
+        """
+        from ordinal_shapley.plots import plot_values
+
+        return plot_values(self, ax=ax, level=level, highlight=highlight, classes=classes)  # type: ignore[arg-type]
+
+    def to_csv(self, path: str | PathLike[str], level: float = 0.95) -> None:
+        """Write the table of `to_frame` as CSV, at full precision, the labels as column ``player``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; an existing one is overwritten once the new one is complete.
+        level : float, default 0.95
+            Level of the confidence interval.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``path`` is no path or ``level`` no number between 0 and 1.
+        OSError
+            If the file cannot be written.
+        """
+        check_path(path)
+        frame = self._named_frame(level)
+        with replacing(path) as temporary:
+            frame.to_csv(temporary)
+
+    def to_parquet(self, path: str | PathLike[str], level: float = 0.95) -> None:
+        """Write the table of `to_frame` as Parquet, the labels as column ``player``; needs pyarrow.
+
+        Labels of mixed types are written as their ``str``, with a warning.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; an existing one is overwritten once the new one is complete.
+        level : float, default 0.95
+            Level of the confidence interval.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        TypeError, ValueError
+            If ``path`` is no path or ``level`` no number between 0 and 1.
+        OSError
+            If the file cannot be written.
+        """
+        check_path(path)
+        if find_spec("pyarrow") is None:
+            raise ImportError(
+                "to_parquet needs pyarrow; install it with: pip install 'ordinal-shapley[parquet]'"
+            )
+        frame = _of_one_type(self._named_frame(level))
+        with replacing(path) as temporary:
+            frame.to_parquet(temporary, engine="pyarrow")
+
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        game: Game | None = None,
+        history: History | None = None,
+        title: str | None = None,
+        level: float = 0.95,
+        settings: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Return one self-contained page that says what was asked, what came out and how sure it is.
+
+        It needs no network, reads well in light and dark and on a phone, and says what to pass where
+        something that was not given would belong. Needs Jinja2, the ``report`` extra.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write the page; an existing file is overwritten once the new one is complete.
+        X : DataFrame, array or sparse matrix with one row a player, optional
+            The players' own columns, of any type, for the table.
+        y : array-like with one entry a player, optional
+            Their labels; by default those that ``game`` knows.
+        game : Game, optional
+            The game that was played. It is played some hundreds of times more: as players are removed, and,
+            if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, to see what speaks
+            against labels.
+        history : History, optional
+            What the run kept, for the pictures of convergence.
+        title : str, optional
+            Title of the page.
+        level : float, default 0.95
+            Level of the confidence intervals.
+        settings : dict, optional
+            More to say about what was asked, as terms and their words.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed.
+        TypeError, ValueError
+            If an argument cannot be used, or is of other players; the message names it.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+        >>> game = osv.LogisticGame(X, y, [[0.2], [0.9], [2.8]], ["no", "no", "yes"])
+        >>> history = osv.History(osv.MaxPermutations(200))
+        >>> valuation = osv.sample_values(game, stopping=history, random_state=0)
+        >>> page = valuation.to_html(X=X, game=game, history=history, title="Four rows")
+        >>> "<h1>Four rows</h1>" in page
+        True
+        """
+        from ordinal_shapley.report.page import render
+
+        if path is not None:
+            check_path(path)
+        page = render(
+            self,  # type: ignore[arg-type]
+            X=X,
+            y=y,
+            game=game,
+            history=history,
+            title=title,
+            level=level,
+            settings=settings,
+        )
+        if path is not None:
+            with replacing(path) as temporary:
+                temporary.write_bytes(page.encode())
+        return page
+
+    def _named_frame(self, level: float) -> pd.DataFrame:
+        """Return the table with named index columns: labels that are tuples of one length have several."""
+        import pandas as pd
+
+        frame = self.to_frame(level)
+        labels = frame.index.tolist()
+        lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+        if len(lengths) == 1 and (n_parts := lengths.pop()) > 0:
+            names = [f"{_INDEX}_{part}" for part in range(n_parts)]
+            frame.index = pd.MultiIndex.from_tuples(labels, names=names)
+            return frame
+        return frame.rename_axis(_INDEX)
+
+    def _repr_html_(self) -> str:
+        from ordinal_shapley.valuation.html import summary
+
+        return summary(self)  # type: ignore[arg-type]
+
+
+def _of_one_type(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with index columns that a file of typed columns can hold."""
+    from pandas.api.types import infer_dtype
+
+    names = list(frame.index.names)
+    frame = frame.reset_index()
+    for name in names:
+        labels = frame[name]
+        if labels.dtype == object and infer_dtype(labels, skipna=True) in ("mixed", "mixed-integer"):
+            warnings.warn("labels of mixed types are written as strings", stacklevel=3)
+            frame[name] = labels.map(str)
+    return frame.set_index(names)
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, expected a number")
+    return float(value)

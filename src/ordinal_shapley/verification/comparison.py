@@ -1,0 +1,369 @@
+"""Estimates against exact values: what is noise, and what the method of sampling costs in bias."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.arguments import number
+from ordinal_shapley.exact.values import ExactValues, exact_values, plan_exact
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.table import TableGame
+from ordinal_shapley.sampling.driver import sample_values
+from ordinal_shapley.valuation.result import Valuation
+from ordinal_shapley.verification.expectation import expectation
+from ordinal_shapley.verification.sampled_game import played_game, sampler_of, tabulate, why_unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_PERMUTATIONS = 5_000
+# Differences of values below this share of the largest are rounding errors.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification:
+    """Exact values beside estimates, with the error of each estimate taken apart.
+
+    The error has two parts. The *bias* is what the method samples, on average over all that it can draw,
+    less the exact value: it stays, however many permutations are drawn. The *noise* is the rest, due to the
+    permutations that were drawn; the standard error says how large it should be.
+
+    Attributes
+    ----------
+    exact_values : ExactValues
+        The exact values, and what they took.
+    valuation : Valuation
+        The estimate, and what it took.
+    expected : ndarray of float64, shape (n,)
+        What the method samples: the exact mean of the estimate. NaN if that is not known.
+    class_bias, truncation_bias : ndarray of float64, shape (n,)
+        The two parts of the bias: of drawing only a share of each class, and of ending walks early.
+    level : float
+        Level of the confidence intervals.
+    note : str
+        Why ``expected`` is not known; "" if it is.
+    exact, estimate, stderr : ndarray of float64, shape (n,)
+        Exact values, estimates and their standard errors.
+    error, bias, noise : ndarray of float64, shape (n,)
+        Estimate less exact value, which is bias plus noise: ``expected - exact`` and ``estimate - expected``.
+    z : ndarray of float64, shape (n,)
+        Noise in standard errors: about normal if all is well. Without noise 0, infinite where there is noise
+        but the standard error is 0.
+    holds_expected, holds_exact : ndarray of bool, shape (n,)
+        Whether each interval holds what the method samples, and the exact value; False where there is none.
+    coverage, coverage_of_exact : float
+        The share of the intervals that do; NaN if there are none, or nothing to hold.
+    rank_correlation : float
+        Spearman's, of estimates and exact values, with mean ranks for ties; NaN if either are all equal.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.TableGame(2, {(0,): 1.0, (0, 1): 1.0, (1,): 0.5, (1, 0): 2.0})
+    >>> result = osv.verify(game, method="mc", n_permutations=1000, random_state=0)
+    >>> result.exact, result.bias
+    (array([1.25, 0.25]), array([0., 0.]))
+    >>> bool(abs(result.z).max() < 3)
+    True
+    """
+
+    exact_values: ExactValues
+    valuation: Valuation
+    expected: NDArray[np.float64]
+    class_bias: NDArray[np.float64]
+    truncation_bias: NDArray[np.float64]
+    level: float
+    note: str
+
+    @property
+    def exact(self) -> NDArray[np.float64]:
+        """The exact values."""
+        return self.exact_values.values
+
+    @property
+    def estimate(self) -> NDArray[np.float64]:
+        """The estimates."""
+        return self.valuation.values
+
+    @property
+    def stderr(self) -> NDArray[np.float64]:
+        """Standard errors of the estimates."""
+        return self.valuation.stderr
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Estimates less exact values."""
+        return self.estimate - self.exact
+
+    @property
+    def bias(self) -> NDArray[np.float64]:
+        """What the method samples less exact values."""
+        return self.expected - self.exact
+
+    @property
+    def noise(self) -> NDArray[np.float64]:
+        """Estimates less what the method samples."""
+        return self.estimate - self.expected
+
+    @property
+    def z(self) -> NDArray[np.float64]:
+        """Noise in standard errors."""
+        noise = np.where(np.abs(self.noise) <= self._rounding, 0.0, self.noise)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((noise == 0) & (self.stderr == 0), 0.0, noise / self.stderr)
+
+    @property
+    def holds_expected(self) -> NDArray[np.bool_]:
+        """Whether each interval holds what the method samples."""
+        return self._holds(self.expected)
+
+    @property
+    def holds_exact(self) -> NDArray[np.bool_]:
+        """Whether each interval holds the exact value."""
+        return self._holds(self.exact)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the intervals that hold what the method samples."""
+        known = ~np.isnan(self.stderr) & ~np.isnan(self.expected)
+        return float(self.holds_expected[known].mean()) if known.any() else math.nan
+
+    @property
+    def coverage_of_exact(self) -> float:
+        """Share of the intervals that hold the exact value."""
+        known = ~np.isnan(self.stderr)
+        return float(self.holds_exact[known].mean()) if known.any() else math.nan
+
+    @property
+    def rank_correlation(self) -> float:
+        """Spearman's correlation of estimates and exact values."""
+        known = np.isfinite(self.estimate)
+        ranks = [_ranks(values[known], self._rounding) for values in (self.exact, self.estimate)]
+        if any(len(np.unique(one)) < 2 for one in ranks):
+            return math.nan
+        return float(np.asarray(np.corrcoef(ranks))[0, 1])
+
+    @property
+    def _rounding(self) -> float:
+        """How far numbers may be apart that would be equal without rounding."""
+        return _rounding(self.exact, self.estimate)
+
+    def _holds(self, centre: NDArray[np.float64]) -> NDArray[np.bool_]:
+        low, high = self.valuation.confidence_interval(self.level)
+        return (low - self._rounding <= centre) & (centre <= high + self._rounding)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a player, indexed by name.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns exact, expected, estimate, stderr, ci_low, ci_high, error, bias, class_bias,
+            truncation_bias, noise, z, holds_expected and holds_exact.
+        """
+        import pandas as pd
+
+        low, high = self.valuation.confidence_interval(self.level)
+        labels = self.valuation.labels
+        return pd.DataFrame(
+            {
+                "exact": self.exact,
+                "expected": self.expected,
+                "estimate": self.estimate,
+                "stderr": self.stderr,
+                "ci_low": low,
+                "ci_high": high,
+                "error": self.error,
+                "bias": self.bias,
+                "class_bias": self.class_bias,
+                "truncation_bias": self.truncation_bias,
+                "noise": self.noise,
+                "z": self.z,
+                "holds_expected": self.holds_expected,
+                "holds_exact": self.holds_exact,
+            },
+            index=None if labels is None else pd.Index(labels),
+        )
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    def __repr__(self) -> str:
+        valuation = self.valuation
+        bias, z = (_largest(values) for values in (self.bias, self.z))
+        return (
+            f"Verification({len(self)} players, value={valuation.value!r}, method={valuation.method!r}, "
+            f"n_permutations={valuation.n_permutations}, largest bias {bias:.3g}, largest z {z:.3g}, "
+            f"coverage {self.coverage:.3g}, rank correlation {self.rank_correlation:.3g})"
+        )
+
+
+def verify(
+    game: Game,
+    value: str = "partial_ordinal",
+    method: str = "mc",
+    *,
+    partition: Any = None,
+    case: str | None = None,
+    alpha: float | None = None,
+    order_weight: Callable[..., Any] | None = None,
+    n_permutations: int | None = None,
+    random_state: Any = None,
+    level: float = 0.95,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+    max_seconds: float | None = None,
+    **sampling: Any,
+) -> Verification:
+    r"""Estimate the values of a small game and compare them with the exact ones.
+
+    Parameters
+    ----------
+    game : Game
+        For example a `TableGame`; small enough for `exact_values`.
+    value : str, default "partial_ordinal"
+        As in `sample_values`.
+    method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
+        As in `sample_values`.
+    partition, case, alpha, order_weight
+        As in `exact_values`; the estimate gets the same.
+    n_permutations : int, optional
+        Number of permutations; 5,000 by default, without ``stopping``. A rule that looks at the estimate to
+        decide when to stop makes the noise a little different from what standard errors say.
+    random_state : None, int, numpy Generator or RandomState
+        As in `sample_values`.
+    level : float, default 0.95
+        Level of the confidence intervals.
+    n_jobs : int, optional
+        Workers, as in `exact_values`.
+    progress : bool, default False
+        Show progress bars on stderr.
+    max_seconds : float, optional
+        As in `exact_values`: refuse what takes longer to enumerate.
+    **sampling
+        Other arguments of `sample_values`: ``truncation``, ``labels``, ``class_fraction``, ``average``,
+        ``estimator``, ``design``, ``stopping``, ...
+
+    Returns
+    -------
+    Verification
+        Exact values, estimates, and the error of each taken apart.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used, or the exact values would take too long; see `exact_values` and
+        `sample_values`.
+    RuntimeError
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails.
+
+    Warns
+    -----
+    UserWarning, RuntimeWarning
+        As `exact_values` and `sample_values` do.
+
+    Notes
+    -----
+    "mc" is unbiased: what it samples is the exact value. For "tmc", "cmc" and "ctmc" the expectation is the
+    mean over all ordered selections of players that the method can draw, at most :math:`n!`: each is cut by
+    the rule, and its players are credited. The mean target of `Truncation.patience` depends on the seed; it
+    is that of the run.
+
+    That takes the utility of every sequence (for "classic": of every set), and is done for up to 10 players;
+    above, and where it would take more than ``max_seconds``, expectation, bias and noise are NaN and ``note``
+    says why: then the error cannot be taken apart.
+
+    With class sampling and ``average="all"`` a player counts 0 when it is not drawn, so that most of the bias
+    is a factor, the share of its class that is drawn. ``average="selected"`` leaves the other part: sets of
+    players that are too large to be drawn are never seen.
+
+    Examples
+    --------
+    Three players of a fixed worth. A walk that meets the first one at once is worth as much as all three, and
+    is cut: in a third of the orders the other two count 0.
+
+    >>> import ordinal_shapley as osv
+    >>> worth = [1.0, 3.0, -3.0]
+    >>> game = osv.FunctionGame(lambda sequence: sum(worth[i] for i in sequence), n_players=3)
+    >>> result = osv.verify(game, method="tmc", n_permutations=500, random_state=0)
+    >>> result.to_frame()[["exact", "expected", "bias"]].round(6)
+       exact  expected  bias
+    0    1.0       1.0   0.0
+    1    3.0       2.0  -1.0
+    2   -3.0      -2.0   1.0
+    >>> bool(abs(result.z).max() < 3)
+    True
+    """
+    level = number("level", level, above=0, below=1)
+    if n_permutations is None and sampling.get("stopping") is None:
+        n_permutations = DEFAULT_PERMUTATIONS
+    shared = {"partition": partition, "case": case, "alpha": alpha, "order_weight": order_weight}
+    sampling |= {"n_permutations": n_permutations, "random_state": random_state, **shared}
+    options = inspect.signature(sample_values).bind(game, value, method, **sampling)
+    options.apply_defaults()
+    plan = plan_exact(game, value, partition, case, alpha, order_weight, None, n_jobs, max_seconds)
+    valuation = sample_values(game, value, method, n_jobs=plan.n_jobs, progress=progress, **sampling)
+
+    played = played_game(game, partition, case)
+    sampler = sampler_of(played, valuation, alpha, options.arguments)
+    everyone = bool(sampler.quota.sum() == game.n_players)
+    unbiased = everyone and sampler.truncation is None
+    note = "" if unbiased else why_unknown(played, value, partition, plan)
+    began = time.perf_counter()
+    utilities, enumerated = None, game
+    if not unbiased and not note:
+        utilities = tabulate(played, value, order_weight, plan, progress)
+        if not utilities.by_set and partition is None:
+            enumerated = TableGame.from_array(game.n_players, utilities.values)
+    exact = exact_values(
+        enumerated,
+        value,
+        n_jobs=plan.n_jobs,
+        progress=progress and enumerated is game,
+        max_seconds=math.inf,
+        **shared,
+    )
+    exact = replace(exact, labels=game.player_labels, seconds=time.perf_counter() - began)
+    # Without truncation, and with it: the exact values as they are wherever the method samples just those.
+    whole = np.full(len(exact), math.nan) if note else exact.values
+    if utilities is not None and not everyone:
+        whole = _settle(expectation(utilities, sampler._replace(truncation=None)), exact.values)
+    expected = whole
+    if utilities is not None and sampler.truncation is not None:
+        expected = _settle(expectation(utilities, sampler), exact.values)
+    return Verification(exact, valuation, expected, whole - exact.values, expected - whole, level, note)
+
+
+def _settle(expected: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return expectations with those that differ from the exact value by rounding only put right."""
+    return np.where(np.abs(expected - exact) <= _rounding(exact, expected), exact, expected)
+
+
+def _rounding(*values: NDArray[np.float64]) -> float:
+    sizes = np.abs(np.concatenate(values))
+    return _ROUNDING * float(np.max(sizes[~np.isnan(sizes)]))
+
+
+def _ranks(values: NDArray[np.float64], rounding: float) -> NDArray[np.float64]:
+    """Return ranks from 1, the mean rank for values that are equal but for rounding."""
+    from scipy.stats import rankdata
+
+    order = np.argsort(values)
+    steps = np.zeros(len(values), np.int64)
+    steps[order[1:]] = np.cumsum(np.diff(values[order]) > rounding)
+    return np.asarray(rankdata(steps), np.float64)
+
+
+def _largest(values: NDArray[np.float64]) -> float:
+    """Return the number that is furthest from 0; NaN if there is none."""
+    known = values[~np.isnan(values)]
+    return float(known[np.argmax(np.abs(known))]) if known.size else math.nan

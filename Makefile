@@ -7,7 +7,7 @@ DEMO := build/demo
 
 .PHONY: help demo test test-nojit coverage test-interop lint format docs clean
 .PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability notebooks dist check-dist test-pythons
+.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
 	@echo "make docs         build the documentation in build/docs; warnings are errors"
 	@echo "make notebooks    execute the tutorials in place"
+	@echo "make picture      draw the picture of the README"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
 # The stamps make a second run fast: pip is asked again only when pyproject.toml changes.
@@ -155,6 +156,9 @@ test-pythons: dist
 
 notebooks: $(VENV)/.stamp-docs
 	$(BIN)/python benchmarks/tutorials.py
+
+picture: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/order_picture.py docs/images/order.png
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rearranged import CASE_CODES, representative
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.function import FunctionGame
@@ -52,8 +52,8 @@ def check_options(value: str, partition: Any, case: Any, alpha: Any, order_weigh
 
 def encode_partition(partition: Any, n_players: int) -> NDArray[np.int64]:
     """Group of each player, numbered from 0."""
-    labels = _inputs.as_names(partition, "partition", n_players, "player")
-    return _inputs.encode(labels, "partition")[1]
+    labels = arrays.as_names(partition, "partition", n_players, "player")
+    return arrays.encode(labels, "partition")[1]
 
 
 def check_symmetry(game: Game, groups: NDArray[np.int64], case: str) -> None:

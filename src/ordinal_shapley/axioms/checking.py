@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from ordinal_shapley.axioms import each_axiom as checks
 from ordinal_shapley.axioms.premises import check_size, find_premises, sets_in_preorder, tabulate
 from ordinal_shapley.axioms.report import AxiomReport
-from ordinal_shapley.common import arguments
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.plan import as_limit, make_scope, tabulate_weights
 from ordinal_shapley.exact.values import exact_values
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.value_options import check_options
@@ -234,8 +233,8 @@ def _title(value: Any) -> str:
 def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
     """Convert one finite number a player."""
     inner = getattr(values, "values", None)
-    column = _inputs.as_column(values if inner is None or callable(inner) else inner, name, n, "player")
-    numbers = _inputs.as_numbers(column, name)
+    column = arrays.as_column(values if inner is None or callable(inner) else inner, name, n, "player")
+    numbers = arrays.as_numbers(column, name)
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} holds a number that is not finite, expected a value for each player")
     return numbers

@@ -68,15 +68,16 @@ def finish(
         outputs.write_csv(_curves(results, seed), out)
     if plot is not None:
         from ordinal_shapley.plots import plot_detection, plot_removal
+        from ordinal_shapley.plots.files import blank_figure, save_figure
 
         named = {name.replace("_", " "): runs for name, runs in results.items()}
-        figure = outputs.blank_figure((8.0, 4.5))
+        figure = blank_figure((8.0, 4.5))
         if held is None:
             del named[RANDOM]  # the picture has a line for it
             plot_detection(named, ax=figure.subplots())
         else:
             plot_removal(named, ax=figure.subplots())
-        outputs.save_figure(figure, plot)
+        save_figure(figure, plot)
     figures = _NOISE if held is None else _REMOVAL
     if files.as_json:
         sizes = {"training_rows": len(problem.y), "validation_rows": len(problem.y_valid)}

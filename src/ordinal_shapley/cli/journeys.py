@@ -247,11 +247,12 @@ def _finish(
         outputs.write_csv(table, out)
     if plot is not None:
         from ordinal_shapley.plots import plot_credit
+        from ordinal_shapley.plots.files import blank_figure, save_figure
 
-        figure = outputs.blank_figure((8.0, 1.6 + 0.28 * min(len(credit), 30)))
+        figure = blank_figure((8.0, 1.6 + 0.28 * min(len(credit), 30)))
         ax = plot_credit(credit if places is None else places, ax=figure.subplots())
         ax.set_title(journeys_screen.title(game, value), fontsize="medium", wrap=True)
-        outputs.save_figure(figure, plot)
+        save_figure(figure, plot)
     if warned is not None:
         parts = _document(game, ranked, places, name, value) | {"written": written(out, plot)}
         print_document("journeys", parts, warned)

@@ -13,7 +13,6 @@ from ordinal_shapley.common.files import replacing
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from ordinal_shapley.valuation.result import Valuation
 
@@ -108,26 +107,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 def write_picture(valuation: Valuation, classes: npt.NDArray[Any], path: Path) -> None:
     """Draw the values, without a window; targets that are numbers get no marks of their own."""
     from ordinal_shapley.plots import plot_values
+    from ordinal_shapley.plots.files import blank_figure, save_figure
 
     figure = blank_figure((8.0, 4.5))
     plot_values(valuation, ax=figure.subplots(), classes=None if classes.dtype.kind == "f" else classes)
     save_figure(figure, path)
-
-
-def blank_figure(size: tuple[float, float]) -> Figure:
-    """Return an empty figure, without a window, of so many inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def save_figure(figure: Figure, path: Path, dpi: int = 150) -> None:
-    """Write a picture; for an SVG the same bytes whenever it is drawn."""
-    import matplotlib
-
-    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-    with replacing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": path.stem}):
-        figure.savefig(temporary, dpi=dpi, metadata=metadata)

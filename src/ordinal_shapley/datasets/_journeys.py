@@ -242,8 +242,8 @@ def make_journeys(
     0  A > B            1                2
     1      B            0                2
     """
-    from ordinal_shapley.games._inputs import as_count
-    from ordinal_shapley.sampling.plan import seed_of
+    from ordinal_shapley.common.arrays import as_count
+    from ordinal_shapley.common.seeds import seed_of
 
     n = as_count(n_journeys, "n_journeys", _MOST_JOURNEYS)
     k = as_count(n_channels, "n_channels", _MOST_CHANNELS)
@@ -272,7 +272,7 @@ def make_journeys(
 
 
 def _as_rates(rates: Any, k: int) -> npt.NDArray[np.float64]:
-    from ordinal_shapley.games._inputs import as_column, as_numbers
+    from ordinal_shapley.common.arrays import as_column, as_numbers
 
     given = np.full(k, rates) if np.ndim(rates) == 0 else as_column(rates, "rates", k, "channel")
     numbers = as_numbers(given, "rates")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps, running
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.sampling.shards import unconverged_fits
+from ordinal_shapley.games.logistic import unconverged_fits
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 

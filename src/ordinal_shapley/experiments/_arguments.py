@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 
 
 def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
@@ -18,8 +18,8 @@ def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
             values = inner
             break
     if n_rows is None:
-        n_rows = _inputs.as_array(values, "values").size
-    column = _inputs.as_numbers(_inputs.as_column(values, "values", n_rows, "training row"), "values")
+        n_rows = arrays.as_array(values, "values").size
+    column = arrays.as_numbers(arrays.as_column(values, "values", n_rows, "training row"), "values")
     if not n_rows:
         raise ValueError("values is empty, expected one for each training row")
     bad = ~np.isfinite(column)

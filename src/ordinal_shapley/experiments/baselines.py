@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_n_jobs
-from ordinal_shapley.games import Game, _inputs
+from ordinal_shapley.common.seeds import sklearn_state
+from ordinal_shapley.games import Game
 from ordinal_shapley.games.neighbors import nearest_first
 
 __all__ = ["data_oob", "knn_shapley", "leave_one_out"]
@@ -68,10 +70,10 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     >>> knn_shapley([[0.0], [1.0], [5.0]], ["a", "a", "b"], [[0.4]], ["a"], n_neighbors=1)
     array([0.5, 0.5, 0. ])
     """
-    train, valid = (table.values for table in _inputs.as_tables(X, X_valid))
+    train, valid = (table.values for table in arrays.as_tables(X, X_valid))
     n, n_valid = len(train), len(valid)
-    _, codes, truth = _inputs.as_classes(y, y_valid, n, n_valid)
-    k = _inputs.as_count(n_neighbors, "n_neighbors", _MOST)
+    _, codes, truth = arrays.as_classes(y, y_valid, n, n_valid)
+    k = arrays.as_count(n_neighbors, "n_neighbors", _MOST)
     ranks = np.arange(1, n + 1)
     steps = np.minimum(k, ranks) / (k * ranks)
     totals = np.zeros(n)
@@ -126,11 +128,9 @@ def data_oob(
     >>> int(data_oob(X, y, n_estimators=100, random_state=0).argmin())
     3
     """
-    from ordinal_shapley.common.split import sklearn_state
-
-    rows = _inputs.as_table(X, "X").values
-    _, codes = _inputs.encode(_inputs.as_labels(y, "y", len(rows), "row of X"), "y")
-    n_trees = _inputs.as_count(n_estimators, "n_estimators", _MOST)
+    rows = arrays.as_table(X, "X").values
+    _, codes = arrays.encode(arrays.as_labels(y, "y", len(rows), "row of X"), "y")
+    n_trees = arrays.as_count(n_estimators, "n_estimators", _MOST)
     check_n_jobs(n_jobs)
     state = sklearn_state(random_state)
     largest = float(np.abs(rows).max())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.experiments._arguments import as_values
 from ordinal_shapley.experiments.noise import LabelNoise
-from ordinal_shapley.games import _inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,9 +146,9 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
 def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:
     if isinstance(noisy, LabelNoise):
         noisy = noisy.mask
-    rows = _inputs.as_array(noisy, "noisy")
+    rows = arrays.as_array(noisy, "noisy")
     if rows.dtype.kind == "b":
-        return np.asarray(_inputs.as_column(rows, "noisy", n, "training row"), np.bool_)
+        return np.asarray(arrays.as_column(rows, "noisy", n, "training row"), np.bool_)
     if rows.size and rows.dtype.kind not in "iu":
         raise TypeError(
             f"noisy holds values of type {rows.dtype}, expected row numbers or a mask of booleans"

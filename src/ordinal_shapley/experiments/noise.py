@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
-from ordinal_shapley.sampling.plan import seed_of
+from ordinal_shapley.common import arrays
+from ordinal_shapley.common.seeds import seed_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,10 +93,10 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
         raise TypeError(f"fraction is {fraction!r}, expected a number from 0 to 1")
     if not 0 <= float(fraction) <= 1:
         raise ValueError(f"fraction is {fraction!r}, expected a number from 0 to 1")
-    n = _inputs.as_array(y, "y").size
+    n = arrays.as_array(y, "y").size
     # A copy, for an array of Python objects would be returned as it is.
-    original = np.array(_inputs.as_labels(y, "y", n, "row"))
-    classes, codes = _inputs.encode(original, "y")
+    original = np.array(arrays.as_labels(y, "y", n, "row"))
+    classes, codes = arrays.encode(original, "y")
     if len(classes) < 2:
         held = "one class only" if n else "no label"
         raise ValueError(f"y holds {held}, expected at least two classes: there is no other label to give")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
+from ordinal_shapley.common.arrays import indexable, take
 from ordinal_shapley.experiments._arguments import as_values
-from ordinal_shapley.games import LogisticGame, _inputs
-from ordinal_shapley.games._inputs import indexable, take
+from ordinal_shapley.games import LogisticGame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,13 +163,13 @@ def remove_high_value(
     X, X_test = indexable(X, "X"), indexable(X_test, "X_test")
     n, n_test = X.shape[0], X_test.shape[0]
     column = as_values(values, n)
-    y = _inputs.as_labels(y, "y", n, "row of X")
-    y_test = _inputs.as_labels(y_test, "y_test", n_test, "row of X_test")
+    y = arrays.as_labels(y, "y", n, "row of X")
+    y_test = arrays.as_labels(y_test, "y_test", n_test, "row of X_test")
     known = set(y.tolist())
     unknown = [label for label in y_test.tolist() if label not in known]
     if unknown:
         raise ValueError(f"y_test holds {unknown[0]!r}, which never occurs in y: no model could predict it")
-    marks = _inputs.as_count(marks, "marks", _MOST_MARKS)
+    marks = arrays.as_count(marks, "marks", _MOST_MARKS)
     if estimator is None:
         score = _logistic_score(X, y, X_test, y_test)
     else:
@@ -183,7 +184,7 @@ def remove_high_value(
 
 def _logistic_score(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any]) -> Score:
     """Accuracy of the logistic model trained on some of the rows."""
-    train, test = (table.values for table in _inputs.as_tables(X, X_test, "X_test"))
+    train, test = (table.values for table in arrays.as_tables(X, X_test, "X_test"))
     games: dict[bytes, tuple[LogisticGame, NDArray[np.intp], float]] = {}
 
     def score(rows: NDArray[np.intp]) -> float:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numba.extending import is_jitted
 
+from ordinal_shapley.common.arrays import is_sparse
+
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(Ellipsis))
 # What a class says of itself by more than its name.
 _OF_A_CLASS = (*_PLAIN, tuple, list, dict, set, frozenset, np.ndarray, FunctionType)
@@ -28,6 +30,19 @@ def fingerprint(func: Any, home: str | None = None) -> str:
     the function itself assigns is state of its own, a count of its calls above all, and does not count.
     """
     return _Reader(home or _module(func)).digest(func).hex()
+
+
+def fingerprint_of_rows(X: Any) -> str:
+    """Hash what `indexable` returns, row names left out."""
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        try:
+            content: Any = pd.util.hash_pandas_object(X, index=False).to_numpy()
+        except TypeError:  # of values that have no hash
+            content = X.to_numpy(dtype=object)
+        return fingerprint(([*map(str, X.columns)], [*map(str, X.dtypes)], content))
+    return fingerprint((X.shape, X.data, X.indices, X.indptr) if is_sparse(X) else X)
 
 
 def full_name(thing: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.vocabulary import REPEATS, choose
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def count_events(
 
 def as_converted(converted: Any, n_journeys: int) -> NDArray[np.float64]:
     """Check whether each journey converted: True, False, 1 or 0."""
-    column = _inputs.as_column(converted, "converted", n_journeys, "journey")
+    column = arrays.as_column(converted, "converted", n_journeys, "journey")
     return _as_flags(column, "converted", range(n_journeys))
 
 
@@ -246,7 +246,7 @@ def _as_counts(conversions: Any, non_conversions: Any, n: int) -> NDArray[np.flo
         given.append(("non_conversions", non_conversions))
     counts = np.zeros((2, n))
     for row, (name, values) in enumerate(given):
-        numbers = _inputs.as_numbers(_inputs.as_column(values, name, n, "journey"), name)
+        numbers = arrays.as_numbers(arrays.as_column(values, name, n, "journey"), name)
         bad = ~((numbers == 0.0) | ((numbers >= _LEAST) & (numbers <= _MOST)))
         if bad.any():
             at = int(np.argmax(bad))
@@ -261,7 +261,7 @@ def _as_flags(column: Any, name: str, index: Any) -> NDArray[np.float64]:
     for row, value in zip(index, values, strict=True):
         if not (isinstance(value, Real | np.bool_) and value in (0, 1)):
             raise ValueError(
-                f"{name} is {value!r} at row {_inputs.plain(row)!r}, expected True, False, 1 or 0"
+                f"{name} is {value!r} at row {arrays.plain(row)!r}, expected True, False, 1 or 0"
             )
     return np.array(values, np.float64)
 
@@ -299,11 +299,11 @@ def _refuse_ties(
     if tied.any():
         a, b = int(before[np.argmax(tied)]), int(after[np.argmax(tied)])
         raise ValueError(
-            f"journey {_inputs.plain(frame[journey].iloc[a])!r} touches {channels[a]!r} and {channels[b]!r} "
+            f"journey {arrays.plain(frame[journey].iloc[a])!r} touches {channels[a]!r} and {channels[b]!r} "
             f"at the same {time}, {frame[time].iloc[a]}, so that their order is not known: sort the rows "
             "and give time=None to take them as they stand"
         )
 
 
 def _row(frame: pd.DataFrame, marked: pd.Series) -> Any:
-    return _inputs.plain(frame.index[int(np.argmax(marked.to_numpy()))])
+    return arrays.plain(frame.index[int(np.argmax(marked.to_numpy()))])

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_memory, one_thread
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._rows import in_span
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
@@ -67,7 +67,7 @@ class Features(NamedTuple):
         """A training row by column of the data, the 1 of the intercept last."""
         if self.wide:
             numbers = self.rows[[row]]
-            return np.append(numbers.toarray() if _inputs.is_sparse(numbers) else numbers, 1.0)
+            return np.append(numbers.toarray() if arrays.is_sparse(numbers) else numbers, 1.0)
         out = np.zeros(self.n_terms)
         out[self.used] = self.train[row] if self.basis is None else self.train[row] @ self.basis.T
         return out
@@ -92,7 +92,7 @@ def prepare(train: Any, valid: Any, cost: float) -> Features:
     """Choose the form of the features: `train` and `valid` are arrays or sparse rows, `cost` the largest."""
     n_rows, n_columns = train.shape
     # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
-    used = np.unique(train.nonzero()[1]) if _inputs.is_sparse(train) else np.flatnonzero(train.any(axis=0))
+    used = np.unique(train.nonzero()[1]) if arrays.is_sparse(train) else np.flatnonzero(train.any(axis=0))
     wide = len(used) + 1 > n_rows
     if wide:
         features = _as_products(train, valid, np.append(used, n_columns), cost)
@@ -129,10 +129,10 @@ def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -
     if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
         return None
     # Sparse rows stay: made dense they may not fit.
-    weak = cost * float(squares.max()) >= _WEAK_PENALTY and not _inputs.is_sparse(train)
+    weak = cost * float(squares.max()) >= _WEAK_PENALTY and not arrays.is_sparse(train)
     if weak and _least_distance(products) < _LEAST_DISTANCE:
         return None
-    squared = valid.multiply(valid).sum(axis=1) if _inputs.is_sparse(valid) else (valid * valid).sum(axis=1)
+    squared = valid.multiply(valid).sum(axis=1) if arrays.is_sparse(valid) else (valid * valid).sum(axis=1)
     largest = float(np.sqrt(squared.max() + 1.0))
     return Features(products, cross, largest, train.shape[1] + 1, used, None, train)
 
@@ -150,7 +150,7 @@ def _least_distance(products: NDArray[np.float64]) -> float:
 
 def _products(rows: Any, train: Any) -> NDArray[np.float64]:
     """Inner products, that of the intercept included."""
-    if _inputs.is_sparse(rows):
+    if arrays.is_sparse(rows):
         # A part at a time: as a sparse matrix, products that are seldom 0 take more than twice the room.
         columns = train.T.tocsr()
         products = np.empty((rows.shape[0], train.shape[0]))
@@ -164,4 +164,4 @@ def _products(rows: Any, train: Any) -> NDArray[np.float64]:
 
 
 def _dense(rows: Any, name: str) -> NDArray[np.float64]:
-    return _inputs.make_dense(rows, name) if _inputs.is_sparse(rows) else rows
+    return arrays.make_dense(rows, name) if arrays.is_sparse(rows) else rows

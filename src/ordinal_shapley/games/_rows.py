@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import one_thread
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
 from ordinal_shapley_kernels import position_weights
@@ -87,8 +87,8 @@ class RowGame(Game):
             owners = np.arange(self.n_rows)
             self.n_players = self.n_rows
         else:
-            names = _inputs.as_names(groups, "groups", self.n_rows, "row of X")
-            self.player_labels, owners = _inputs.encode(names, "groups")
+            names = arrays.as_names(groups, "groups", self.n_rows, "row of X")
+            self.player_labels, owners = arrays.encode(names, "groups")
             self.n_players = len(self.player_labels)
         self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
         # A stable sort keeps an owner's rows in their given order.
@@ -96,8 +96,8 @@ class RowGame(Game):
         self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
         self.player_classes = None
         if labels is not None:
-            named = _inputs.as_names(labels, "labels", self.n_players, "player")
-            self.player_classes = _inputs.encode(named, "labels")[1]
+            named = arrays.as_names(labels, "labels", self.n_players, "player")
+            self.player_classes = arrays.encode(named, "labels")[1]
         elif codes is not None:
             codes = codes[self._player_rows]
             first = codes[self._player_starts[:-1]]
@@ -112,7 +112,7 @@ class RowGame(Game):
     def _read_sample_weight(self, sample_weight: Any) -> NDArray[np.float64]:
         if sample_weight is None:
             return np.ones(self.n_rows)
-        weights = _inputs.as_weights(sample_weight, "sample_weight", self.n_rows)
+        weights = arrays.as_weights(sample_weight, "sample_weight", self.n_rows)
         if weights.max() > LARGEST_COST:
             raise ValueError(
                 f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
@@ -219,7 +219,7 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
     for m in range(1, n_rows + 1):
         row = [weight(i, m) for i in range(m)] if n_arguments == 2 else weight(m)
         try:
-            weights = _inputs.as_numbers(np.asarray(row), "position_weight")
+            weights = arrays.as_numbers(np.asarray(row), "position_weight")
         except ValueError as error:
             raise ValueError(f"position_weight gives no array of weights for m = {m} ({error})") from None
         if weights.shape != (m,):

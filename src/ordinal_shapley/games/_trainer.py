@@ -18,7 +18,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
-from ordinal_shapley.games._inputs import take
+from ordinal_shapley.common.arrays import take
 from ordinal_shapley.games._rows import PositionWeights
 
 # Games whose utilities a worker process keeps.

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import Prefer
-from ordinal_shapley.games import _inputs
-from ordinal_shapley.games._fingerprint import fingerprint
+from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._scores import check_score, check_spread, majority_score
 from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
@@ -161,18 +161,18 @@ class EstimatorGame(RowGame):
         cache_size: int = 100_000,
     ) -> None:
         regression = is_regression(estimator)
-        X, X_valid = _inputs.indexable(X, "X"), _inputs.indexable(X_valid, "X_valid")
+        X, X_valid = arrays.indexable(X, "X"), arrays.indexable(X_valid, "X_valid")
         columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
-        _inputs.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
+        arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1
         if regression:
-            y = _inputs.as_targets(y, "y", self.n_rows, "row of X")
-            y_valid = _inputs.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
+            y = arrays.as_targets(y, "y", self.n_rows, "row of X")
+            y_valid = arrays.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
             self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
         else:
-            self.classes_, self._codes, self._truth = _inputs.as_classes(y, y_valid, self.n_rows, n_valid)
+            self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
         self._awaits_classes = not regression
@@ -196,7 +196,7 @@ class EstimatorGame(RowGame):
             raise ValueError(f"random_state is {random_state}, expected an integer from 0 to 2**32 - 1")
         self.estimator = with_seeds(estimator, int(random_state))
         self.error_score = _error_score(error_score)
-        kept = _inputs.as_count(cache_size, "cache_size", _MOST_KEPT, least=0)
+        kept = arrays.as_count(cache_size, "cache_size", _MOST_KEPT, least=0)
         self._trainer = Trainer(
             self.estimator,
             name,
@@ -212,9 +212,9 @@ class EstimatorGame(RowGame):
         )
         self._described = {
             "estimator": _fingerprint_of_model(self.estimator),
-            "X": _inputs.fingerprint_of_rows(X),
+            "X": fingerprint_of_rows(X),
             "y": fingerprint((y, y_valid)),
-            "X_valid": _inputs.fingerprint_of_rows(X_valid),
+            "X_valid": fingerprint_of_rows(X_valid),
             "groups": fingerprint((self._player_rows, self._player_starts)),
             "position_weight": fingerprint((self._weights.kind, self._weights.table)),
             "sample_weight": fingerprint(sample_weight),

@@ -13,8 +13,8 @@ from numba import config
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import heeding_interrupts
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels._jit import c_utility
@@ -174,12 +174,10 @@ class FunctionGame(Game):
             raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
         if not isinstance(order_free, bool | np.bool_):
             raise TypeError(f"order_free is {order_free!r}, expected True or False")
-        self.n_players = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        self.n_players = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
         self.func = func
         self.order_free = bool(order_free)
-        self.player_labels = (
-            None if names is None else _inputs.as_player_names(names, "names", self.n_players)
-        )
+        self.player_labels = None if names is None else arrays.as_player_names(names, "names", self.n_players)
         self.player_classes = None
         self.player_sizes = np.ones(self.n_players, np.int64)
         self._callback = Callback(func, self.n_players)

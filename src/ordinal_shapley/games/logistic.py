@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.vocabulary import SCORINGS, choose
 from ordinal_shapley_kernels.logistic import fit_sequence
 from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
+from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
@@ -128,16 +129,14 @@ class LogisticGame(CompiledRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train, valid = _inputs.as_tables(X, X_valid, keep_wide_sparse=True)
+        train, valid = arrays.as_tables(X, X_valid, keep_wide_sparse=True)
         n_rows = train.values.shape[0]
-        self.C = _inputs.as_positive(C, "C")
+        self.C = arrays.as_positive(C, "C")
         if self.C > LARGEST_COST:
             raise ValueError(f"C is {self.C:g}, expected at most {LARGEST_COST:g}")
         self.n_rows = n_rows
         self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = _inputs.as_classes(
-            y, y_valid, n_rows, valid.values.shape[0]
-        )
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, valid.values.shape[0])
         choose("scoring", scoring, SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
@@ -148,7 +147,7 @@ class LogisticGame(CompiledRowGame):
         self._read_players(train.names, groups, labels, self._codes)
         self._costs = np.full(n_rows, self.C)
         if sample_weight is not None:
-            weights = _inputs.as_weights(sample_weight, "sample_weight", n_rows)
+            weights = arrays.as_weights(sample_weight, "sample_weight", n_rows)
             if self.C * float(weights.max()) > LARGEST_COST:
                 raise ValueError(
                     f"sample_weight is up to {weights.max():.3g}, which times C = {self.C:g} is more than "
@@ -245,7 +244,7 @@ class LogisticGame(CompiledRowGame):
                 f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class: "
                 "there is no model without"
             )
-        radius = _inputs.as_positive(tol, "tol")
+        radius = arrays.as_positive(tol, "tol")
         workspace = self._make_workspace()
         fit_sequence(workspace, players, radius)
         self._warn_of(workspace)
@@ -257,6 +256,13 @@ class LogisticGame(CompiledRowGame):
             f"{len(self._truth)} validation rows, position_weight={self.position_weight!r}, "
             f"scoring={self.scoring!r})"
         )
+
+
+def unconverged_fits(game: Any) -> int:
+    """Return how many model fits of a workspace could not be brought to convergence."""
+    if isinstance(game, RearrangedWorkspace):
+        return unconverged_fits(game.inner)
+    return int(game.counters[UNCONVERGED]) if isinstance(game, LogisticWorkspace) else 0
 
 
 def warn_unconverged(n_fits: int) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, choose
@@ -104,11 +104,11 @@ class NearestNeighborGame(CompiledRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train, valid = _inputs.as_tables(X, X_valid)
+        train, valid = arrays.as_tables(X, X_valid)
         self.n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = _inputs.as_classes(y, y_valid, self.n_rows, n_valid)
-        self.n_neighbors = _inputs.as_count(n_neighbors, "n_neighbors", _MOST_NEIGHBORS)
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
+        self.n_neighbors = arrays.as_count(n_neighbors, "n_neighbors", _MOST_NEIGHBORS)
         choose("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring

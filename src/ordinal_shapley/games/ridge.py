@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.games._scores import check_spread
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
@@ -102,12 +102,12 @@ class RidgeGame(CompiledRowGame):
         empty_value: str | float = "mean",
     ) -> None:
         self.classes_ = None
-        train, valid = _inputs.as_tables(X, X_valid)
+        train, valid = arrays.as_tables(X, X_valid)
         self.n_rows, n_features = train.values.shape
         self.feature_names = train.columns
-        self._targets = _inputs.as_targets(y, "y", self.n_rows, "row of X")
-        self._truth = _inputs.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
-        self.alpha = _inputs.as_positive(alpha, "alpha")
+        self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
+        self._truth = arrays.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
+        self.alpha = arrays.as_positive(alpha, "alpha")
         if self.alpha < _LEAST_ALPHA:
             raise ValueError(f"alpha is {self.alpha:g}, expected at least {_LEAST_ALPHA:g}")
         choose("scoring", scoring, REGRESSION_SCORINGS)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games._sequences import as_utility, check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import TableWorkspace, is_order_free, make_workspace, subtree_sizes
@@ -72,7 +72,7 @@ class TableGame(Game):
         *,
         names: Any = None,
     ) -> None:
-        n = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        n = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
         if not isinstance(utilities, Mapping):
             raise TypeError(f"utilities is a {type(utilities).__name__}, expected a mapping from sequences")
         self.n_players = n
@@ -95,7 +95,7 @@ class TableGame(Game):
         n = self.n_players
         self.values = values.view()
         self.values.flags.writeable = False
-        self.player_labels = None if names is None else _inputs.as_player_names(names, "names", n)
+        self.player_labels = None if names is None else arrays.as_player_names(names, "names", n)
         self.player_classes = None
         self.player_sizes = np.ones(n, np.int64)
         self.order_free = bool(is_order_free(self.values, n, np.full(2**n, np.nan)))
@@ -135,7 +135,7 @@ class TableGame(Game):
         >>> game([0, 1]), game([1]), game([1, 0])
         (5.0, 2.0, 3.0)
         """
-        n = _inputs.as_count(n_players, "n_players", _MOST_PLAYERS)
+        n = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
         game = cls.__new__(cls)
         game.n_players = n
         game._sizes = subtree_sizes(n)
@@ -222,7 +222,7 @@ class TableGame(Game):
             if names:
                 n_players = _check_number(len(names), f"players holds {len(names)} names")
             else:
-                n_players = _inputs.as_count(players, "players", _MOST_PLAYERS)
+                n_players = arrays.as_count(players, "players", _MOST_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
             return cls(n_players, table, content.get("default", 0.0), names=names)
@@ -333,7 +333,7 @@ class TableGame(Game):
         if players is None:
             players = sorted({name for text in texts for name in split_names(text)})
             where = f"column {sequence!r} holds"
-        names = check_names([str(name) for name in _inputs.as_player_names(players, "players", len(players))])
+        names = check_names([str(name) for name in arrays.as_player_names(players, "players", len(players))])
         _check_number(len(names), f"{where} {len(names)} names of players")
         table = read_sequences(zip(texts, values, strict=True), names)
         return cls(len(names), table, default, names=names)

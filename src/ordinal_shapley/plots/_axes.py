@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def names_of(labels: Any, n: int) -> list[str]:
     """Names to print for n players: short, and different where the players' are."""
     if labels is None:
         return [str(player) for player in range(n)]
-    full = [str(label) for label in _inputs.as_column(labels, "labels", n, "player")]
+    full = [str(label) for label in arrays.as_column(labels, "labels", n, "player")]
     short = [shorten(name) for name in full]
     if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
         start = max(0, _shared(full) - 6)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.plots._axes import axes_for, finish, line_style, named, names_of, shorten
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     if isinstance(estimates, Mapping) and any(isinstance(one, list | tuple) for one in estimates.values()):
         raise TypeError("estimates holds a list, expected a Valuation, or a dictionary of names to them")
     groups = named(estimates, "estimates", "Valuation", "confidence_interval")
-    x = _inputs.as_numbers(_inputs.as_array(getattr(exact, "values", exact), "exact"), "exact")
+    x = arrays.as_numbers(arrays.as_array(getattr(exact, "values", exact), "exact"), "exact")
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"exact has shape {x.shape}, expected one value for each player")
     for valuation, *more in groups.values():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.games import _inputs
+from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.plots._axes import names_of
@@ -74,7 +74,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
                 f"history is of {history.values.shape[1]:,} players, expected that of these {n:,} values"
             )
     frame = None if X is None else _frame(X, n)
-    labels = None if y is None else _inputs.as_column(y, "y", n, "player")
+    labels = None if y is None else arrays.as_column(y, "y", n, "player")
     rows = isinstance(game, RowGame) and np.array_equal(game._player_rows, np.arange(n))
     classes = getattr(game, "classes_", None)
     if labels is None and rows and classes is not None:
@@ -86,7 +86,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
 def _frame(X: Any, n: int) -> pd.DataFrame:
     import pandas as pd
 
-    X = _inputs.indexable(X, "X")
+    X = arrays.indexable(X, "X")
     if X.shape[0] != n:
         raise ValueError(
             f"X has {X.shape[0]:,} rows, expected one a player, {n:,}: those that were valued, in their order"
@@ -95,7 +95,7 @@ def _frame(X: Any, n: int) -> pd.DataFrame:
         return X
     if hasattr(X, "iloc"):
         raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas, an array or a matrix")
-    if _inputs.is_sparse(X):
+    if arrays.is_sparse(X):
         shown = pd.DataFrame(X[:, :MOST_COLUMNS].toarray())
         return shown.reindex(columns=range(X.shape[1])) if X.shape[1] > MOST_COLUMNS else shown
     return pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])

@@ -104,7 +104,7 @@ def _of_logistic(game: Any) -> Callable[[int], Any]:
 def _of_estimator(game: Any) -> Callable[[int], Any]:
     from sklearn.base import clone
 
-    from ordinal_shapley.games._inputs import take
+    from ordinal_shapley.common.arrays import take
     from ordinal_shapley.games._trainer import quiet
 
     X, y = game._trainer.rows[:2]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
+from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.logistic import warn_unconverged
@@ -29,7 +30,6 @@ from ordinal_shapley.sampling.plan import (
     make_strata,
     make_weight_game,
     rule_code,
-    seed_of,
 )
 from ordinal_shapley.sampling.roulette import with_chances
 from ordinal_shapley.sampling.running import Clock, run_shards

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games import _inputs
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.value_options import as_weight_game, spot_check_weights
@@ -102,8 +102,8 @@ def make_strata(
         raise ValueError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
     n = game.n_players
     if labels is not None:
-        named = _inputs.as_names(labels, "labels", n, "player")
-        classes = _inputs.encode(named, "labels")[1]
+        named = arrays.as_names(labels, "labels", n, "player")
+        classes = arrays.encode(named, "labels")[1]
     elif game.player_classes is not None:
         classes = game.player_classes
     elif method in CLASS_METHODS:
@@ -213,23 +213,6 @@ def check_truncation(method: str, truncation: Any) -> Truncation | None:
 def rule_code(truncation: Truncation) -> int:
     """Code of a rule in the walk kernel."""
     return {"paper": PAPER, "patience": PATIENCE, "roulette": NO_RULE}[truncation.rule]
-
-
-def seed_of(random_state: Any) -> int:
-    """Key of the permutation stream for what users give as `random_state`."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(0, 2**64, dtype=np.uint64))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(0, 2**64, dtype=np.uint64))
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise TypeError(
-            f"random_state is {random_state!r}, expected None, an integer, a numpy Generator or a RandomState"
-        )
-    if not 0 <= random_state < 2**64:
-        raise ValueError(f"random_state is {random_state}, expected an integer of at least 0, below 2**64")
-    return int(random_state)
 
 
 def digest(*parts: Any) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import UtilityError
+from ordinal_shapley.games.logistic import unconverged_fits
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.contributions import (
@@ -24,9 +25,7 @@ from ordinal_shapley_kernels.contributions import (
     add_units,
     contributions,
 )
-from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace
 from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN, draw_many, make_deck
-from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
     EVALUATIONS,
@@ -286,13 +285,6 @@ def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:
         raise _numbered(WeightError(tuple(run.orders[t, :j].tolist())), int(run.state[FIRST]) + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
     return np.asarray(run.marginals * (weights * factorials))
-
-
-def unconverged_fits(game: Any) -> int:
-    """Return how many model fits of a workspace could not be brought to convergence."""
-    if isinstance(game, RearrangedWorkspace):
-        return unconverged_fits(game.inner)
-    return int(game.counters[UNCONVERGED]) if isinstance(game, LogisticWorkspace) else 0
 
 
 def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:

@@ -295,6 +295,8 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     """
     from sklearn.model_selection import train_test_split
 
+    from ordinal_shapley.common.seeds import sklearn_state
+
     if has_numbers(table):
         n = len(table.target)
         held = round(fraction * n)
@@ -306,7 +308,7 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
         return table.take(np.sort(order[held:])), table.take(np.sort(order[:held]))
     counts = table.target.value_counts()
     if counts.min() < 2:
-        from ordinal_shapley.games._inputs import plain
+        from ordinal_shapley.common.arrays import plain
 
         rarest = plain(counts.idxmin())
         raise ValueError(
@@ -318,7 +320,7 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
             np.arange(len(table.target)),
             test_size=fraction,
             stratify=table.target,
-            random_state=seed % 2**32,  # scikit-learn takes no more bits
+            random_state=sklearn_state(seed),
         )
     except ValueError as error:
         raise ValueError(

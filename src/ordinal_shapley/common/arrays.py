@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games._fingerprint import fingerprint
-
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
 _LARGEST_DENSE_BYTES = 8 * 2**30
 # Numbers as labels look like a measurement when they are more than this, and many for the rows there are.
@@ -168,19 +166,6 @@ def indexable(X: Any, name: str) -> Any:
 def take(X: Any, positions: NDArray[np.intp]) -> Any:
     """Return the rows at these positions."""
     return X.iloc[positions] if hasattr(X, "iloc") else X[positions]
-
-
-def fingerprint_of_rows(X: Any) -> str:
-    """Hash what `indexable` returns, row names left out."""
-    if hasattr(X, "iloc"):
-        import pandas as pd
-
-        try:
-            content: Any = pd.util.hash_pandas_object(X, index=False).to_numpy()
-        except TypeError:  # of values that have no hash
-            content = X.to_numpy(dtype=object)
-        return fingerprint(([*map(str, X.columns)], [*map(str, X.dtypes)], content))
-    return fingerprint((X.shape, X.data, X.indices, X.indptr) if is_sparse(X) else X)
 
 
 def check_features(n_found: int, n_expected: int, columns: Any, expected: Any, name: str) -> None:

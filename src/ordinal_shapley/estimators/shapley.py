@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ordinal_shapley.common.split import labels_of, split
-from ordinal_shapley.games import LogisticGame, _inputs
+from ordinal_shapley.common import arrays
+from ordinal_shapley.estimators.split import labels_of, split
+from ordinal_shapley.games import LogisticGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
 from ordinal_shapley.sampling import Truncation, sample_values
@@ -123,19 +124,19 @@ class _ShapleyEstimator(BaseEstimator):
                 "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
                 "same split again; or give X_valid and y_valid"
             )
-        X = _inputs.indexable(X, "X")
+        X = arrays.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
             n = X.shape[0]
-            y = (_inputs.as_targets if regression else _inputs.as_labels)(y, "y", n, "row of X")
-            groups = None if groups is None else _inputs.as_names(groups, "groups", n, "row of X")
+            y = (arrays.as_targets if regression else arrays.as_labels)(y, "y", n, "row of X")
+            groups = None if groups is None else arrays.as_names(groups, "groups", n, "row of X")
             if sample_weight is not None:
-                sample_weight = _inputs.as_column(sample_weight, "sample_weight", n, "row of X")
+                sample_weight = arrays.as_column(sample_weight, "sample_weight", n, "row of X")
             train, valid = split(y, groups, self.valid_fraction, self.random_state, not regression)
             if labels is not None:
                 labels = labels_of(labels, n, groups, train)
-            X_valid, y_valid = _inputs.take(X, valid), y[valid]
-            X, y = _inputs.take(X, train), y[train]
+            X_valid, y_valid = arrays.take(X, valid), y[valid]
+            X, y = arrays.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from ordinal_shapley.games import _inputs
-from ordinal_shapley.sampling.plan import seed_of
+from ordinal_shapley.common import arrays
+from ordinal_shapley.common.seeds import sklearn_state
 
 
 def labels_of(labels: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]) -> NDArray[Any]:
     """Return the labels of the rows, or of the groups in sorted order, that are valued."""
     if groups is None:
-        return _inputs.as_column(labels, "labels", n_rows, "row of X")[train]
+        return arrays.as_column(labels, "labels", n_rows, "row of X")[train]
     names = np.unique(groups)
-    return _inputs.as_column(labels, "labels", len(names), "group")[np.isin(names, groups[train])]
+    return arrays.as_column(labels, "labels", len(names), "group")[np.isin(names, groups[train])]
 
 
 def split(
@@ -30,11 +30,11 @@ def split(
     """
     if not isinstance(valid_fraction, Real) or not 0 < valid_fraction < 1:
         raise ValueError(f"valid_fraction is {valid_fraction!r}, expected a number between 0 and 1")
-    _inputs.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
+    arrays.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
     if groups is None:
         units, unit_classes = np.arange(len(y)), y
     else:
-        units = _inputs.encode(groups, "groups")[1]
+        units = arrays.encode(groups, "groups")[1]
         unit_classes = y[np.unique(units, return_index=True)[1]]
     stratify = unit_classes if by_class and np.array_equal(unit_classes[units], y) else None
     hint = "pass X_valid and y_valid to choose the validation rows yourself"
@@ -65,11 +65,3 @@ def split(
             f"valid_fraction {valid_fraction} leaves no training row of class {lost[0]!s}: {hint}"
         )
     return train, valid
-
-
-def sklearn_state(random_state: Any) -> Any:
-    """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return random_state
-    seed = seed_of(random_state)
-    return (int(random_state) if isinstance(random_state, Integral) else seed) % 2**32

@@ -1,0 +1,31 @@
+"""What users give as ``random_state``, as the seed of a stream or as scikit-learn takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def seed_of(random_state: Any) -> int:
+    """Key of the permutation stream for what users give as `random_state`."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**64, dtype=np.uint64))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**64, dtype=np.uint64))
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(
+            f"random_state is {random_state!r}, expected None, an integer, a numpy Generator or a RandomState"
+        )
+    if not 0 <= random_state < 2**64:
+        raise ValueError(f"random_state is {random_state}, expected an integer of at least 0, below 2**64")
+    return int(random_state)
+
+
+def sklearn_state(random_state: Any) -> Any:
+    """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return random_state
+    return seed_of(random_state) % 2**32

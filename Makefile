@@ -16,7 +16,7 @@ help:
 	@echo "make test-nojit   the suite with the compiler off, in a process a core"
 	@echo "make coverage     the same, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
-	@echo "make lint         ruff, the project's own rules, mypy"
+	@echo "make lint         ruff, the project's own rules, the layers, mypy"
 	@echo "make format       let ruff format and mend what it can"
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
 	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
@@ -92,6 +92,7 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tests/rules/check_rules.py
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev

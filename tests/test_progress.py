@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ordinal_shapley import progress
+from ordinal_shapley.common import progress
 from ordinal_shapley.common.progress import ProgressBar
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 from rules import check_rules as rules
@@ -93,3 +98,77 @@ def test_a_name_missing_from_the_page_is_found():
     page = "- `documented(x)` doubles.\n- `datasets.load`: loads.\n"
     assert list(rules.check_api_page([("documented", 0), ("datasets.load", 0)], page)) == []
     assert len(list(rules.check_api_page([("bare", 0), ("load", 0)], page))) == 2
+
+
+def lint_layers(home):
+    """Check the contracts of the source trees under a folder; what was printed, on one line."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as run; run()",
+            "--no-cache",
+        ],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(home / top) for top in rules.SOURCES)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.returncode, " ".join(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory):
+    """Copy the source trees and the contracts."""
+    pytest.importorskip("importlinter")
+    home = tmp_path_factory.mktemp("layers")
+    shutil.copy(rules.ROOT / "pyproject.toml", home)
+    for top in rules.SOURCES:
+        shutil.copytree(rules.ROOT / top, home / top, ignore=shutil.ignore_patterns("__pycache__"))
+    return home
+
+
+def test_the_layers_hold(layers):
+    code, shown = lint_layers(layers)
+    assert code == 0 and " 0 broken" in shown
+
+
+@pytest.mark.parametrize(
+    "module, line, contract",
+    [
+        (
+            "src/ordinal_shapley/games/table.py",
+            "import ordinal_shapley.sampling.plan",
+            "Layers of the package",
+        ),
+        (
+            "src/ordinal_shapley/sampling/plan.py",
+            "def f():\n    from ordinal_shapley.cli import options",
+            "Layers of the package",
+        ),
+        (
+            "src/ordinal_shapley/exact/plan.py",
+            "import ordinal_shapley.sampling.state",
+            "Layers of the package",
+        ),
+        ("src/ordinal_shapley/plots/_axes.py", "import ordinal_shapley.plots.values", "No circles"),
+        ("kernels/ordinal_shapley_kernels/bits.py", "import ordinal_shapley_kernels.walks", "No circles"),
+        ("kernels/ordinal_shapley_kernels/bits.py", "import ordinal_shapley.vocabulary", "Kernels know"),
+        ("kernels/ordinal_shapley_kernels/bits.py", "import pandas", "Kernels know"),
+        ("src/ordinal_shapley/report/page.py", "import ordinal_shapley_kernels.bits", "Only games"),
+        ("src/ordinal_shapley/report/page.py", "import typer", "Only the command line"),
+        ("src/ordinal_shapley/report/page.py", "from ordinal_shapley import verify", "Public names"),
+    ],
+)
+def test_a_forbidden_import_is_found(layers, module, line, contract):
+    path = layers / module
+    before = path.read_text()
+    path.write_text(f"{before}\n{line}\n")
+    try:
+        code, shown = lint_layers(layers)
+    finally:
+        path.write_text(before)
+    assert code == 1
+    broken = [name.rsplit(" KEPT ", 1)[-1] for name in shown.split(" BROKEN")[:-1]]
+    assert any(contract in name for name in broken)

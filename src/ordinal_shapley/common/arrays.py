@@ -182,6 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def as_array(values: Any, name: str, unit: str = "row") -> NDArray[Any]:
+    """Convert to an array of whatever type; `unit` is what its entries are counted by."""
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise ValueError(f"{name} has masked entries, the first at {unit} {row}: fill in or drop them first")

@@ -134,7 +134,7 @@ reproduce: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 	cp build/reproduction/images/reproduction-*.png docs/images/
 
 bench-workers: $(VENV)/.stamp-dev
-	$(BIN)/python benchmarks/workers.py docs/distributed.md
+	$(BIN)/python benchmarks/workers.py
 
 reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py docs/reliability.md

@@ -1,6 +1,6 @@
 """Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md and docs/scaling.png.
 
-Usage: python benchmarks/workers.py docs/distributed.md
+Usage: python benchmarks/workers.py [--render]
 
 Shards are measured one by one, in CPU time, and so is what a task costs the client and the scheduler of a
 Dask cluster of this machine, which are one process there. The simulation hands shards of measured lengths out
@@ -10,13 +10,7 @@ next batch when they are free.
 
 from __future__ import annotations
 
-import datetime
 import heapq
-import importlib.metadata
-import os
-import platform
-import re
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -28,33 +22,28 @@ import numpy.typing as npt
 
 import ordinal_shapley as osv
 from bench import problems
+from bench.record import Record, Script, replaced, surroundings, where
 from ordinal_shapley.sampling import running
 from ordinal_shapley.sampling.plan import SHARD_SIZE
+from page.tables import number, table, wrap
 
 N_SHARDS = 60
 WORKERS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 # joblib makes batches about this long.
 BATCH_SECONDS = 0.2
-MARKS = ("<!-- workers -->", "<!-- end of workers -->")
+SIMULATED_SHARDS = 20_000
 
 TEXT = """\
-`make bench-workers` measures this: {machine}, {cores} cores; Python {python}, {versions}; {date}.
-Permutations of Adult (200 rows, method "mc") in shards of ten; a shard takes {shard:.0f} ms (from {least:.0f}
-to {most:.0f}) of CPU time, and client and scheduler of a Dask cluster {overhead:.1f} ms for each task (found
-with tasks that do nothing). Rates are wall time, the best of three; the load average was {load:.1f}, so other
-work took its share, and two workers cannot show what they would do alone.
-
-| | 1 worker | 2 workers | times faster |
-|---|---:|---:|---:|
-{rows}
-
-![Permutations a second against workers](scaling.png)
-
-The lines are simulations with the measured shard times: each task, a batch of shards that takes about 0.2 s,
-costs the client its overhead, one after the other, and the worker its shards. For a run of {simulated:,}
-permutations 1,000 workers are {speed:.0f} times as fast as one with shards as they are ({ideal:.0f} if tasks
-cost nothing), and {speed_long:.0f} times with a game whose shards take 100 times as long.
-"""
+`make bench-workers` measures this: {where}. Permutations of Adult (200 rows, method "mc") in shards of ten;
+a shard takes {shard:.0f} ms (from {least:.0f} to {most:.0f}) of CPU time, and client and scheduler of a
+Dask cluster {overhead:.1f} ms for each task (found with tasks that do nothing). Rates are wall time, the
+best of three."""
+SIMULATION = """\
+The lines are simulations with the measured shard times: each task, a batch of shards that takes about
+0.2 s, costs the client its overhead, one after the other, and the worker its shards. For a run of
+{simulated:,} permutations 1,000 workers are {speed:.0f} times as fast as one with shards as they are
+({ideal:.0f} if tasks cost nothing), and {speed_long:.0f} times with a game whose shards take 100 times as
+long."""
 
 
 def measured(game: osv.LogisticGame) -> npt.NDArray[np.float64]:
@@ -114,32 +103,16 @@ def simulated(shards: npt.NDArray[np.float64], n_shards: int, n_workers: int, ov
     return last
 
 
-def draw(path: Path, lines: dict[str, list[float]], points: dict[str, dict[int, float]]) -> None:
-    """Draw permutations a second against workers, on logarithmic axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for (label, rates), style in zip(lines.items(), (":", "-", "--"), strict=True):
-        axes.plot(WORKERS, rates, style, label=label)
-    for (label, rates), marker in zip(points.items(), "os", strict=True):
-        axes.plot(list(rates), list(rates.values()), marker, label=label, markersize=6, fillstyle="none")
-    axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="times as fast as one worker")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=130)
-
-
-def main(page: Path) -> None:
+def measure() -> Record:
     from distributed import Client, LocalCluster
 
+    found = surroundings("joblib", "distributed", "numba", "numpy")
     problem = problems.adult()
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
     osv.sample_values(game, n_permutations=1, random_state=0)
     shards = measured(game)
-    threads, dask = {}, {}
-    for n in (1, 2):
-        threads[n] = rate(game, n)
+    threads = {n: rate(game, n) for n in (1, 2)}
+    dask = {}
     for n in (1, 2):
         with (
             LocalCluster(
@@ -150,50 +123,82 @@ def main(page: Path) -> None:
         ):
             dask[n] = rate(game, n)
             overhead = task_overhead()
-    n_shards = 20_000
-    load = os.getloadavg()[0]
-    alone = simulated(shards, n_shards, 1, 0.0)
-    lines = {
-        label: [alone / simulated(shards * longer, n_shards, n, cost) * longer for n in WORKERS]
-        for label, longer, cost in (
-            ("no overhead", 1.0, 0.0),
-            (f"{1e3 * overhead:.1f} ms a task", 1.0, overhead),
-            ("the same, shards 100 times as long", 100.0, overhead),
-        )
+    alone = simulated(shards, SIMULATED_SHARDS, 1, 0.0)
+    ways = {"free": (1.0, 0.0), "as_is": (1.0, overhead), "long": (100.0, overhead)}
+    speeds = {
+        way: {n: alone / simulated(shards * longer, SIMULATED_SHARDS, n, cost) * longer for n in WORKERS}
+        for way, (longer, cost) in ways.items()
     }
-    found = {"threads, measured": threads, "Dask processes, measured": dask}
-    points = {name: {n: r / threads[1] for n, r in rates.items()} for name, rates in found.items()}
-    draw(page.with_name("scaling.png"), lines, points)
-    rows = [
-        f"| {name.split(',')[0]}, permutations a second | {rates[1]:,.0f} | {rates[2]:,.0f} | "
-        f"{rates[2] / rates[1]:.2f} |"
-        for name, rates in found.items()
-    ]
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("joblib", "distributed"))
-    ideal, speed, speed_long = (rates[-1] for rates in lines.values())
-    text = TEXT.format(
-        machine=f"{platform.system()} on {platform.machine()}",
-        cores=os.cpu_count(),
-        python=platform.python_version(),
-        versions=versions,
-        date=datetime.date.today(),
-        shard=1e3 * shards.mean(),
-        least=1e3 * shards.min(),
-        most=1e3 * shards.max(),
-        overhead=1e3 * overhead,
-        load=load,
-        rows="\n".join(rows),
-        simulated=n_shards * SHARD_SIZE,
-        speed=speed,
-        ideal=ideal,
-        speed_long=speed_long,
-    )
-    begin, end = MARKS
-    old = page.read_text(encoding="utf-8")
-    new = re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}{end}", old, flags=re.DOTALL)
-    page.write_text(new, encoding="utf-8")
+    return {
+        **found,
+        "shard_ms": 1e3 * shards,
+        "task_overhead_ms": 1e3 * overhead,
+        "permutations_a_second": {"threads": threads, "Dask processes": dask},
+        "simulated_permutations": SIMULATED_SHARDS * SHARD_SIZE,
+        "simulated_times_faster": speeds,
+    }
 
+
+def draw(record: Record, docs: Path) -> None:
+    """Draw permutations a second against workers, on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    lines = {
+        "free": ("no overhead", ":"),
+        "as_is": (f"{record['task_overhead_ms']:.1f} ms a task", "-"),
+        "long": ("the same, shards 100 times as long", "--"),
+    }
+    for way, (label, style) in lines.items():
+        speeds = record["simulated_times_faster"][way]
+        axes.plot([int(n) for n in speeds], list(speeds.values()), style, label=label)
+    found = record["permutations_a_second"]
+    for (name, rates), marker in zip(found.items(), "os", strict=True):
+        speeds = [rate / found["threads"]["1"] for rate in rates.values()]
+        workers = [int(n) for n in rates]
+        axes.plot(workers, speeds, marker, label=f"{name}, measured", markersize=6, fillstyle="none")
+    axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="times as fast as one worker")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(docs / "scaling.png", dpi=130)
+
+
+def pages(record: Record, docs: Path) -> dict[str, str]:
+    rows = [
+        (f"{name}, permutations a second", *map(number, rates.values()), number(rates["2"] / rates["1"]))
+        for name, rates in record["permutations_a_second"].items()
+    ]
+    speeds = {way: found["1000"] for way, found in record["simulated_times_faster"].items()}
+    shards = record["shard_ms"]
+    overhead = record["task_overhead_ms"]
+    parts = [
+        wrap(
+            TEXT.format(
+                where=where(record),
+                shard=np.mean(shards),
+                least=min(shards),
+                most=max(shards),
+                overhead=overhead,
+            )
+        ),
+        table(("", "1 worker", "2 workers", "times faster"), rows),
+        "![Permutations a second against workers](scaling.png)",
+        wrap(
+            SIMULATION.format(
+                simulated=record["simulated_permutations"],
+                speed=speeds["as_is"],
+                ideal=speeds["free"],
+                speed_long=speeds["long"],
+            )
+        ),
+    ]
+    page = "distributed.md"
+    return {page: replaced((docs / page).read_text(encoding="utf-8"), "workers", "\n\n".join(parts))}
+
+
+SCRIPT = Script("workers", measure, pages, draw)
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", category=UserWarning)
-    main(Path(sys.argv[1]))
+    SCRIPT.main()

@@ -1,6 +1,6 @@
 """Odd inputs and injected faults, counted: writes docs/reliability.md.
 
-Usage: PYTHONPATH=tests python benchmarks/reliability.py docs/reliability.md [share of the work, 1 by default]
+Usage: PYTHONPATH=tests python benchmarks/reliability.py [--render | share of the work, 1 by default]
 
 It fails at the first input with neither a right answer nor a clear error, and at the first run that a fault
 made lose or change anything.
@@ -8,12 +8,9 @@ made lose or change anything.
 
 from __future__ import annotations
 
-import datetime
 import errno
-import importlib.metadata
 import itertools
 import os
-import platform
 import random
 import signal
 import sys
@@ -30,8 +27,10 @@ import joblib
 
 import fuzzing
 import ordinal_shapley as osv
+from bench import record
 from ordinal_shapley.common import parallel
 from ordinal_shapley.sampling import checkpoint, running
+from page.tables import table, wrap
 from runs import SAMPLED, bits, game_of
 
 INPUTS = {
@@ -43,37 +42,22 @@ INPUTS = {
 }
 FAULTS = {"kills": 120, "interrupts": 600, "writes": 300, "damages": 3_000, "limits": 600, "workers": 5}
 
-PAGE = """\
-# Reliability
-
-`make reliability` writes this page: {machine}; Python {python}, {versions}; {date}. It stops at the first
-input or fault that is not as it should be, so the last column is what it is only if all went well.
-
-## Odd inputs
-
+INTRO = """\
+`make reliability` writes this page: {where}. It stops at the first input or fault that is not as it should
+be, so the last column is what it is only if all went well.{share}"""
+ODD = """\
 Made by Hypothesis: wrong types and shapes, constant features, duplicate rows, scales from 5e-324 to 1e300,
 NaN and infinity, one row, one validation row, one class, classes of one row. An input ends well with an
 answer (finite values that add up, the same when asked again, no warning of another library) or with an
-error that the library itself raises. A crash, a hang of {seconds} s, a value that is no number or an error of
-somebody else do not count as that. The generators are in `tests/fuzzing.py`.
-
-| what | inputs | answers | clear errors | neither |
-|---|---:|---:|---:|---:|
-{inputs}
-
-## Faults
-
+error that the library itself raises. A crash, a hang of {seconds} s, a value that is no number or an error
+of somebody else do not count as that. The generators are in `tests/fuzzing.py`."""
+FAULTY = """\
 Each run with a fault is begun again afterwards; its result must be that of a run that nothing happened to,
-bit for bit, and its checkpoint must never hold less than before. Runs are small, of all methods and designs
-in turn.
-
-| fault | injected | results lost or changed |
-|---|---:|---:|
-{faults}
-
+bit for bit, and its checkpoint must never hold less than before. Runs are small, of all methods and
+designs in turn."""
+OUTRO = """\
 Tests of the suite inject them too: `tests/test_checkpoint.py`, `tests/test_surroundings.py`,
-`tests/test_distributed.py`.
-"""
+`tests/test_distributed.py`."""
 
 PERMUTATIONS = 60
 
@@ -287,37 +271,61 @@ WORDS = {
 }
 
 
-def main(page: Path, share: float) -> None:
+def measure(share: str = "1") -> record.Record:
+    """Count; what has been counted is written after each kind, so that an end in between costs one."""
     warnings.simplefilter("ignore")
     random.seed(0)
     checkpoint._SPACING = 0.0
-    faults, inputs = [], []
+    found = {
+        **record.surroundings("numba", "numpy", "hypothesis", "distributed"),
+        "share": float(share),
+        "hang_seconds": fuzzing.SECONDS,
+        "faults": {},
+        "inputs": {},
+    }
     with tempfile.TemporaryDirectory() as folder:
         for inject, words in WORDS.items():
             began = time.monotonic()
-            count = inject(Path(folder) / "run.npz", max(1, int(share * FAULTS[inject.__name__])))
+            count = inject(Path(folder) / "run.npz", max(1, int(float(share) * FAULTS[inject.__name__])))
             print(f"{words}: {count} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-            faults.append(f"| {words} | {count:,} | 0 |")
+            found["faults"][words] = count
+            record.save("reliability", found)
     for target in fuzzing.TARGETS:
         name, began = target.__name__, time.monotonic()
-        counts = fuzzing.fuzz(target, max(1, int(share * INPUTS[name])))
+        counts = fuzzing.fuzz(target, max(1, int(float(share) * INPUTS[name])))
         print(f"{name}: {dict(counts)} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        words = str(target.__doc__).rstrip(".")
-        inputs.append(f"| {words} | {counts.total():,} | {counts['answer']:,} | {counts['error']:,} | 0 |")
-    names = ("numba", "numpy", "hypothesis", "distributed")
-    page.write_text(
-        PAGE.format(
-            machine=f"{platform.system()} on {platform.machine()}",
-            python=platform.python_version(),
-            versions=", ".join(f"{name} {importlib.metadata.version(name)}" for name in names),
-            date=datetime.date.today(),
-            seconds=fuzzing.SECONDS,
-            inputs="\n".join(inputs),
-            faults="\n".join(faults),
-        ),
-        encoding="utf-8",
-    )
+        found["inputs"][str(target.__doc__).rstrip(".")] = {
+            "all": counts.total(),
+            "answer": counts["answer"],
+            "error": counts["error"],
+        }
+        record.save("reliability", found)
+    return found
 
+
+def pages(found: record.Record, docs: Path) -> dict[str, str]:
+    """Return the page."""
+    share = "" if found["share"] == 1.0 else f" This was {found['share']:.0%} of the full work, `SHARE=1`."
+    inputs = [
+        (words, *(f"{counts[kind]:,}" for kind in ("all", "answer", "error")), 0)
+        for words, counts in found["inputs"].items()
+    ]
+    faults = [(words, f"{count:,}", 0) for words, count in found["faults"].items()]
+    parts = [
+        "# Reliability",
+        wrap(INTRO.format(where=record.where(found), share=share)),
+        "## Odd inputs",
+        wrap(ODD.format(seconds=found["hang_seconds"])),
+        table(("what", "inputs", "answers", "clear errors", "neither"), inputs),
+        "## Faults",
+        wrap(FAULTY),
+        table(("fault", "injected", "results lost or changed"), faults),
+        wrap(OUTRO),
+    ]
+    return {"reliability.md": "\n\n".join(parts) + "\n"}
+
+
+SCRIPT = record.Script("reliability", measure, pages)
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1.0)
+    SCRIPT.main()

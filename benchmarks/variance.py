@@ -1,14 +1,10 @@
 """How much noise a utility buys: designs of permutations and truncation rules; writes docs/variance.md.
 
-Usage: python benchmarks/variance.py docs/variance.md
+Usage: python benchmarks/variance.py [--render]
 """
 
 from __future__ import annotations
 
-import datetime
-import importlib.metadata
-import platform
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -20,6 +16,8 @@ from scipy.stats import spearmanr
 
 import ordinal_shapley as osv
 from bench import problems as data
+from bench.record import Record, Script, surroundings, where
+from page.tables import table, wrap
 
 RUNS = 30
 # Utilities a run may take, in walks of full length.
@@ -36,29 +34,25 @@ WAYS: tuple[tuple[str, str], ...] = (
     ("patience", "independent"),
 )
 
-PAGE = """\
-# Noise for the same number of utilities
-
-`make bench-variance` writes this page. {machine}; Python {python}, {versions}; {date}.
+TEXT = """\
+`make bench-variance` writes this page: {where}.
 
 Each line is the mean over {runs} runs with seeds 0 to {last}, of as many permutations as about {budget} n
 utilities allow (n training rows; a Latin design takes whole blocks; what a pilot takes is counted).
 **variance x utilities**: the squared standard error times the utilities of a run, averaged over rows and
 runs, against independent full permutations. **spread**: the same, from the variance of the values over the
-runs instead of their standard errors ({runs} runs tell it to within about {spread:.0%} for a single row, and
-less for their mean). **rank correlation**: Spearman's, with a run by roulette and Latin squares of {long:,} n
-utilities and another seed. **bias**: root mean square over rows of the mean over runs less that long run, in
-units of the standard deviation of the long run's values; what noise alone would give is in brackets.
-**seconds**: CPU time for the same utilities against independent full permutations, without compilation.
+runs instead of their standard errors ({runs} runs tell it to within about {spread:.0%} for a single row,
+and less for their mean). **rank correlation**: Spearman's, with a run by roulette and Latin squares of
+{long:,} n utilities and another seed. **bias**: root mean square over rows of the mean over runs less that
+long run, in units of the standard deviation of the long run's values; what noise alone would give is in
+brackets. **seconds**: CPU time for the same utilities against independent full permutations, without
+compilation.
 
-Games: `LogisticGame` with Gaussian weights; Wine 89, Cancer (Ljubljana) 143, WDBC 284, Adult 200 rows.
-
-{tables}
-"""
+Games: `LogisticGame` with Gaussian weights; {games} rows."""
 
 
 class Way(NamedTuple):
-    """What the runs of one way gave."""
+    """What the runs of one way gave; `work`, `spread` and `seconds` for one utility."""
 
     work: float
     spread: float
@@ -93,7 +87,7 @@ def permutations_for(game: osv.LogisticGame, value: str, rule: str, design: str,
     return count
 
 
-def measure(
+def measure_way(
     game: osv.LogisticGame, value: str, rule: str, design: str, truth: npt.NDArray[np.float64]
 ) -> Way:
     count = permutations_for(game, value, rule, design, BUDGET * game.n_players)
@@ -115,50 +109,75 @@ def measure(
     )
 
 
-def table(name: str, game: osv.LogisticGame, value: str) -> str:
+def compare(name: str, game: osv.LogisticGame, value: str) -> Record:
+    """Measure all ways of one game and value."""
     count = permutations_for(game, value, "roulette", "latin", LONG * game.n_players)
     truth = sample(game, value, "roulette", "latin", count, 10**6 + 1).values
-    lines = [
-        f"## {name}, {value.replace('_', ' ')}",
-        "",
-        "| walks | design | mean length | variance x utilities | spread | rank correlation | bias "
-        "| seconds |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    first: Way | None = None
+    ways = {}
     for rule, design in WAYS:
-        way = measure(game, value, rule, design, truth)
-        first = first or way
-        lines.append(
-            f"| {rule} | {design} | {way.walk:.0%} | {way.work / first.work:.2f} "
-            f"| {way.spread / first.spread:.2f} | {way.correlation:.2f} | {way.bias:.2f} ({way.noise:.2f}) "
-            f"| {way.seconds / first.seconds:.2f} |"
-        )
-        print(name, value, lines[-1], flush=True)
-    return "\n".join(lines)
+        ways[f"{rule}, {design}"] = measure_way(game, value, rule, design, truth)._asdict()
+        print(name, value, rule, design, ways[f"{rule}, {design}"], flush=True)
+    return ways
 
 
-def main(destination: str) -> None:
+def measure() -> Record:
+    found = surroundings("numba", "numpy", "scikit-learn")
+    tried = games()
     with warnings.catch_warnings():
         # Patience ends many walks of Cancer early: that is what its bias is.
         warnings.filterwarnings("ignore", message="truncation ended", category=UserWarning)
-        tables = [table(name, game, value) for name, game in games().items() for value in VALUES]
-    page = PAGE.format(
-        machine=f"{platform.system()} on {platform.machine()}",
-        python=platform.python_version(),
-        versions=", ".join(
-            f"{n} {importlib.metadata.version(n)}" for n in ("numba", "numpy", "scikit-learn")
-        ),
-        date=datetime.date.today().isoformat(),
-        runs=RUNS,
-        last=RUNS - 1,
-        budget=BUDGET,
-        long=LONG,
-        spread=np.sqrt(2 / (RUNS - 1)),
-        tables="\n\n".join(tables),
-    )
-    Path(destination).write_text(page, encoding="utf-8")
+        compared = {
+            f"{name}, {value.replace('_', ' ')}": compare(name, game, value)
+            for name, game in tried.items()
+            for value in VALUES
+        }
+    rows = {name: game.n_players for name, game in tried.items()}
+    return {**found, "runs": RUNS, "budget": BUDGET, "long": LONG, "rows": rows, "compared": compared}
 
+
+def section(title: str, ways: Record) -> str:
+    """Return a table: what a way costs, against the first."""
+    first = next(iter(ways.values()))
+    rows = [
+        (
+            *name.split(", "),
+            f"{way['walk']:.0%}",
+            *(f"{way[what] / first[what]:.2f}" for what in ("work", "spread")),
+            f"{way['correlation']:.2f}",
+            f"{way['bias']:.2f} ({way['noise']:.2f})",
+            f"{way['seconds'] / first['seconds']:.2f}",
+        )
+        for name, way in ways.items()
+    ]
+    columns = ("variance x utilities", "spread", "rank correlation", "bias", "seconds")
+    return "\n\n".join(
+        [
+            f"## {title}",
+            table(("walks", "design", "mean length", *columns), rows, words=2),
+        ]
+    )
+
+
+def pages(record: Record, docs: Path) -> dict[str, str]:
+    """Return the page."""
+    text = TEXT.format(
+        where=where(record),
+        runs=record["runs"],
+        last=record["runs"] - 1,
+        budget=record["budget"],
+        long=record["long"],
+        spread=np.sqrt(2 / (record["runs"] - 1)),
+        games=", ".join(f"{name} {n}" for name, n in record["rows"].items()),
+    )
+    parts = [
+        "# Noise for the same number of utilities",
+        wrap(text),
+        *(section(title, ways) for title, ways in record["compared"].items()),
+    ]
+    return {"variance.md": "\n\n".join(parts) + "\n"}
+
+
+SCRIPT = Script("variance", measure, pages)
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    SCRIPT.main()

@@ -1,17 +1,14 @@
 """Error of the ordinal value at equal numbers of evaluations: in/out against plain insertion.
 
-Usage: PYTHONPATH=tests python benchmarks/ordinal_error.py docs/ordinal.md
+Usage: PYTHONPATH=tests python benchmarks/ordinal_error.py [--render]
 
-Writes the table and the settings between the markers of that page, and the picture beside it. Insertion is
+Writes a table and settings into docs/ordinal.md, and the picture beside it. Insertion is
 that of tests/naive.py. Errors are counted in evaluations, never in time, so a busy machine changes nothing.
 """
 
 from __future__ import annotations
 
-import datetime
-import importlib.metadata
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,11 +22,11 @@ from scipy.stats import spearmanr
 import naive
 import ordinal_shapley as osv
 from bench import problems as data
+from bench.record import Record, Script, replaced, surroundings, where
+from page.tables import table, wrap
 
 Floats = npt.NDArray[np.float64]
 
-PACKAGES = ("ordinal-shapley", "numba", "numpy")
-BEGIN, END = "<!-- written by benchmarks/ordinal_error.py -->", "<!-- end -->"
 # Truncation.patience() measures its target on so many orders, once a run.
 TARGET_ORDERS = 20
 # Keys of the random streams; run r of an estimator is seeded by r and its key.
@@ -266,7 +263,7 @@ def all_runs(problem: Problem, run: int) -> dict[str, tuple[Any, list[Floats]]]:
     return out
 
 
-def measure(problem: Problem) -> dict[str, list[Point]]:
+def measure_points(problem: Problem) -> dict[str, list[Point]]:
     """Points of each estimator, budget by budget, over the independent runs."""
     runs = Parallel(n_jobs=-1)(delayed(all_runs)(problem, run) for run in range(problem.n_runs))
     points: dict[str, list[Point]] = {}
@@ -284,12 +281,38 @@ def measure(problem: Problem) -> dict[str, list[Point]]:
     return points
 
 
+def measured(problem: Problem) -> Record:
+    """Return what the page says of one game; errors in standard deviations of the true values."""
+    points = measure_points(problem)
+    return {
+        "players": problem.game.n_players,
+        "settings": problem.text,
+        "runs": problem.n_runs,
+        "estimators": {
+            name: {
+                "evaluations": [point.evaluations for point in line],
+                "error": [point.error / problem.truth.std() for point in line],
+                "correlation": [point.correlation for point in line],
+            }
+            for name, line in points.items()
+        },
+    }
+
+
+def measure() -> Record:
+    found = {**surroundings("ordinal-shapley", "numba", "numpy"), "games": {}}
+    for problem in problems():
+        found["games"][problem.name] = measured(problem)
+        print(problem.name, found["games"][problem.name], flush=True)
+    return found
+
+
 # --------------------------------------------------------------------------------------------
 # The page
 # --------------------------------------------------------------------------------------------
 
 
-def draw(results: dict[str, tuple[Problem, dict[str, list[Point]]]], path: Path) -> None:
+def draw(record: Record, docs: Path) -> None:
     """Error against evaluations, a panel for each game."""
     import matplotlib
 
@@ -298,13 +321,13 @@ def draw(results: dict[str, tuple[Problem, dict[str, list[Point]]]], path: Path)
     from matplotlib.ticker import LogLocator, NullLocator
 
     figure, axes = plt.subplots(2, 2, figsize=(8.0, 6.4), layout="constrained")
-    for ax, (name, (problem, points)) in zip(axes.flat, results.items(), strict=True):
+    for ax, (name, game) in zip(axes.flat, record["games"].items(), strict=True):
         for estimator, style in STYLES.items():
-            if estimator in points:
-                line = points[estimator]
-                scaled = [p.error / problem.truth.std() for p in line]
-                ax.loglog([p.evaluations for p in line], scaled, label=estimator, markersize=6, **style)
-        ax.set_title(f"{name}, {problem.game.n_players} players", fontsize="medium")
+            if estimator in game["estimators"]:
+                line = game["estimators"][estimator]
+                known = [(x, y) for x, y in zip(line["evaluations"], line["error"], strict=True) if y]
+                ax.loglog(*zip(*known, strict=True), label=estimator, markersize=6, **style)
+        ax.set_title(f"{name}, {game['players']} players", fontsize="medium")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.set_major_formatter("{x:,g}")
@@ -316,62 +339,63 @@ def draw(results: dict[str, tuple[Problem, dict[str, list[Point]]]], path: Path)
     axes[1, 0].legend(frameon=False)
     figure.supxlabel("evaluations of the utility", fontsize="medium")
     figure.supylabel("root mean square error / standard deviation of the values", fontsize="medium")
-    figure.savefig(path, dpi=150)
+    figure.savefig(docs / "ordinal_error.png", dpi=150)
     plt.close(figure)
 
 
-def rows(problem: Problem, points: dict[str, list[Point]]) -> Iterator[str]:
-    for k, (ours, theirs) in enumerate(zip(points[IN_OUT], points[INSERTION], strict=True)):
-        errors, correlations = [], []
-        for estimator in (IN_OUT, PATIENCE, ROULETTE, INSERTION):
-            if estimator in points and not np.isnan(points[estimator][k].error):
-                point = points[estimator][k]
-                errors.append(f"{point.error / problem.truth.std():.2f}")
-                correlations.append(f"{point.correlation:.2f}")
-            else:
-                errors.append("")
-                correlations.append("")
-        ratio = (theirs.error / ours.error) ** 2
-        cells = [problem.name, f"{ours.evaluations:,.0f}", *errors, f"{ratio:.1f}", *correlations]
-        yield f"| {' | '.join(cells)} |"
+def rows(name: str, game: Record) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of one game; a cell is empty where an estimator was not tried."""
+    estimators = game["estimators"]
+    ours, theirs = estimators[IN_OUT], estimators[INSERTION]
+    for k, evaluations in enumerate(ours["evaluations"]):
+        cells = {
+            what: [
+                ""
+                if one not in estimators or estimators[one][what][k] is None
+                else f"{estimators[one][what][k]:.2f}"
+                for one in (IN_OUT, PATIENCE, ROULETTE, INSERTION)
+            ]
+            for what in ("error", "correlation")
+        }
+        ratio = (theirs["error"][k] / ours["error"][k]) ** 2
+        yield name, f"{evaluations:,.0f}", *cells["error"], f"{ratio:.1f}", *cells["correlation"]
 
 
-def report(results: dict[str, tuple[Problem, dict[str, list[Point]]]], picture: str) -> str:
-    """The generated part of the page."""
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
-    lines = [
-        "| game | evaluations | in/out | in/out, patience | in/out, roulette | insertion | insertion needs "
-        "| rank: in/out | rank: patience | rank: roulette | rank: insertion |",
-        f"|---|{'---:|' * 10}",
-        *(row for problem, points in results.values() for row in rows(problem, points)),
-        "",
-        f"![Error of the estimators against evaluations, in four games]({picture})",
-        "",
-        "Settings:",
-        "",
-        *(
-            f"- {name}: {problem.text}; {problem.n_runs} runs of each estimator."
-            for name, (problem, _) in results.items()
-        ),
-        f"- Seeds: in/out run r has `random_state={IN_OUT_SEED} + r`, insertion "
-        f"`default_rng([{INSERTION_SEED}, r])`. `make bench-error` wrote this on "
-        f"{datetime.date.today().isoformat()} with {versions}.",
+def pages(record: Record, docs: Path) -> dict[str, str]:
+    """Return the page with its generated part."""
+    columns = (
+        "game",
+        "evaluations",
+        "in/out",
+        "in/out, patience",
+        "in/out, roulette",
+        "insertion",
+        "insertion needs",
+        "rank: in/out",
+        "rank: patience",
+        "rank: roulette",
+        "rank: insertion",
+    )
+    settings = [
+        f"{name}: {game['settings']}; {game['runs']} runs of each estimator."
+        for name, game in record["games"].items()
     ]
-    return "\n".join(lines)
+    settings.append(
+        f"Seeds: in/out run r has `random_state={IN_OUT_SEED} + r`, insertion "
+        f"`default_rng([{INSERTION_SEED}, r])`. `make bench-error` wrote this: {where(record)}."
+    )
+    parts = [
+        table(columns, [row for name, game in record["games"].items() for row in rows(name, game)]),
+        "![Error of the estimators against evaluations, in four games](ordinal_error.png)",
+        "Settings:",
+        wrap("- " + "\n- ".join(settings)),
+    ]
+    page = "ordinal.md"
+    text = (docs / page).read_text(encoding="utf-8")
+    return {page: replaced(text, "ordinal error", "\n\n".join(parts))}
 
 
-def main(page: str) -> None:
-    path = Path(page)
-    picture = path.with_name("ordinal_error.png")
-    results: dict[str, tuple[Problem, dict[str, list[Point]]]] = {}
-    for problem in problems():
-        results[problem.name] = problem, measure(problem)
-        print("\n".join(rows(*results[problem.name])), flush=True)
-    draw(results, picture)
-    before, rest = path.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n\n{report(results, picture.name)}\n\n{END}{after}", encoding="utf-8")
-
+SCRIPT = Script("ordinal_error", measure, pages, draw)
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    SCRIPT.main()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import naive
 import ordinal_error
 import ordinal_shapley as osv
+from bench.record import plain
 from problems import random_problem, size
-
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def tiny(n=8, walks=(30, 60)):
@@ -57,22 +54,27 @@ def test_gains_from_trade(sequence, gains):
     assert ordinal_error.gains_from_trade(np.array(sequence, dtype=np.int64)) == gains
 
 
-def test_the_report():
-    problem = tiny(walks=(10, 20))._replace(truth=np.array([0.0, 2.0]))
-    points = {
-        "in/out": [ordinal_error.Point(70, 0.5, 0.1), ordinal_error.Point(140, 0.25, 0.2)],
-        "in/out, patience": [ordinal_error.Point(69, 0.4, 0.3), ordinal_error.Point(139, 0.3, 0.4)],
-        "in/out, roulette": [ordinal_error.Point(*[np.nan] * 3), ordinal_error.Point(139, 0.2, 0.6)],
-        "insertion": [ordinal_error.Point(70, 1.0, 0.0), ordinal_error.Point(140, 0.25, 0.1)],
+def test_the_table():
+    def line(errors, correlations):
+        return {"evaluations": [70.0, 140.0], "error": errors, "correlation": correlations}
+
+    estimators = {
+        "in/out": line([0.5, 0.25], [0.1, 0.2]),
+        "in/out, patience": line([0.4, 0.3], [0.3, 0.4]),
+        "in/out, roulette": line([None, 0.2], [None, 0.6]),
+        "insertion": line([1.0, 0.25], [0.0, 0.1]),
     }
-    lines = ordinal_error.report({"tiny": (problem, points)}, "x.png").splitlines()
-    assert lines[2] == "| tiny | 70 | 0.50 | 0.40 |  | 1.00 | 4.0 | 0.10 | 0.30 |  | 0.00 |"
-    assert lines[3] == "| tiny | 140 | 0.25 | 0.30 | 0.20 | 0.25 | 1.0 | 0.20 | 0.40 | 0.60 | 0.10 |"
-    assert "- tiny: 8 rows; 2 runs of each estimator." in lines
+    first, second = ordinal_error.rows("tiny", {"estimators": estimators})
+    assert first == ("tiny", "70", "0.50", "0.40", "", "1.00", "4.0", "0.10", "0.30", "", "0.00")
+    assert second == ("tiny", "140", "0.25", "0.30", "0.20", "0.25", "1.0", "0.20", "0.40", "0.60", "0.10")
 
 
-def test_the_page_has_a_place_for_it():
-    page = (DOCS / "ordinal.md").read_text(encoding="utf-8")
-    assert page.count(ordinal_error.BEGIN) == page.count(ordinal_error.END) == 1
-    assert "(ordinal_error.png)" in page.split(ordinal_error.BEGIN)[1].split(ordinal_error.END)[0]
-    assert (DOCS / "ordinal_error.png").read_bytes().startswith(b"\x89PNG")
+def test_a_record_holds_what_the_table_needs():
+    problem = tiny()
+    found = plain(ordinal_error.measured(problem))
+    assert (found["players"], found["settings"], found["runs"]) == (8, "8 rows", 2)
+    budgets = [ordinal_error.in_out_run(problem, run)[0] for run in range(2)]
+    runs = [ordinal_error.insertion_run(problem, run, budgets[run])[1] for run in range(2)]
+    errors = np.sqrt(((np.array(runs) - problem.truth) ** 2).mean(axis=(0, 2))) / problem.truth.std()
+    np.testing.assert_allclose(found["estimators"]["insertion"]["error"], errors, rtol=1e-5)
+    assert len(list(ordinal_error.rows("tiny", found))) == 2

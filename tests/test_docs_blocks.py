@@ -1,15 +1,18 @@
 """The code blocks of the README and the documentation run as printed.
 
 ``python`` blocks of a page run in order in one namespace, and ``bash`` blocks as commands with the
-environment's own executables, all in an empty directory. ``sh`` blocks set a machine up; of those
-only the make targets are looked up, and of ``py`` blocks, which need other machines, what they ask of the
-package. A page's other fences (output, data) are not run.
+environment's own executables, all in an empty directory. A ``text`` block after one that runs is what it
+prints. ``sh`` blocks set a machine up; of those only the make targets are looked up, and of ``py`` blocks,
+which need other machines, what they ask of the package. A page's other fences (data) are not run.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import doctest
 import inspect
+import io
 import os
 import re
 import subprocess
@@ -32,6 +35,12 @@ def blocks(page: Path) -> list[tuple[int, str, str]]:
     return [(text.count("\n", 0, m.start()) + 2, m[1], m[2]) for m in FENCE.finditer(text)]
 
 
+def is_output(shown: str, printed: str) -> bool:
+    """Whether a page shows what its code printed, blanks apart; ``...`` leaves something out."""
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    return doctest.OutputChecker().check_output(shown, printed, flags)
+
+
 RUNNABLE = [page for page in PAGES if {"python", "bash"} & {kind for _, kind, _ in blocks(page)}]
 
 
@@ -43,9 +52,16 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     namespace: dict[str, object] = {"__name__": "__main__"}
+    printed = ""
     for line, kind, text in blocks(page):
         if kind == "python":
-            exec(compile("\n" * (line - 1) + text, str(page), "exec"), namespace)
+            with contextlib.redirect_stdout(io.StringIO()) as stdout:
+                exec(compile("\n" * (line - 1) + text, str(page), "exec"), namespace)
+            printed = stdout.getvalue()
+        elif kind == "text":
+            assert is_output(text, printed), (
+                f"{page.name}:{line} shows\n{text}\nbut what is printed is\n{printed}"
+            )
         elif kind == "bash":
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", text],
@@ -54,6 +70,13 @@ def test_blocks_run(page, tmp_path, monkeypatch):
                 check=False,
             )
             assert done.returncode == 0, f"{page.name}:{line}\n{text}\n{done.stderr}"
+            printed = done.stdout
+
+
+def test_output_that_differs_is_found():
+    assert is_output("a 0.5 ...\nb", "a   0.5 1.2\nb\n")
+    assert not is_output("a 0.5", "a 0.6")
+    assert not is_output("", "a")
 
 
 def test_blocks_for_other_machines_ask_for_what_there_is():

@@ -8,7 +8,7 @@ DEMO := build/demo
 SHARE ?= 1
 
 .PHONY: help demo test test-nojit coverage test-interop lint format docs clean
-.PHONY: bench bench-rivals bench-check bench-reference bench-smoke bench-error bench-variance bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
@@ -23,7 +23,7 @@ help:
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
 	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
 	@echo "make bench-check  compare the ratios of the last make bench with those committed"
-	@echo "make bench-reference  write those of the last make bench to be committed"
+	@echo "make pages        write what shows measurements again, from those committed"
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
@@ -106,16 +106,19 @@ bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench bench-rivals
 	@mkdir -p build && rm -f build/benchmarks.json
 	@BENCH_FULL=1 $(BIN)/python -m pytest benchmarks -v -rs --benchmark-only \
 	    --benchmark-json=build/benchmarks.json; status=$$?; \
-	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md && exit $$status
+	$(BIN)/python benchmarks/write_tables.py build/benchmarks.json && exit $$status
 
 bench-rivals: $(VENV)/.stamp-dev
 	@$(BIN)/python benchmarks/make_rivals.py
 
-bench-check:
-	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json
+# From the records in benchmarks/results; nothing is measured.
+pages: $(VENV)/.stamp-dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/write_pages.py
 
-bench-reference:
-	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json --update
+# A machine that is slower is so for the baselines, too.
+bench-check:
+	git show HEAD:benchmarks/results/bench.json > build/committed.json
+	$(BIN)/python benchmarks/check_ratios.py build/benchmarks.json build/committed.json
 
 bench-smoke: $(VENV)/.stamp-dev
 	@mkdir -p build

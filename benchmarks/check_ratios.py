@@ -1,9 +1,9 @@
 """Compare the ratios of a run with those committed, and fail if one dropped by more than 30 %.
 
-Usage: python benchmarks/check_ratios.py build/benchmarks.json benchmarks/reference.json [--update]
+Usage: python benchmarks/check_ratios.py build/benchmarks.json build/committed.json
 
-Ratios to a baseline timed in the same run, never seconds: those differ from machine to machine. With
---update the run becomes the reference.
+The first is what pytest-benchmark wrote, the second a record, `benchmarks/results/bench.json` as it was.
+Compared are ratios to a baseline timed in the same run, never seconds: those differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -35,20 +35,14 @@ def compare(new: dict[str, float], reference: dict[str, float]) -> tuple[list[st
     return lines, fine
 
 
-def main(source: str, reference: str, *flags: str) -> int:
-    """Compare, or update the reference; returns the exit status."""
-    run = results.load(source)
-    if not results.is_full(run):
+def main(source: str, reference: str) -> int:
+    """Compare; returns the exit status."""
+    run = results.read(source)
+    if not run["full"]:
         print(f"{source} is not a full run: make bench makes one", file=sys.stderr)
         return 2
-    new, path = results.ratios(run), Path(reference)
-    if flags == ("--update",):
-        path.write_text(json.dumps({k: float(f"{v:.3g}") for k, v in new.items()}, indent=2) + "\n")
-        return 0
-    if not path.exists():
-        print(f"{path} does not exist: make bench-reference writes it", file=sys.stderr)
-        return 2
-    lines, fine = compare(new, json.loads(path.read_text(encoding="utf-8")))
+    before = json.loads(Path(reference).read_text(encoding="utf-8"))
+    lines, fine = compare(run["ratios"], before["ratios"])
     print("\n".join(lines))
     return 0 if fine else 1
 

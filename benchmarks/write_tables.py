@@ -1,62 +1,63 @@
-"""Write docs/benchmarks.md and its pictures from the JSON of a pytest-benchmark run.
+"""Write docs/benchmarks.md, its pictures and the table of speeds in README.md from a pytest-benchmark run.
 
-Usage: python benchmarks/write_tables.py build/benchmarks.json docs/benchmarks.md
+Usage: python benchmarks/write_tables.py build/benchmarks.json
+       python benchmarks/write_tables.py --render
+       python benchmarks/write_tables.py build/smoke.json build/smoke.md
+
+The first keeps what it shows in `benchmarks/results/bench.json`, from which the second writes the same again.
+The third writes the page of any run, and keeps nothing.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from pathlib import Path
-from typing import Any
 
 from bench import results
-from page import exact, large, refit, roofline, scaling, tmc
+from bench.record import Record, Script, replaced, where
+from page import exact, large, pictures, refit, roofline, scaling, speed, tmc
 from page.tables import wrap
 
-PACKAGES = ("numba", "numpy", "scikit-learn")
 HEAD = """\
-# Benchmarks
-
-`make bench` writes this page. Machine: {cpu}, {cores} cores, of which one is used unless another number
-is given; Python {python}, {versions}; {date}. A ratio is the time of the baseline divided by ours, both
-measured in the same run; a target is what the project aims at, met or not. `make bench-check` compares
-the ratios of a run with those in `benchmarks/reference.json`.
-"""
+`make bench` writes this page. Machine: {where}. One core is used unless another number is given. A ratio is
+the time of the baseline divided by ours, both measured in the same run; a target is what the project aims
+at, met or not. `make bench-check` compares the ratios of a run with those committed."""
 PARTIAL = (
-    "\n**Not a full run:** one round each of small problems, without other libraries; no figure means much.\n"
+    "**Not a full run:** one round each of small problems, without other libraries; no figure means much."
 )
 
 
-def head(run: dict[str, Any]) -> str:
-    """Return the top of the page."""
-    machine = run["machine_info"]
-    text = HEAD.format(
-        cpu=machine["cpu"].get("brand_raw", machine["processor"]),
-        cores=machine["cpu"].get("count", "?"),
-        python=machine["python_version"],
-        versions=", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),
-        date=run["datetime"][:10],
-    )
-    title, body = text.split("\n\n", 1)
-    return f"{title}\n\n{wrap(body)}\n{'' if results.is_full(run) else PARTIAL}"
+def page(run: Record) -> str:
+    """Return the page."""
+    head = ["# Benchmarks", wrap(HEAD.format(where=where(run))), *([] if run["full"] else [PARTIAL])]
+    sections = (refit, tmc, large, scaling, exact, roofline)
+    return "\n".join(["\n\n".join(head) + "\n", *(part.write(run) for part in sections)])
 
 
-def main(source: str, destination: str) -> None:
-    """Write the page beside a folder `images`."""
-    run, page = results.load(source), Path(destination)
-    parts = [
-        head(run),
-        refit.write(run),
-        tmc.write(run),
-        large.write(run),
-        scaling.write(run, page.parent / "images"),
-        exact.write(run),
-        roofline.write(run),
-    ]
-    page.write_text("\n".join(parts), encoding="utf-8")
-    print(f"wrote {page}")
+def measure(source: str) -> Record:
+    """Return the record of a full run."""
+    run = results.read(source)
+    if not run["full"]:
+        raise SystemExit(f"{source} is not a full run: make bench makes one")
+    return run
 
+
+def pages(run: Record, docs: Path) -> dict[str, str]:
+    readme = "../README.md"
+    text = (docs / readme).read_text(encoding="utf-8")
+    return {"benchmarks.md": page(run), readme: replaced(text, "speed", speed.write(run))}
+
+
+def draw(run: Record, docs: Path) -> None:
+    pictures.draw(run, docs / "images")
+
+
+SCRIPT = Script("bench", measure, pages, draw)
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) == 3:
+        found, destination = results.read(sys.argv[1]), Path(sys.argv[2])
+        pictures.draw(found, destination.parent / "images")
+        destination.write_text(page(found), encoding="utf-8")
+    else:
+        SCRIPT.main()

@@ -42,9 +42,10 @@ def surroundings(*packages: str) -> Record:
 def where(found: Record) -> str:
     """Date, machine and versions of a record in words."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    before = "" if found["load_before"] is None else f", load average before {found['load_before']:.1f}"
     return (
-        f"{found['cpu']}, {found['cores']} cores, {found['system']}, load average before "
-        f"{found['load_before']:.1f}; Python {found['python']}, {versions}; {found['date']}"
+        f"{found['cpu']}, {found['cores']} cores, {found['system']}{before}; Python {found['python']}, "
+        f"{versions}; {found['date']}"
     )
 
 

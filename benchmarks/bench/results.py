@@ -1,29 +1,53 @@
-"""Reading the JSON of a run: entries by table, and the ratios in them."""
+"""What `make bench` measured: the record made of a pytest-benchmark run, and the ratios in it.
+
+A record has its benchmarks by name, each with `stats` (seconds of a round) and `extra_info` (see
+`bench.timing.report`).
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
 
+from bench.record import Record
+
 Entry = dict[str, Any]
 
-
-def load(path: str | Path) -> dict[str, Any]:
-    run: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    return run
+PACKAGES = ("numba", "numpy", "scikit-learn")
 
 
-def entries(run: dict[str, Any], table: str) -> list[Entry]:
-    """Return what was measured for one table, in the order of the run."""
-    return [entry for entry in run["benchmarks"] if entry["extra_info"].get("table") == table]
-
-
-def is_full(run: dict[str, Any]) -> bool:
-    """Return whether all that was measured was measured in full."""
+def read(path: str | Path) -> Record:
+    """Return the record of a run that has just ended, in this environment."""
+    run = json.loads(Path(path).read_text(encoding="utf-8"))
+    machine = run["machine_info"]
     # A benchmark that failed after its rounds has said nothing and belongs to no table.
-    said = [entry["extra_info"] for entry in run["benchmarks"] if "table" in entry["extra_info"]]
-    return bool(said) and all(info["full"] for info in said)
+    benchmarks = {
+        entry["name"]: {
+            "stats": {key: entry["stats"][key] for key in ("min", "median", "max", "rounds")},
+            "extra_info": entry["extra_info"],
+        }
+        for entry in run["benchmarks"]
+        if "table" in entry["extra_info"]
+    }
+    record = {
+        "date": run["datetime"][:10],
+        "cpu": machine["cpu"].get("brand_raw", machine["machine"]),
+        "cores": machine["cpu"].get("count"),
+        "system": machine["system"],
+        "load_before": machine.get("load_before"),
+        "python": machine["python_version"],
+        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "full": bool(benchmarks) and all(entry["extra_info"]["full"] for entry in benchmarks.values()),
+        "benchmarks": benchmarks,
+    }
+    return {**record, "ratios": ratios(record)}
+
+
+def entries(run: Record, table: str) -> list[Entry]:
+    """Return what was measured for one table, in the order of the run."""
+    return [entry for entry in run["benchmarks"].values() if entry["extra_info"]["table"] == table]
 
 
 def seconds_each(entry: Entry) -> float:
@@ -37,11 +61,11 @@ def ratio(entry: Entry, baseline: str) -> float | None:
     return None if seconds is None else float(seconds) / seconds_each(entry)
 
 
-def ratios(run: dict[str, Any]) -> dict[str, float]:
+def ratios(run: Record) -> dict[str, float]:
     """Return every ratio of a run, by table, work and baseline."""
     found = {}
-    for entry in run["benchmarks"]:
+    for entry in run["benchmarks"].values():
         info = entry["extra_info"]
-        for name in info.get("baselines", ()):
+        for name in info["baselines"]:
             found[f"{info['table']}: {info['work']}, against {name}"] = ratio(entry, name)
     return {key: value for key, value in found.items() if value is not None}

@@ -78,12 +78,19 @@ def _draw_scale(run: dict[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def draw(run: dict[str, Any], images: Path) -> dict[str, str]:
-    """Draw what was measured; returns captions by file name."""
-    images.mkdir(parents=True, exist_ok=True)
-    files = {"benchmark_cost.png": "Microseconds a fit against rows, features and classes"}
-    _draw_cost(run, images / "benchmark_cost.png")
+def captions(run: dict[str, Any]) -> dict[str, str]:
+    """Return the captions of the pictures of a run, by file name."""
+    files = {}
+    if _points(run, "rows"):
+        files["benchmark_cost.png"] = "Microseconds a fit against rows, features and classes"
     if entries(run, "patience") and _points(run, "workers"):
-        _draw_scale(run, images / "benchmark_scale.png")
         files["benchmark_scale.png"] = "Cost of a permutation against rows, and permutations against workers"
     return files
+
+
+def draw(run: dict[str, Any], images: Path) -> None:
+    """Draw the pictures of a run."""
+    images.mkdir(parents=True, exist_ok=True)
+    draws = {"benchmark_cost.png": _draw_cost, "benchmark_scale.png": _draw_scale}
+    for name in captions(run):
+        draws[name](run, images / name)

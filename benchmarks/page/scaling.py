@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from bench.results import entries, ratio, seconds_each
@@ -16,8 +15,8 @@ above) on eight of the prefixes. One size varies, the others stay: 200 rows (800
 for the classes), 2 classes."""
 
 
-def write(run: dict[str, Any], images: Path) -> str:
-    """Return the section; writes its pictures into the folder `images`."""
+def write(run: dict[str, Any]) -> str:
+    """Return the section."""
     found = [entry for entry in entries(run, "scaling") if entry["extra_info"]["axis"] != "workers"]
     if not found:
         return section(TITLE, "", None)
@@ -36,6 +35,6 @@ def write(run: dict[str, Any], images: Path) -> str:
             )
         )
     columns = ("what varies", "size", "ours µs/fit", "ours fits/s", "liblinear µs/fit", "ratio")
-    files = pictures.draw(run, images)
+    files = pictures.captions(run)
     shown = "\n\n".join(f"![{caption}](images/{name})" for name, caption in files.items())
     return section(TITLE, TEXT, shown + "\n\n" + table(columns, rows))

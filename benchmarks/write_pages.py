@@ -1,0 +1,18 @@
+"""Write all pages that show measurements again, from the records in `benchmarks/results`: ``make pages``."""
+
+from __future__ import annotations
+
+import ordinal_error
+import reliability
+import variance
+import workers
+import write_tables
+from bench.record import Script
+
+SCRIPTS: tuple[Script, ...] = tuple(
+    module.SCRIPT for module in (write_tables, workers, variance, ordinal_error, reliability)
+)
+
+if __name__ == "__main__":
+    for script in SCRIPTS:
+        script.write()

@@ -58,7 +58,7 @@ def draw_shares(axes: Axes) -> None:
 
 def main(destination: str) -> None:
     """Draw both and write the file."""
-    figure = Figure(figsize=(9.6, 2.9), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(9.6, 2.5), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2)
     draw_scores(left)
     draw_shares(right)

@@ -17,7 +17,7 @@ def write(run: Record) -> str:
         if info["work"] in PROBLEMS:
             rows.append(
                 (
-                    f"{info['work']}: {info['rows']} x {info['columns']:,}, {info['classes']} classes",
+                    f"{info['work'].split(',')[0]}, {info['rows']} x {info['columns']:,}",
                     number(1.0 / info["baselines"]["scikit-learn"]),
                     number(1.0 / seconds_each(entry)),
                     number(ratio(entry, "scikit-learn")),
@@ -26,13 +26,12 @@ def write(run: Record) -> str:
             )
     version = run["versions"]["scikit-learn"]
     columns = (
-        "rows x columns",
+        "data, rows x columns",
         f"scikit-learn {version}",
         "ordinal-shapley",
         "times faster",
-        "than its liblinear alone",
+        "than liblinear alone",
     )
-    machine = (
-        f"{run['cpu']}, {run['date']}; [all benchmarks](docs/benchmarks.md), with older and other baselines."
-    )
+    more = "[all benchmarks](docs/benchmarks.md), with other baselines and what each row is."
+    machine = f"{run['cpu']}, {run['date']}; {more}"
     return f"{table(columns, rows)}\n\n{machine}"

@@ -131,12 +131,10 @@ bench-error: $(VENV)/.stamp-dev
 bench-variance: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/variance.py
 
-# The page is written by the command; a machine with nothing else to do gives times that mean something.
-reproduce: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
+# A machine with nothing else to do gives times that mean something.
+reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
 	$(BIN)/ordinal-shapley reproduce all --runs 5 --seed 0 --out build/reproduction
-	@mkdir -p docs/images
-	cp build/reproduction/reproduction.md docs/reproduction.md
-	cp build/reproduction/images/reproduction-*.png docs/images/
+	$(BIN)/python benchmarks/reproduction.py build/reproduction
 
 bench-workers: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/workers.py

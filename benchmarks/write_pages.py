@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ordinal_error
 import reliability
+import reproduction
 import variance
 import workers
 import write_tables
 from bench.record import Script
 
 SCRIPTS: tuple[Script, ...] = tuple(
-    module.SCRIPT for module in (write_tables, workers, variance, ordinal_error, reliability)
+    module.SCRIPT for module in (write_tables, workers, variance, ordinal_error, reliability, reproduction)
 )
 
 if __name__ == "__main__":

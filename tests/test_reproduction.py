@@ -375,7 +375,13 @@ def test_a_seed_gives_the_same_tables_twice(small, tmp_path):
         files, _ = outputs.write_all(found, folder, "ordinal-shapley reproduce wine")
         assert sorted(files) == sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
         written.append(folder)
-    timed = {"data/times.csv", "data/values_compared_times.csv", "manifest.json", outputs.PAGE}
+    timed = {
+        "data/times.csv",
+        "data/values_compared_times.csv",
+        "manifest.json",
+        outputs.PAGE,
+        outputs.FIGURES,
+    }
     timed |= {f"tables/{name}" for name in ("table2.csv", "reductions.csv", "methods.csv")}
     for path in files:
         one, two = (folder / path for folder in written)
@@ -395,7 +401,11 @@ def check_page(folder):
     for anchor in re.findall(r"\]\(#([^)]+)\)", text):
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         assert anchor in {re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in headings}
+    found = json.loads((folder / outputs.FIGURES).read_text(encoding="utf-8"))
+    assert outputs.page_of(found) == text
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest.items() <= found.items()
+    assert manifest["date"] in text
     assert manifest["settings"]["seeds"] == list(range(len(manifest["settings"]["seeds"])))
     assert set(manifest["versions"]) >= {"python", "ordinal-shapley", "numpy", "numba", "scikit-learn"}
     assert manifest["machine"]["cores"] >= 1
@@ -420,7 +430,7 @@ def test_the_command_writes_a_folder(run, small, tmp_path, monkeypatch):
     options = ("--runs", 1, "--seed", 4, "--protocol", "authors", "--most-permutations", small)
     code, shown, err = run("reproduce", "wine", *options, "--out", out)
     assert (code, err) == (0, "")
-    assert f"Written: {out / outputs.PAGE} and 30 more files" in shown
+    assert f"Written: {out / outputs.PAGE} and 31 more files" in shown
     assert "CTMC needs less time than TMC." in shown
     text = (out / outputs.PAGE).read_text(encoding="utf-8")
     command = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 import os
 import platform
 from dataclasses import asdict
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _LIBRARIES = ("ordinal-shapley", "numpy", "numba", "scipy", "scikit-learn", "pandas")
 FOLDERS = ("data", "tables", "images")
 PAGE = "reproduction.md"
+FIGURES = "figures.json"
 
 
 def write_all(results: Results, folder: Path, command: str) -> tuple[list[str], list[Claim]]:
@@ -81,12 +84,43 @@ def write_all(results: Results, folder: Path, command: str) -> tuple[list[str], 
         summaries["table2"],
         summaries["reductions"],
     )
-    beside = {"influence": data["influence"], "warnings": data["warnings"]}
-    texts[PAGE] = write_page(summaries | beside, claims, manifest, pictures)
+    shown_too = {name: data[name] for name in ("influence", "warnings")}
+    figures = {
+        **manifest,
+        "pictures": pictures,
+        "claims": [claim._asdict() for claim in claims],
+        "tables": {name: _columns_and_rows(frame) for name, frame in (summaries | shown_too).items()},
+    }
+    texts[FIGURES] = json.dumps(figures, indent=1, allow_nan=False) + "\n"
+    texts[PAGE] = page_of(figures)
     for name, text in texts.items():
         with replacing(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return [*texts, *(f"images/{name}.{kind}" for name in pictures for kind in ("png", "svg"))], claims
+
+
+def page_of(figures: dict[str, Any]) -> str:
+    """Return the page that shows what is in the file `FIGURES`."""
+    import pandas as pd
+
+    tables = {}
+    for name, table in figures["tables"].items():
+        frame = pd.DataFrame(table["rows"], columns=table["columns"])
+        for column in frame.columns[frame.isna().all()]:
+            frame[column] = frame[column].astype(float)  # no number anywhere, a standard deviation of one run
+        tables[name] = frame
+    claims = [Claim(**claim) for claim in figures["claims"]]
+    return write_page(tables, claims, figures, figures["pictures"])
+
+
+def _columns_and_rows(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a table for JSON, which has no NaN."""
+    split = frame.to_dict("split")
+    rows = [
+        [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row]
+        for row in split["data"]
+    ]
+    return {"columns": split["columns"], "rows": rows}
 
 
 def _draw(results: Results, folder: Path) -> list[str]:
@@ -119,6 +153,7 @@ def make_manifest(results: Results, command: str) -> dict[str, Any]:
     del asked["jobs"]
     return {
         "command": command,
+        "date": datetime.date.today().isoformat(),
         "settings": asked
         | {
             "seeds": list(settings.seeds),

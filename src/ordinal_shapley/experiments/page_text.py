@@ -114,7 +114,7 @@ learning" (arXiv:2305.01660), run again and carried on. This page is written by
 ```
 
 and so is every figure on it: {_runs(manifest)}, ordinal-shapley
-{manifest["versions"]["ordinal-shapley"]}, in {manifest["seconds"] / 60:.1f} minutes on
+{manifest["versions"]["ordinal-shapley"]}, {manifest["date"]}, in {manifest["seconds"] / 60:.1f} minutes on
 {manifest["settings"]["processes"]} processes of one machine ({manifest["machine"]["processor"]}).
 `make reproduce` writes it into the documentation. The same seed gives the same tables; times
 differ.

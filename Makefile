@@ -9,7 +9,7 @@ SHARE ?= 1
 
 .PHONY: help demo test test-nojit coverage test-interop lint format docs clean
 .PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-workers
-.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons
+.PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
+	@echo "make mutation     which changes of the source no test notices; rewrites a section of docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
@@ -59,6 +60,10 @@ $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/.stamp-dev
 
 $(VENV)/.stamp-release: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	@touch $@
+
+$(VENV)/.stamp-mutation: pyproject.toml | $(VENV)/.stamp-dev
+	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
 	@touch $@
 
 # Its row is left out where it cannot be installed.
@@ -141,6 +146,10 @@ bench-workers: $(VENV)/.stamp-dev
 
 reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py $(SHARE)
+
+# Takes up where it was stopped; SHARE here is that of the sample.
+mutation: $(VENV)/.stamp-mutation
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/mutation.py $(SHARE)
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

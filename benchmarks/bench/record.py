@@ -81,6 +81,11 @@ def replaced(text: str, mark: str, body: str) -> str:
     return f"{before}{begin}\n\n{body.strip()}\n\n{end}{rest.split(end)[1]}"
 
 
+def between(text: str, mark: str) -> str:
+    """Return the part of a page that `replaced` replaces."""
+    return text.split(f"<!-- {mark} -->")[1].split(f"<!-- end of {mark} -->")[0].strip()
+
+
 class Script(NamedTuple):
     """A record and what is made of it.
 

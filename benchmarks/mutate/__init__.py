@@ -1,0 +1,1 @@
+"""What benchmarks/mutation.py is made of."""

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,10 +87,24 @@ def attempt(request: Answer) -> Answer:
 class _Measured:
     """Notes the time of every test that passes in time, and the lines that it reaches."""
 
-    def __init__(self, coverage: Any, limit: float) -> None:
-        self.coverage, self.limit = coverage, limit
+    def __init__(self, coverage: Any, limit: float, whole: float) -> None:
+        self.coverage, self.limit, self.whole = coverage, limit, whole
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        # The first arguments of every test, then the second ones: the time for the file may not be enough.
+        turns: Counter[str] = Counter()
+        order = {}
+        for item in items:
+            name = item.nodeid.split("[")[0]
+            order[item] = turns[name]
+            turns[name] += 1
+        items.sort(key=order.__getitem__)
+
+    def pytest_runtest_setup(self) -> None:
+        if sum(self.seconds.values()) > self.whole:
+            pytest.skip("enough of this file")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -118,7 +133,7 @@ def reach(request: Answer) -> Answer:
 
     coverage = Coverage(data_file=None, include=request["include"], config_file=False)
     signal.signal(signal.SIGPROF, _too_slow)
-    measured = _Measured(coverage, request["limit"])
+    measured = _Measured(coverage, request["limit"], request["whole"])
     coverage.start()
     quiet = ["-q", "--tb=no", "-p", "no:cacheprovider", "-o", "addopts="]
     code = pytest.main([*quiet, "--import-mode=importlib", request["file"]], plugins=[measured])

@@ -28,6 +28,8 @@ class Budget(NamedTuple):
     ----------
     test : float
         The longest test that is used, as it takes while it is measured.
+    file : float
+        Of the tests of one file that are measured.
     first : float
         Of the tests that every mutant is tried with.
     more : float
@@ -35,6 +37,7 @@ class Budget(NamedTuple):
     """
 
     test: float
+    file: float
     first: float
     more: float
 
@@ -136,7 +139,7 @@ class Reach:
 
     def measure(self, copies: list[Copy], files: list[str]) -> None:
         """Measure what is not yet known, and take up all of it."""
-        sources = hashlib.sha256(json.dumps([self.modules, self.budget.test]).encode()).hexdigest()[:8]
+        sources = hashlib.sha256(json.dumps([self.modules, self.budget[:2]]).encode()).hexdigest()[:8]
 
         def one(copy: Copy, file: str) -> None:
             test = hashlib.sha256((copy.folder / file).read_bytes()).hexdigest()[:8]
@@ -144,7 +147,9 @@ class Reach:
             if not kept.exists():
                 began = time.monotonic()
                 include = [str(copy.folder / name) for name in self.modules]
-                answer = copy.ask("reach", 1_200, file=file, include=include, limit=self.budget.test)
+                answer = copy.ask(
+                    "reach", 1_200, file=file, include=include, limit=self.budget.test, whole=self.budget.file
+                )
                 count = f"{len(answer.get('seconds', ()))} tests, {len(answer.get('left_out', ()))} left out"
                 print(f"{file}: {count}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
                 kept.write_text(json.dumps(answer))

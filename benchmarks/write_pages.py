@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mutation
 import ordinal_error
 import reliability
 import reproduction
@@ -11,7 +12,8 @@ import write_tables
 from bench.record import Script
 
 SCRIPTS: tuple[Script, ...] = tuple(
-    module.SCRIPT for module in (write_tables, workers, variance, ordinal_error, reliability, reproduction)
+    module.SCRIPT
+    for module in (write_tables, workers, variance, ordinal_error, reliability, mutation, reproduction)
 )
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ DEMO := build/demo
 SHARE ?= 1
 
 .PHONY: help demo test test-nojit coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-pieces bench-workers
 .PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons
 .DEFAULT_GOAL := help
 
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
+	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make mutation     which changes of the source no test notices; rewrites a section of docs/reliability.md"
@@ -140,6 +141,9 @@ bench-variance: $(VENV)/.stamp-dev
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
 	$(BIN)/ordinal-shapley reproduce all --runs 5 --seed 0 --out build/reproduction
 	$(BIN)/python benchmarks/reproduction.py build/reproduction
+
+bench-pieces: $(VENV)/.stamp-dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/pieces.py
 
 bench-workers: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/workers.py

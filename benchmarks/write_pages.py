@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mutation
 import ordinal_error
+import pieces
 import reliability
 import reproduction
 import variance
@@ -11,10 +12,8 @@ import workers
 import write_tables
 from bench.record import Script
 
-SCRIPTS: tuple[Script, ...] = tuple(
-    module.SCRIPT
-    for module in (write_tables, workers, variance, ordinal_error, reliability, mutation, reproduction)
-)
+MODULES = (write_tables, workers, variance, ordinal_error, pieces, reliability, mutation, reproduction)
+SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)
 
 if __name__ == "__main__":
     for script in SCRIPTS:

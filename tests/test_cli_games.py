@@ -378,7 +378,7 @@ def test_bad_options(run, file, monkeypatch, tmp_path, arguments, words):
         ("game.json", "", "game.json is not JSON"),
         ("game.txt", "sequence,value\na,1\n", "game.txt is not JSON"),
         ("game.json", "[]", "game.json holds no game"),
-        ("game.json", '{"players": 40, "utilities": {}}', "players is 40, expected 1 to 12"),
+        ("game.json", '{"players": 40, "utilities": {}}', "players is 40, expected an integer from 1 to 12"),
         (
             "game.json",
             '{"players": ["a"], "utilities": {"b": 1}}',

@@ -131,12 +131,12 @@ def test_wisconsin_names_its_classes():
 
 @pytest.mark.parametrize("name", ["Wine", "iris", ""])
 def test_unknown_name_lists_the_choices(name):
-    with pytest.raises(ValueError, match="wine, cancer, cancer-wisconsin, adult"):
+    with pytest.raises(ValueError, match="expected one of 'wine', 'cancer', 'cancer-wisconsin', 'adult'"):
         datasets.load(name)
 
 
 def test_unknown_split_lists_the_choices():
-    with pytest.raises(ValueError, match="split must be one of train, test, all; got 'valid'"):
+    with pytest.raises(ValueError, match="split is 'valid', expected one of 'train', 'test', 'all'"):
         datasets.load_adult("valid")  # type: ignore[arg-type]
 
 

@@ -583,7 +583,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         ({"weight_name": 1}, TypeError, "weight_name is 1"),
         ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"cache_size": -1}, ValueError, "cache_size is -1, expected 0 to 100,000,000"),
+        ({"cache_size": -1}, ValueError, "cache_size is -1, expected an integer from 0 to 100,000,000"),
         (
             {"sample_weight": [1e31] * 6},
             ValueError,

@@ -116,7 +116,7 @@ def test_json_and_back(tmp_path):
         ({"players": 2, "utilities": {}, "defualt": 1}, "has 'defualt'"),
         ({"players": 2, "utilities": []}, "utilities is no object"),
         ({"players": 0, "utilities": {}}, "players is 0"),
-        ({"players": 13, "utilities": {}}, "players is 13, expected 1 to 12"),
+        ({"players": 13, "utilities": {}}, "players is 13, expected an integer from 1 to 12"),
         ({"players": "ab", "utilities": {}}, "players is 'ab'"),
         ({"players": [], "utilities": {}}, r"players is \[\]"),
         ({"players": ["a", "a"], "utilities": {}}, "names holds 'a'"),
@@ -171,7 +171,7 @@ def test_frames():
     ("arguments", "error", "message"),
     [
         ((0, {}), ValueError, "n_players is 0"),
-        ((13, {}), ValueError, "n_players is 13, expected 1 to 12"),
+        ((13, {}), ValueError, "n_players is 13, expected an integer from 1 to 12"),
         ((2.0, {}), TypeError, "n_players is 2.0"),
         ((True, {}), TypeError, "n_players is True"),
         ((2, [1, 2]), TypeError, "utilities is a list"),

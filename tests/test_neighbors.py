@@ -154,7 +154,7 @@ def test_frames_sparse_rows_and_copies():
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected 1 to"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected an integer from 1 to"),
         ({"n_neighbors": 2.0}, TypeError, r"n_neighbors is 2\.0"),
         ({"scoring": "roc_auc"}, ValueError, "scoring is 'roc_auc', expected one of 'accuracy'"),
         ({"scoring": "f1", "y_valid": np.zeros(10, int)}, ValueError, "scoring='f1' is that of class 1"),

@@ -146,8 +146,8 @@ def test_one_value_whose_mean_is_rounded_has_no_r2():
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"alpha": 0.0}, ValueError, r"alpha is 0\.0, expected a finite number above 0"),
-        ({"alpha": 1e-40}, ValueError, "alpha is 1e-40, expected at least 1e-30"),
+        ({"alpha": 0.0}, ValueError, r"alpha is 0.0, expected a finite number of at least 1e-30"),
+        ({"alpha": 1e-40}, ValueError, "alpha is 1e-40, expected a finite number of at least 1e-30"),
         ({"alpha": "1"}, TypeError, "alpha is '1'"),
         ({"scoring": "accuracy"}, ValueError, "scoring is 'accuracy', expected one of 'r2'"),
         ({"y": [1.0, np.nan] * 3}, ValueError, "y is nan at row 1"),

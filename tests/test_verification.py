@@ -519,13 +519,13 @@ def test_default_number_of_permutations():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"level": 1.0}, ValueError, "level is 1.0, expected a finite number and above 0 and below 1"),
+        ({"level": 1.0}, ValueError, "level is 1.0, expected a number between 0 and 1"),
         ({"level": "high"}, TypeError, "level is 'high', expected a number"),
         ({"tolerance": 0.1}, TypeError, "unexpected keyword argument 'tolerance'"),
         ({"value": "banzhaf"}, ValueError, "value is 'banzhaf', expected one of"),
         ({"method": "lhs"}, ValueError, "method is 'lhs', expected one of"),
         ({"method": "cmc"}, ValueError, "labels is missing"),
-        ({"n_permutations": 0}, ValueError, "n_permutations is 0, expected at least 1"),
+        ({"n_permutations": 0}, ValueError, "n_permutations is 0, expected an integer of at least 1"),
         ({"n_permutations": 10.5}, TypeError, "n_permutations is 10.5, expected an integer"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),

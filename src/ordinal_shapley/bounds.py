@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ordinal_shapley.common.arguments import array, count, intervals, number
+from ordinal_shapley.common.arguments import integer, number
+from ordinal_shapley.common.arrays import intervals, per_position
 
 __all__ = ["cmc_tail", "lp_tail", "permutations_needed", "position_ranges", "tmc_tail"]
 
@@ -189,12 +190,12 @@ def tmc_tail(
             raise ValueError(
                 "printed=True needs counts: the printed bound is one in samples of each position"
             )
-        n_permutations = count("n_permutations", n_permutations)
+        n_permutations = integer("n_permutations", n_permutations)
         rate = _average_rate(eps, lows, highs, k, bias)
         return _tail(2, n_permutations * rate)
     if k is not None:
         raise ValueError("k goes with n_permutations; with counts it is the length of counts")
-    m = array("counts", counts, "iu", "integers")
+    m = per_position("counts", counts, "iu", "integers")
     if m.size > lows.size:
         raise ValueError(f"counts has {m.size} entries, but low and high have {lows.size} positions")
     if (m < 1).any():
@@ -285,7 +286,7 @@ def cmc_tail(
     """
     eps = number("eps", eps, above=0)
     lows, highs = intervals("low", low, "high", high)
-    n_permutations = count("n_permutations", n_permutations)
+    n_permutations = integer("n_permutations", n_permutations)
     rate = _sampled_rate(eps, lows, highs, q, bias, printed)
     return _tail(1 if printed else 2, n_permutations * rate)
 
@@ -415,7 +416,7 @@ def permutations_needed(
     eps = number("eps", eps, above=0)
     failure = number("failure", failure, above=0, below=1)
     lows, highs = intervals("low", low, "high", high)
-    n_players, p = count("n_players", n_players), _norm(p)
+    n_players, p = integer("n_players", n_players), _norm(p)
     each = eps / n_players ** (1 / p)
     if q is None:
         if printed:
@@ -458,7 +459,7 @@ def _average_rate(
     """Return what one permutation adds to the exponent of the plain average's bound; 0 if none helps."""
     last = low.size
     if k is not None:
-        last = count("k", k)
+        last = integer("k", k)
         if last > low.size:
             raise ValueError(f"k is {last}, but low and high have {low.size} positions")
     gap = eps - _truncation_bias(low, high, last, bias)

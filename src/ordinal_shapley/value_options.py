@@ -6,13 +6,12 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rearranged import CASE_CODES, representative
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.function import FunctionGame
@@ -36,10 +35,7 @@ def check_options(value: str, partition: Any, case: Any, alpha: Any, order_weigh
         if option is not None and value != home:
             raise ValueError(f"{name} goes with value={home!r}, not with {value!r}")
     if alpha is not None:
-        if isinstance(alpha, bool) or not isinstance(alpha, Real):
-            raise TypeError(f"alpha is {alpha!r}, expected a number from 0 to 1")
-        if not 0 <= float(alpha) <= 1:
-            raise ValueError(f"alpha is {alpha!r}, expected a number from 0 to 1")
+        arguments.number("alpha", alpha, least=0.0, most=1.0)
     if order_weight is not None and not callable(order_weight):
         raise TypeError(f"order_weight is {order_weight!r}, expected a function of a sequence of players")
     if (partition is None) != (case is None):

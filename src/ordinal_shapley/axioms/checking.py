@@ -17,7 +17,7 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.plan import as_limit, make_scope, tabulate_weights
 from ordinal_shapley.exact.values import exact_values
-from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.value_options import check_options
 from ordinal_shapley.vocabulary import EXACT_VALUES, choose
@@ -141,8 +141,7 @@ def check_axioms(
     (False, 'the values sum to 2, to share is 0.5')
     """
     began = time.perf_counter()
-    if not isinstance(game, Game):
-        raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
+    check_game("game", game)
     check_size(game)
     n = game.n_players
     named, own = isinstance(value, str), callable(value)
@@ -241,8 +240,7 @@ def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
 
 
 def _check_other(other: Any, n: int, given: bool, classic: bool) -> None:
-    if not isinstance(other, Game):
-        raise TypeError(f"other is a {type(other).__name__}, expected a game such as TableGame")
+    check_game("other", other)
     if other.n_players != n:
         raise ValueError(f"other is a game of {other.n_players} players, expected {n} as in game")
     if given:

@@ -1,13 +1,16 @@
-"""Checks of numbers, and of arrays of them with one entry per position: TypeError or ValueError."""
+"""Checks of single arguments: a TypeError or ValueError says the name, what was given and what would do.
+
+Arrays have `arrays`, words `vocabulary.choose`.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 
 def number(
@@ -18,59 +21,61 @@ def number(
     least: float = -math.inf,
     below: float = math.inf,
     most: float = math.inf,
+    instead: str = "",
 ) -> float:
-    """Return a finite number in range as a float."""
+    """Return a finite number in range as a float; `instead` is what else would do, for the message."""
+    expected = f"{instead or 'a'} number{_range(above, least, below, most)}"
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected a number")
+        raise TypeError(f"{name} is {value!r}, expected {expected}")
     try:
         result = float(value)
-    except OverflowError:
-        result = math.inf
+    except OverflowError:  # an integer
+        raise ValueError(f"{name} is inf, expected {expected}") from None
     if not (math.isfinite(result) and above < result < below and least <= result <= most):
-        words = {"above": above, "at least": least, "below": below, "at most": most}
-        limits = [f"{word} {limit:g}" for word, limit in words.items() if math.isfinite(limit)]
-        raise ValueError(f"{name} is {value!r}, expected {' and '.join(['a finite number', *limits])}")
+        if max(above, least) == -math.inf or min(below, most) == math.inf:
+            expected = f"{instead or 'a'} finite number{_range(above, least, below, most)}"
+        raise ValueError(f"{name} is {value!r}, expected {expected}")
     return result
 
 
-def count(name: str, value: object) -> int:
-    """Return an integer of at least 1 as an int."""
+def _range(above: float, least: float, below: float, most: float) -> str:
+    """The limits in words, as they stand behind "a number"."""
+    if math.isfinite(above) and math.isfinite(below):
+        return f" between {above:g} and {below:g}"
+    if math.isfinite(least) and math.isfinite(most):
+        return f" from {least:g} to {most:g}"
+    words = {"above": above, "of at least": least, "below": below, "at most": most}
+    limits = " and ".join(f"{word} {limit:g}" for word, limit in words.items() if math.isfinite(limit))
+    return f" {'of ' * limits.startswith('at most')}{limits}" if limits else ""
+
+
+def integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
+    """Return an integer in range as an int."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected an integer")
-    if not 1 <= int(value) < 2**63:
-        raise ValueError(f"{name} is {value}, expected at least 1 and less than 2**63")
-    return int(value)
+        raise TypeError(f"{name} is {value!r}, expected an integer of at least {least}")
+    result = int(value)
+    if not least <= result <= most:
+        limits = f"from {least} to {most:,}"
+        if most >= 2**31:  # what the computer can count
+            limits = f"of at least {least}" if result < least else f"below 2**{(most + 1).bit_length() - 1}"
+        raise ValueError(f"{name} is {_shown(result)}, expected an integer {limits}")
+    return result
 
 
-def array(name: str, value: object, kinds: str, expected: str) -> NDArray[Any]:
-    """Return a number or a sequence of numbers, of the dtype kinds given, with one dimension."""
-    try:
-        result = np.asarray(value)
-    except ValueError:  # ragged
-        raise TypeError(f"{name} is {value!r}, expected {expected}") from None
-    if result.size == 0 or result.ndim > 1:
-        raise ValueError(f"{name} has shape {result.shape}, expected one entry per position")
-    if result.dtype.kind not in kinds:
-        raise TypeError(f"{name} is {value!r}, expected {expected}")
-    return np.atleast_1d(result)
+def _shown(value: int) -> str:
+    """An integer as text, for Python has none of thousands of digits."""
+    return str(value) if abs(value) < 10**40 else f"of {value.bit_length():,} bits"
 
 
-def intervals(
-    low_name: str, low: ArrayLike, high_name: str, high: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of one interval per position."""
-    ends = []
-    for name, value in ((low_name, low), (high_name, high)):
-        end = array(name, value, "iuf", "numbers").astype(np.float64)
-        if not np.isfinite(end).all():
-            raise ValueError(f"{name} has an entry that is not finite")
-        ends.append(end)
-    lows, highs = ends
-    if lows.size != highs.size:
-        raise ValueError(f"{low_name} has {lows.size} entries and {high_name} {highs.size}, not as many")
-    if (lows > highs).any():
-        at = int(np.argmax(lows > highs))
-        raise ValueError(
-            f"{low_name} is above {high_name} at position {at + 1}: {lows[at]:g} > {highs[at]:g}"
-        )
-    return lows, highs
+def flag(name: str, value: object) -> bool:
+    """Return True or False as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} is {value!r}, expected True or False")
+    return bool(value)
+
+
+def file_name(name: str, value: Any) -> Any:
+    """Return the name of a file as it is."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} is {value!r}, expected the name of a file")
+    return value

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from numbers import Real
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
 _LARGEST_DENSE_BYTES = 8 * 2**30
@@ -297,15 +295,6 @@ def as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def as_positive(value: Any, name: str) -> float:
-    """Check a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, expected a number above 0")
-    if not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} is {value!r}, expected a finite number above 0")
-    return float(value)
-
-
 def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float64]:
     """Convert the target of a regression: finite numbers."""
     targets = as_numbers(as_column(values, name, length, of), name)
@@ -329,18 +318,43 @@ def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.in
     return distinct, codes.astype(np.int64)
 
 
-def as_count(value: Any, name: str, most: int, least: int = 1) -> int:
-    """Check a whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} is {value!r}, expected an integer of at least {least}")
-    if not least <= value <= most:
-        raise ValueError(f"{name} is {value}, expected {least} to {most:,}")
-    return int(value)
-
-
 def as_player_names(values: Any, name: str, length: int) -> NDArray[Any]:
     """Convert the names of players: one each, all different."""
     names = as_column(values, name, length, "player")
     if len(set(names.tolist())) < length:
         raise ValueError(f"{name} holds a name twice, expected distinct names")
     return names
+
+
+def per_position(name: str, value: object, kinds: str, expected: str) -> NDArray[Any]:
+    """Return a number or a sequence of numbers, of the dtype kinds given, with one dimension."""
+    try:
+        result = np.asarray(value)
+    except ValueError:  # ragged
+        raise TypeError(f"{name} is {value!r}, expected {expected}") from None
+    if result.size == 0 or result.ndim > 1:
+        raise ValueError(f"{name} has shape {result.shape}, expected one entry per position")
+    if result.dtype.kind not in kinds:
+        raise TypeError(f"{name} is {value!r}, expected {expected}")
+    return np.atleast_1d(result)
+
+
+def intervals(
+    low_name: str, low: ArrayLike, high_name: str, high: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of one interval per position."""
+    ends = []
+    for name, value in ((low_name, low), (high_name, high)):
+        end = per_position(name, value, "iuf", "numbers").astype(np.float64)
+        if not np.isfinite(end).all():
+            raise ValueError(f"{name} has an entry that is not finite")
+        ends.append(end)
+    lows, highs = ends
+    if lows.size != highs.size:
+        raise ValueError(f"{low_name} has {lows.size} entries and {high_name} {highs.size}, not as many")
+    if (lows > highs).any():
+        at = int(np.argmax(lows > highs))
+        raise ValueError(
+            f"{low_name} is above {high_name} at position {at + 1}: {lows[at]:g} > {highs[at]:g}"
+        )
+    return lows, highs

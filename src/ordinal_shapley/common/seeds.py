@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from ordinal_shapley.common.arguments import integer
 
 
 def seed_of(random_state: Any) -> int:
@@ -15,13 +18,11 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.integers(0, 2**64, dtype=np.uint64))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**64, dtype=np.uint64))
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+    if isinstance(random_state, bool) or not isinstance(random_state, Integral):
         raise TypeError(
             f"random_state is {random_state!r}, expected None, an integer, a numpy Generator or a RandomState"
         )
-    if not 0 <= random_state < 2**64:
-        raise ValueError(f"random_state is {random_state}, expected an integer of at least 0, below 2**64")
-    return int(random_state)
+    return integer("random_state", random_state, least=0, most=2**64 - 1)
 
 
 def sklearn_state(random_state: Any) -> Any:

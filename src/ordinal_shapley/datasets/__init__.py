@@ -12,6 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
+from ordinal_shapley.vocabulary import choose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +67,7 @@ def load(name: str) -> Dataset:
     <Dataset 'wine': 178 rows, 13 features, 59 0, 71 1, 48 2>
     """
     loaders = (load_wine, load_cancer, load_cancer_wisconsin, load_adult)
-    if name not in NAMES:
-        raise ValueError(f"no data set is called {name!r}; choose one of {', '.join(NAMES)}")
+    choose("name", name, NAMES)
     return loaders[NAMES.index(name)]()
 
 
@@ -212,9 +212,7 @@ def load_adult(split: Literal["train", "test", "all"] = "all") -> Dataset:
     >>> datasets.load_adult("train")
     <Dataset 'adult': 32,561 rows, 14 features, 24,720 <=50K, 7,841 >50K>
     """
-    splits = ("train", "test", "all")
-    if split not in splits:
-        raise ValueError(f"split must be one of {', '.join(splits)}; got {split!r}")
+    choose("split", split, ("train", "test", "all"))
     table = _read("adult.csv.gz")
     features = table.drop(columns=["income", "split"])
     kept = slice(None) if split == "all" else table["split"] == split

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -242,12 +240,14 @@ def make_journeys(
     0  A > B            1                2
     1      B            0                2
     """
-    from ordinal_shapley.common.arrays import as_count
+    from ordinal_shapley.common import arguments
     from ordinal_shapley.common.seeds import seed_of
 
-    n = as_count(n_journeys, "n_journeys", _MOST_JOURNEYS)
-    k = as_count(n_channels, "n_channels", _MOST_CHANNELS)
-    longest = min(3, k) if max_length is None else as_count(max_length, "max_length", _MOST_TOUCHES)
+    n = arguments.integer("n_journeys", n_journeys, most=_MOST_JOURNEYS)
+    k = arguments.integer("n_channels", n_channels, most=_MOST_CHANNELS)
+    longest = min(3, k)
+    if max_length is not None:
+        longest = arguments.integer("max_length", max_length, most=_MOST_TOUCHES)
     if longest > k:
         raise ValueError(f"max_length is {longest}, expected at most n_channels, {k}")
     if boosts is None:
@@ -282,6 +282,8 @@ def _as_rates(rates: Any, k: int) -> npt.NDArray[np.float64]:
 
 
 def _as_boosts(boosts: Any, k: int) -> npt.NDArray[np.float64]:
+    from ordinal_shapley.common.arguments import number
+
     pairs = np.zeros((k, k))
     if not isinstance(boosts, Mapping):
         raise TypeError(f"boosts is a {type(boosts).__name__}, expected a mapping from pairs of channels")
@@ -289,9 +291,7 @@ def _as_boosts(boosts: Any, k: int) -> npt.NDArray[np.float64]:
         distinct = isinstance(pair, tuple) and len(set(pair)) == len(pair) == 2
         if not distinct or not all(isinstance(i, int | np.integer) and 0 <= i < k for i in pair):
             raise ValueError(f"boosts has the key {pair!r}, expected two channels, numbers from 0 to {k - 1}")
-        if isinstance(boost, bool) or not isinstance(boost, Real) or not math.isfinite(boost):
-            raise ValueError(f"the boost of {pair} is {boost!r}, expected a finite number")
-        pairs[pair] = float(boost)
+        pairs[pair] = number(f"the boost of {pair}", boost)
     return pairs
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
 
 
@@ -28,8 +27,7 @@ def split(
 
     With `by_class`, y are classes: each is drawn from, and each is among the training rows.
     """
-    if not isinstance(valid_fraction, Real) or not 0 < valid_fraction < 1:
-        raise ValueError(f"valid_fraction is {valid_fraction!r}, expected a number between 0 and 1")
+    valid_fraction = arguments.number("valid_fraction", valid_fraction, above=0.0, below=1.0)
     arrays.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
     if groups is None:
         units, unit_classes = np.arange(len(y)), y
@@ -50,7 +48,7 @@ def split(
     try:
         kept, held = train_test_split(
             np.arange(units.max() + 1),
-            test_size=float(valid_fraction),
+            test_size=valid_fraction,
             stratify=stratify,
             random_state=state,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments
 from ordinal_shapley.common.parallel import check_memory, n_workers
 from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
 from ordinal_shapley.games._rearranged import CASE_CODES
@@ -42,7 +42,7 @@ def as_limit(max_seconds: Any) -> float:
     """Return the seconds that may pass: an hour if nothing is said."""
     if max_seconds is None:
         return _MOST_SECONDS
-    return math.inf if max_seconds == math.inf else arrays.as_positive(max_seconds, "max_seconds")
+    return math.inf if max_seconds == math.inf else arguments.number("max_seconds", max_seconds, above=0.0)
 
 
 def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:

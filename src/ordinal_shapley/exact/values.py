@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.value_options import check_options, check_symmetry
 from ordinal_shapley.vocabulary import EXACT_VALUES, choose
@@ -270,8 +270,7 @@ def plan_exact(
     max_seconds: float | None,
 ) -> ExactPlan:
     """Check all arguments of `exact_values`, and what it would cost, before any work."""
-    if not isinstance(game, Game):
-        raise TypeError(f"game is a {type(game).__name__}, expected a game such as TableGame")
+    check_game("game", game)
     choose("value", value, EXACT_VALUES)
     check_n_jobs(n_jobs)
     check_options(value, partition, case, alpha, order_weight)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.games import Game
+from ordinal_shapley.games.base import check_game
 from ordinal_shapley.games.neighbors import nearest_first
 
 __all__ = ["data_oob", "knn_shapley", "leave_one_out"]
@@ -73,7 +74,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     train, valid = (table.values for table in arrays.as_tables(X, X_valid))
     n, n_valid = len(train), len(valid)
     _, codes, truth = arrays.as_classes(y, y_valid, n, n_valid)
-    k = arrays.as_count(n_neighbors, "n_neighbors", _MOST)
+    k = arguments.integer("n_neighbors", n_neighbors, most=_MOST)
     ranks = np.arange(1, n + 1)
     steps = np.minimum(k, ranks) / (k * ranks)
     totals = np.zeros(n)
@@ -130,7 +131,7 @@ def data_oob(
     """
     rows = arrays.as_table(X, "X").values
     _, codes = arrays.encode(arrays.as_labels(y, "y", len(rows), "row of X"), "y")
-    n_trees = arrays.as_count(n_estimators, "n_estimators", _MOST)
+    n_trees = arguments.integer("n_estimators", n_estimators, most=_MOST)
     check_n_jobs(n_jobs)
     state = sklearn_state(random_state)
     largest = float(np.abs(rows).max())
@@ -188,8 +189,7 @@ def leave_one_out(game: Game, n_jobs: int | None = None) -> NDArray[np.float64]:
     >>> leave_one_out(osv.TableGame(2, {(0,): 1.0, (0, 1): 3.0}))
     array([3., 2.])
     """
-    if not isinstance(game, Game):
-        raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
+    check_game("game", game)
     check_n_jobs(n_jobs)
     from joblib import Parallel, delayed
 

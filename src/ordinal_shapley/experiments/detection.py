@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.experiments._arguments import as_values
 from ordinal_shapley.experiments.noise import LabelNoise
 
@@ -78,11 +77,8 @@ class NoiseDetection:
         TypeError, ValueError
             If ``share`` is no number from 0 to 1.
         """
-        if isinstance(share, bool) or not isinstance(share, Real):
-            raise TypeError(f"share is {share!r}, expected a number from 0 to 1")
-        if not 0 <= float(share) <= 1:
-            raise ValueError(f"share is {share!r}, expected a number from 0 to 1")
-        return float(np.interp(float(share), self.inspected, self.found))
+        share = arguments.number("share", share, least=0.0, most=1.0)
+        return float(np.interp(share, self.inspected, self.found))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the curve, one line a share inspected."""

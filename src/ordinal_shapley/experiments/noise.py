@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import seed_of
 
 if TYPE_CHECKING:
@@ -89,10 +88,7 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
     >>> osv.corrupt_labels([0, 0, 1, 1, 2, 2], fraction=0.5, random_state=1).labels
     array([2, 0, 2, 1, 0, 2])
     """
-    if isinstance(fraction, bool) or not isinstance(fraction, Real):
-        raise TypeError(f"fraction is {fraction!r}, expected a number from 0 to 1")
-    if not 0 <= float(fraction) <= 1:
-        raise ValueError(f"fraction is {fraction!r}, expected a number from 0 to 1")
+    fraction = arguments.number("fraction", fraction, least=0.0, most=1.0)
     n = arrays.as_array(y, "y").size
     # A copy, for an array of Python objects would be returned as it is.
     original = np.array(arrays.as_labels(y, "y", n, "row"))
@@ -101,6 +97,6 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
         held = "one class only" if n else "no label"
         raise ValueError(f"y holds {held}, expected at least two classes: there is no other label to give")
     random = np.random.default_rng(seed_of(random_state))
-    rows = np.sort(random.permutation(n)[: int(np.floor(float(fraction) * n + 0.5))])
+    rows = np.sort(random.permutation(n)[: int(np.floor(fraction * n + 0.5))])
     codes[rows] = (codes[rows] + random.integers(1, len(classes), size=len(rows))) % len(classes)
     return LabelNoise(classes[codes], rows, original)

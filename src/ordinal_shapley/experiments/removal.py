@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.arrays import indexable, take
 from ordinal_shapley.experiments._arguments import as_values
 from ordinal_shapley.games import LogisticGame
@@ -169,7 +169,7 @@ def remove_high_value(
     unknown = [label for label in y_test.tolist() if label not in known]
     if unknown:
         raise ValueError(f"y_test holds {unknown[0]!r}, which never occurs in y: no model could predict it")
-    marks = arrays.as_count(marks, "marks", _MOST_MARKS)
+    marks = arguments.integer("marks", marks, most=_MOST_MARKS)
     if estimator is None:
         score = _logistic_score(X, y, X_test, y_test)
     else:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
@@ -122,17 +121,14 @@ class RowGame(Game):
 
     def _read_empty_value(self, value: Any, words: tuple[str, ...], constant: Callable[[], float]) -> None:
         """Take a number, or for one of `words` the score of a `constant` prediction."""
-        expected = f"expected {' or '.join(map(repr, words))} or a number"
+        choices = " or ".join(map(repr, words))
         if isinstance(value, str):
             if value not in words:
-                raise ValueError(f"empty_value is {value!r}, {expected}")
+                raise ValueError(f"empty_value is {value!r}, expected {choices} or a number")
             self.empty_value_ = constant()
-        elif isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"empty_value is {value!r}, {expected}")
-        elif not abs(float(value)) <= _LARGEST_UTILITY:
-            raise ValueError(f"empty_value is {value!r}, {expected} of size at most {_LARGEST_UTILITY:g}")
         else:
-            self.empty_value_ = float(value)
+            limits = {"least": -_LARGEST_UTILITY, "most": _LARGEST_UTILITY}
+            self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
 
 
 class CompiledRowGame(RowGame):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any
+
+from ordinal_shapley.common.arguments import number
 
 ARROW = ">"
 
@@ -33,21 +33,8 @@ def read_sequences(rows: Iterable[tuple[str, Any]], names: list[str]) -> dict[tu
             raise ValueError(f"sequence {text!r} holds a player twice, expected distinct players")
         if key in table:
             raise ValueError(f"sequence {text!r} is listed twice")
-        table[key] = as_utility(value, f"the utility of {text!r}")
+        table[key] = number(f"the utility of {text!r}", value)
     return table
-
-
-def as_utility(value: Any, name: str) -> float:
-    """Check a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, expected a number")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} is {number}, expected a finite number")
-    return number
 
 
 def check_names(names: list[str]) -> list[str]:

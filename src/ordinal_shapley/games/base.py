@@ -117,3 +117,11 @@ class Game(ABC):
         if len(np.unique(players)) < len(players):
             raise ValueError("sequence holds a player twice, expected distinct players")
         return players.astype(np.int64)
+
+
+def check_game(name: str, game: object) -> None:
+    """TypeError unless this is a game."""
+    if not isinstance(game, Game):
+        raise TypeError(
+            f"{name} is a {type(game).__name__}, expected a game such as TableGame or LogisticGame"
+        )

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import Prefer
 from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
@@ -190,13 +189,10 @@ class EstimatorGame(RowGame):
         self._read_order_free(order_free)
         weighted = sample_weight is not None or not self._weights.uniform
         name = _weight_name(estimator, weight_name, self._weights.name, weighted)
-        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-            raise TypeError(f"random_state is {random_state!r}, expected an integer")
-        if not 0 <= random_state < 2**32:
-            raise ValueError(f"random_state is {random_state}, expected an integer from 0 to 2**32 - 1")
-        self.estimator = with_seeds(estimator, int(random_state))
+        seed = arguments.integer("random_state", random_state, least=0, most=2**32 - 1)
+        self.estimator = with_seeds(estimator, seed)
         self.error_score = _error_score(error_score)
-        kept = arrays.as_count(cache_size, "cache_size", _MOST_KEPT, least=0)
+        kept = arguments.integer("cache_size", cache_size, most=_MOST_KEPT, least=0)
         self._trainer = Trainer(
             self.estimator,
             name,
@@ -286,11 +282,10 @@ class EstimatorGame(RowGame):
     def _read_order_free(self, order_free: Any) -> None:
         if order_free is None:
             return
-        if not isinstance(order_free, bool | np.bool_):
-            raise TypeError(f"order_free is {order_free!r}, expected True, False or None")
+        order_free = arguments.flag("order_free", order_free)
         if order_free and not self._weights.uniform:
             raise ValueError("order_free is True, but positions matter: expected position_weight='uniform'")
-        self.order_free = bool(order_free)
+        self.order_free = order_free
 
     def _try_all_rows(self) -> None:
         """Fit all rows before anything else: what is wrong with the model most often is so at once."""
@@ -406,11 +401,7 @@ def _weight_name(estimator: Any, given: str | None, position_weight: str, weight
 def _error_score(value: Any) -> str | float:
     if isinstance(value, str) and value == "raise":
         return value
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"error_score is {value!r}, expected 'raise' or a number")
-    if not math.isfinite(value):
-        raise ValueError(f"error_score is {value!r}, expected 'raise' or a finite number")
-    return float(value)
+    return arguments.number("error_score", value, instead="'raise' or a")
 
 
 def _fingerprint_of_model(estimator: Any) -> str:

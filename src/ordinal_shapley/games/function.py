@@ -13,7 +13,7 @@ from numba import config
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import heeding_interrupts
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
@@ -172,11 +172,9 @@ class FunctionGame(Game):
     ) -> None:
         if not callable(func):
             raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
-        if not isinstance(order_free, bool | np.bool_):
-            raise TypeError(f"order_free is {order_free!r}, expected True or False")
-        self.n_players = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
+        self.n_players = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
         self.func = func
-        self.order_free = bool(order_free)
+        self.order_free = arguments.flag("order_free", order_free)
         self.player_labels = None if names is None else arrays.as_player_names(names, "names", self.n_players)
         self.player_classes = None
         self.player_sizes = np.ones(self.n_players, np.int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common import arguments
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
 from ordinal_shapley.games._journey_forms import JourneyForms
@@ -143,9 +144,8 @@ class JourneyGame(JourneyForms):
         else:
             unseen = "backoff" if unseen is None else unseen
             choose("unseen", unseen, UNSEEN)
-        if not isinstance(ordered, bool | np.bool_):
-            raise TypeError(f"ordered is {ordered!r}, expected True or False")
-        self.repeats, self.unseen, self.worth, self.ordered = repeats, unseen, worth, bool(ordered)
+        self.repeats, self.unseen, self.worth = repeats, unseen, worth
+        self.ordered = arguments.flag("ordered", ordered)
         self.n_players = len(counted.channels)
         self.order_free = not self.ordered
         self.player_labels = np.array(counted.channels, object)
@@ -201,8 +201,7 @@ class JourneyGame(JourneyForms):
         import pandas as pd
 
         choose("value", value, VALUES)
-        if not isinstance(by_position, bool | np.bool_):
-            raise TypeError(f"by_position is {by_position!r}, expected True or False")
+        arguments.flag("by_position", by_position)
         index = pd.Index(self._counted.channels, dtype=object, name="channel")
         n = max(1, int(self._sets.sizes.max(initial=0)))
         positions = pd.RangeIndex(1, n + 1, name="position")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
@@ -131,9 +131,7 @@ class LogisticGame(CompiledRowGame):
     ) -> None:
         train, valid = arrays.as_tables(X, X_valid, keep_wide_sparse=True)
         n_rows = train.values.shape[0]
-        self.C = arrays.as_positive(C, "C")
-        if self.C > LARGEST_COST:
-            raise ValueError(f"C is {self.C:g}, expected at most {LARGEST_COST:g}")
+        self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
         self.n_rows = n_rows
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, valid.values.shape[0])
@@ -244,7 +242,7 @@ class LogisticGame(CompiledRowGame):
                 f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class: "
                 "there is no model without"
             )
-        radius = arrays.as_positive(tol, "tol")
+        radius = arguments.number("tol", tol, above=0.0)
         workspace = self._make_workspace()
         fit_sequence(workspace, players, radius)
         self._warn_of(workspace)

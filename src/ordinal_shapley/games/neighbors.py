@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
@@ -108,7 +108,7 @@ class NearestNeighborGame(CompiledRowGame):
         self.n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
-        self.n_neighbors = arrays.as_count(n_neighbors, "n_neighbors", _MOST_NEIGHBORS)
+        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, most=_MOST_NEIGHBORS)
         choose("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring

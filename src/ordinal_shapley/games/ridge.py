@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.games._scores import check_spread
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
@@ -107,9 +107,7 @@ class RidgeGame(CompiledRowGame):
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
         self._truth = arrays.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
-        self.alpha = arrays.as_positive(alpha, "alpha")
-        if self.alpha < _LEAST_ALPHA:
-            raise ValueError(f"alpha is {self.alpha:g}, expected at least {_LEAST_ALPHA:g}")
+        self.alpha = arguments.number("alpha", alpha, least=_LEAST_ALPHA)
         choose("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
         self.scoring = scoring

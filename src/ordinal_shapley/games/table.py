@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games._sequences import as_utility, check_names, join_names, read_sequences, split_names
+from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import TableWorkspace, is_order_free, make_workspace, subtree_sizes
 
@@ -72,7 +72,7 @@ class TableGame(Game):
         *,
         names: Any = None,
     ) -> None:
-        n = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
+        n = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
         if not isinstance(utilities, Mapping):
             raise TypeError(f"utilities is a {type(utilities).__name__}, expected a mapping from sequences")
         self.n_players = n
@@ -80,7 +80,7 @@ class TableGame(Game):
         check_memory(
             8 * self._sizes[n], f"the table of {n} players", "use a FunctionGame, which computes utilities"
         )
-        values = np.full(self._sizes[n], as_utility(default, "default"))
+        values = np.full(self._sizes[n], arguments.number("default", default))
         for sequence, value in utilities.items():
             if not isinstance(sequence, tuple):
                 raise TypeError(f"utilities has the key {sequence!r}, expected a tuple of players")
@@ -88,7 +88,7 @@ class TableGame(Game):
                 node = self._node(self._check_sequence(sequence))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"utilities has the key {sequence!r}: {error}") from None
-            values[node] = as_utility(value, f"the utility of {tuple(sequence)}")
+            values[node] = arguments.number(f"the utility of {tuple(sequence)}", value)
         self._set(values, names)
 
     def _set(self, values: NDArray[np.float64], names: Any) -> None:
@@ -135,7 +135,7 @@ class TableGame(Game):
         >>> game([0, 1]), game([1]), game([1, 0])
         (5.0, 2.0, 3.0)
         """
-        n = arrays.as_count(n_players, "n_players", _MOST_PLAYERS)
+        n = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
         game = cls.__new__(cls)
         game.n_players = n
         game._sizes = subtree_sizes(n)
@@ -222,7 +222,7 @@ class TableGame(Game):
             if names:
                 n_players = _check_number(len(names), f"players holds {len(names)} names")
             else:
-                n_players = arrays.as_count(players, "players", _MOST_PLAYERS)
+                n_players = arguments.integer("players", players, most=_MOST_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
             return cls(n_players, table, content.get("default", 0.0), names=names)

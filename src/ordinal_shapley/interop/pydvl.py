@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.exact.values import ExactValues
-from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.valuation.result import Valuation
 
 try:
@@ -139,8 +139,7 @@ class GameUtility(UtilityBase):
     """
 
     def __init__(self, game: Game, *, order: str | Callable[..., Any] | None = None) -> None:
-        if not isinstance(game, Game):
-            raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
+        check_game("game", game)
         if order is None and not game.order_free:
             raise ValueError(
                 "order is None, but the utility of this game depends on the order of players, and a set has "

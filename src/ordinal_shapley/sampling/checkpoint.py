@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import locked, remove_unfinished
 from ordinal_shapley.common.parallel import uninterrupted
 from ordinal_shapley.sampling.plan import digest
@@ -168,9 +169,7 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
     if path is None:
         yield Keeper(None)
         return
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"checkpoint is {path!r}, expected the name of a file")
-    name = repr(os.fspath(path))
+    name = repr(os.fspath(file_name("checkpoint", path)))
     if Path(path).exists() and not Path(path).is_file():
         raise ValueError(f"checkpoint is {name}, expected the name of an ordinary file")
     with ExitStack() as stack:

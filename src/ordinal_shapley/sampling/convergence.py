@@ -97,7 +97,7 @@ class RelativeChange(StoppingRule):
 
     def __post_init__(self) -> None:
         arguments.number("tol", self.tol, above=0.0)
-        arguments.count("window", self.window)
+        arguments.integer("window", self.window)
         arguments.number("floor", self.floor, least=0.0)
 
     def begin(self) -> Check:
@@ -174,9 +174,8 @@ class MaxStandardError(StoppingRule):
 
     def __post_init__(self) -> None:
         arguments.number("bound", self.bound, above=0.0)
-        if not isinstance(self.relative, bool | np.bool_):
-            raise TypeError(f"relative is {self.relative!r}, expected True or False")
-        arguments.count("min_permutations", self.min_permutations)
+        arguments.flag("relative", self.relative)
+        arguments.integer("min_permutations", self.min_permutations)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -248,9 +247,9 @@ class RankStability(StoppingRule):
     def __post_init__(self) -> None:
         arguments.number("correlation", self.correlation, least=-1.0, most=1.0)
         if self.k is not None:
-            arguments.count("k", self.k)
+            arguments.integer("k", self.k)
         arguments.number("overlap", self.overlap, least=0.0, most=1.0)
-        arguments.count("window", self.window)
+        arguments.integer("window", self.window)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""

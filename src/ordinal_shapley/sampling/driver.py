@@ -15,7 +15,7 @@ from ordinal_shapley import __version__
 from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
@@ -217,8 +217,7 @@ def sample_values(
     (200, (4,))
     """
     began = time.monotonic()
-    if not isinstance(game, Game):
-        raise TypeError(f"game is a {type(game).__name__}, expected a game such as LogisticGame")
+    check_game("game", game)
     choose("value", value, EXACT_VALUES)
     choose("method", method, METHODS)
     choose("average", average, AVERAGES)

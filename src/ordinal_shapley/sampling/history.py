@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments
 from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
 
 _MOST_ROUNDS = 1_000_000
@@ -72,7 +72,7 @@ class History(StoppingRule):
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rule is {rule!r}, expected a rule such as RelativeChange(0.05)")
         self.rule = rule
-        self.most_rounds = arrays.as_count(most_rounds, "most_rounds", _MOST_ROUNDS)
+        self.most_rounds = arguments.integer("most_rounds", most_rounds, most=_MOST_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.truncation import Truncation
@@ -20,7 +19,6 @@ from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE
 
 # Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
 SHARD_SIZE = 10
-_MOST_PERMUTATIONS = 2**62
 # A weight of 1 / |S|! is 0 in double precision from here on.
 _MOST_WEIGHTED = 170
 
@@ -96,10 +94,7 @@ def make_strata(
 
     A class of n_c players has a quota of floor(class_fraction n_c), at least 1.
     """
-    if isinstance(class_fraction, bool) or not isinstance(class_fraction, Real):
-        raise TypeError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
-    if not 0 < float(class_fraction) <= 1:
-        raise ValueError(f"class_fraction is {class_fraction!r}, expected a number above 0 and at most 1")
+    share = arguments.number("class_fraction", class_fraction, above=0.0, most=1.0)
     n = game.n_players
     if labels is not None:
         named = arrays.as_names(labels, "labels", n, "player")
@@ -116,7 +111,7 @@ def make_strata(
     sizes = np.bincount(classes)
     sizes = sizes[sizes > 0]
     # 0.7 * 90 is 62.99999999999999 in floating point, and 63 was meant.
-    quota = np.maximum(1, np.floor(float(class_fraction) * sizes + 1e-9)).astype(np.int64)
+    quota = np.maximum(1, np.floor(share * sizes + 1e-9)).astype(np.int64)
     members = np.argsort(classes, kind="stable").astype(np.int64)
     return members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), quota
 
@@ -152,34 +147,30 @@ def check_design(design: Any, method: str) -> int:
 
 def check_first(first_permutation: Any, plan: Plan) -> int:
     """The first permutation, which begins a unit, and a shard where shards are centred."""
-    if isinstance(first_permutation, bool) or not isinstance(first_permutation, int | np.integer):
-        raise TypeError(f"first_permutation is {first_permutation!r}, expected an integer of at least 0")
-    if not 0 <= first_permutation < _MOST_PERMUTATIONS:
-        raise ValueError(f"first_permutation is {first_permutation}, expected an integer from 0, below 2**62")
+    first = arguments.integer("first_permutation", first_permutation, least=0, most=2**62 - 1)
     step, why = plan.unit, "permutations of this design hang together in blocks of that many"
     if plan.in_out and plan.design != LATIN:
         step, why = SHARD_SIZE, "the ordinal value is estimated in blocks of that many permutations"
-    if first_permutation % step:
-        raise ValueError(f"first_permutation is {first_permutation}, expected a multiple of {step}: {why}")
-    return int(first_permutation)
+    if first % step:
+        raise ValueError(f"first_permutation is {first}, expected a multiple of {step}: {why}")
+    return first
 
 
 def check_profile(position_profile: Any, method: str, n_players: int) -> bool:
     """Whether contributions are kept by position."""
-    if not isinstance(position_profile, bool | np.bool_):
-        raise TypeError(f"position_profile is {position_profile!r}, expected True or False")
-    if position_profile and method in CLASS_METHODS:
+    kept = arguments.flag("position_profile", position_profile)
+    if kept and method in CLASS_METHODS:
         raise ValueError(
             f"position_profile goes with methods 'mc' and 'tmc': with {method!r} no player stands at the "
             "places beyond the size of the sampled set"
         )
-    if position_profile:
+    if kept:
         check_memory(
             100 * n_players**2,
             f"a position profile of {n_players} players",
             "leave position_profile out",
         )
-    return bool(position_profile)
+    return kept
 
 
 def make_weight_game(order_weight: Any, n_players: int) -> Game | None:

@@ -156,7 +156,7 @@ class MaxPermutations(StoppingRule):
     n_permutations: int
 
     def __post_init__(self) -> None:
-        arguments.count("n_permutations", self.n_permutations)
+        arguments.integer("n_permutations", self.n_permutations)
         if int(self.n_permutations) > _MOST_PERMUTATIONS:
             raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
@@ -199,7 +199,7 @@ class MaxEvaluations(StoppingRule):
     n_evaluations: int
 
     def __post_init__(self) -> None:
-        arguments.count("n_evaluations", self.n_evaluations)
+        arguments.integer("n_evaluations", self.n_evaluations)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""

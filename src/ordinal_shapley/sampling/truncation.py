@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Integral, Real
+
+from ordinal_shapley.common import arguments
+from ordinal_shapley.vocabulary import TRUNCATIONS, choose
 
 _MOST_PILOT = 10_000
 _TARGETS = {"paper": ("own",), "patience": ("mean", "given"), "roulette": ("none",)}
@@ -54,24 +55,17 @@ class Truncation:
     target: str = "own"
 
     def __post_init__(self) -> None:
-        rule: object = self.rule
-        if not isinstance(rule, str) or rule not in _TARGETS:
-            raise ValueError(f"rule is {self.rule!r}, expected 'paper', 'patience' or 'roulette'")
-        if not isinstance(self.tol, Real) or isinstance(self.tol, bool):
-            raise TypeError(f"tol is {self.tol!r}, expected a number such as 0.05")
-        if not (math.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol is {self.tol!r}, expected a finite number of at least 0")
+        choose("rule", self.rule, TRUNCATIONS)
+        arguments.number("tol", self.tol, least=0.0)
         if self.rule == "paper" and self.repeats != 1:
             raise ValueError(
                 f"repeats is {self.repeats!r}, rule 'paper' stops at the first sequence that is "
                 "close: use Truncation.patience() to wait longer"
             )
-        _check_patience("repeats", self.repeats)
+        arguments.integer("repeats", self.repeats)
         if self.rule == "roulette":
             _check_roulette(self.tol, self.repeats)
-        if self.target not in _TARGETS[self.rule]:
-            allowed = " or ".join(map(repr, _TARGETS[self.rule]))
-            raise ValueError(f"target is {self.target!r}, rule {self.rule!r} takes {allowed}")
+        choose("target", self.target, _TARGETS[self.rule])
 
     @classmethod
     def paper(cls, tol: float = 0.05) -> Truncation:
@@ -135,7 +129,7 @@ class Truncation:
         >>> Truncation.patience(patience=3)
         Truncation(rule='patience', tol=0.05, repeats=3, target='mean')
         """
-        _check_patience("patience", patience)
+        arguments.integer("patience", patience)
         return cls("patience", tol, patience, target)
 
     @classmethod
@@ -192,17 +186,5 @@ class Truncation:
 
 
 def _check_roulette(least: object, pilot: object, first: str = "tol", second: str = "repeats") -> None:
-    if not isinstance(least, Real) or isinstance(least, bool):
-        raise TypeError(f"{first} is {least!r}, expected a number above 0 and at most 1")
-    if not 0 < float(least) <= 1:
-        raise ValueError(f"{first} is {least!r}, expected a number above 0 and at most 1")
-    _check_patience(second, pilot)
-    if not 2 <= int(pilot) <= _MOST_PILOT:  # type: ignore[call-overload]
-        raise ValueError(f"{second} is {pilot!r}, expected an integer from 2 to {_MOST_PILOT:,}")
-
-
-def _check_patience(name: str, value: object) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected an integer such as 6")
-    if int(value) < 1:
-        raise ValueError(f"{name} is {value}, expected at least 1")
+    arguments.number(first, least, above=0.0, most=1.0)
+    arguments.integer(second, pilot, least=2, most=_MOST_PILOT)

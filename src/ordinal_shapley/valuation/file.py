@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.valuation.moments import N_ARRAYS, Moments, Ranges
 
@@ -61,7 +62,7 @@ class File(NamedTuple):
 
 def write_file(path: str | PathLike[str], file: File) -> None:
     """Write the sums, from which all else is made again, and what describes them."""
-    check_path(path)
+    file_name("path", path)
     stored, kind = _encode_labels(file.labels)
     header = {
         **file.header,
@@ -81,7 +82,7 @@ def write_file(path: str | PathLike[str], file: File) -> None:
 
 def read_file(path: str | PathLike[str]) -> File:
     """Read what `write_file` wrote; ValueError if the file holds something else."""
-    check_path(path)
+    file_name("path", path)
     content = io.BytesIO(Path(path).read_bytes())
     try:
         if not zipfile.is_zipfile(content):
@@ -127,12 +128,6 @@ def _no_valuation(path: str | PathLike[str], error: Exception) -> ValueError:
     return ValueError(
         f"path {str(path)!r} holds no valuation ({error}), expected a file that Valuation.save wrote"
     )
-
-
-def check_path(path: object) -> None:
-    """TypeError unless this is the name of a file."""
-    if not isinstance(path, str | PathLike):
-        raise TypeError(f"path is {path!r}, expected the name of a file")
 
 
 def same_labels(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:

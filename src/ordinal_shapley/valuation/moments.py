@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.vocabulary import AVERAGES, choose
+
 # Half-open ranges of permutation indices, increasing and disjoint.
 Ranges = tuple[tuple[int, int], ...]
 
@@ -137,8 +139,7 @@ class Moments(NamedTuple):
         ValueError
             If ``average`` is unknown.
         """
-        if average not in ("all", "selected"):
-            raise ValueError(f"average is {average!r}, expected 'all' or 'selected'")
+        choose("average", average, AVERAGES)
         counts, units, spread = self.chosen.astype(np.int64), self.units.astype(np.int64), self.unit_spread
         if average == "all":
             counts[:] = self.n_permutations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from importlib.util import find_spec
-from numbers import Real
 from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import file_name, number
 from ordinal_shapley.common.files import replacing
-from ordinal_shapley.valuation.file import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,8 +53,7 @@ class Views:
         TypeError, ValueError
             If ``level`` is not a number between 0 and 1.
         """
-        if not 0 < _number(level, "level") < 1:
-            raise ValueError(f"level is {level!r}, expected a number between 0 and 1, say 0.95")
+        level = number("level", level, above=0.0, below=1.0)
         half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
         return self.values - half, self.values + half
 
@@ -77,7 +75,7 @@ class Views:
         TypeError
             If ``threshold`` is not a number.
         """
-        gaps = _number(threshold, "threshold") - self.values
+        gaps = number("threshold", threshold) - self.values
         pairs = zip(gaps.tolist(), self.stderr.tolist(), strict=True)
         # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
         return np.array(
@@ -205,7 +203,7 @@ class Views:
         OSError
             If the file cannot be written.
         """
-        check_path(path)
+        file_name("path", path)
         frame = self._named_frame(level)
         with replacing(path) as temporary:
             frame.to_csv(temporary)
@@ -231,7 +229,7 @@ class Views:
         OSError
             If the file cannot be written.
         """
-        check_path(path)
+        file_name("path", path)
         if find_spec("pyarrow") is None:
             raise ImportError(
                 "to_parquet needs pyarrow; install it with: pip install 'ordinal-shapley[parquet]'"
@@ -306,7 +304,7 @@ class Views:
         from ordinal_shapley.report.page import render
 
         if path is not None:
-            check_path(path)
+            file_name("path", path)
         page = render(
             self,  # type: ignore[arg-type]
             X=X,
@@ -353,9 +351,3 @@ def _of_one_type(frame: pd.DataFrame) -> pd.DataFrame:
             warnings.warn("labels of mixed types are written as strings", stacklevel=3)
             frame[name] = labels.map(str)
     return frame.set_index(names)
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, expected a number")
-    return float(value)

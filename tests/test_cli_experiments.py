@@ -154,8 +154,8 @@ def test_data_sets_stand_in_for_files(run):
         (["--value", "best"], "--value is 'best', expected one of"),
         (["--method", "smc"], "--method is 'smc'"),
         (["--scoring", "luck"], "--scoring is 'luck'"),
-        (["--jobs", 0], "--jobs must be"),
-        (["--valid-fraction", 1.5], "--valid-fraction must be between 0 and 1; got 1.5"),
+        (["--jobs", 0], "--jobs is 0"),
+        (["--valid-fraction", 1.5], "--valid-fraction is 1.5, expected a number between 0 and 1"),
         (["--dataset", "wine"], "give either a TRAIN.csv or a --dataset, and not both"),
         (["--valid", "v.csv", "--valid-fraction", 0.2], "give either --valid or --valid-fraction"),
         (["--plot", "curves.txt"], "must end with a kind of picture"),
@@ -171,9 +171,9 @@ def test_refusals(run, people, kind, more, message):
 @pytest.mark.parametrize(
     "kind, more, message",
     [
-        ("noise", ["--fraction", 1.0], "--fraction must be between 0 and 1; got 1.0"),
+        ("noise", ["--fraction", 1.0], "--fraction is 1.0, expected a number between 0 and 1"),
         ("noise", ["--fraction", 0.001], "training rows is 0; some must be changed and some not"),
-        ("removal", ["--test-fraction", 0.0], "--test-fraction must be between 0 and 1"),
+        ("removal", ["--test-fraction", 0.0], "--test-fraction is 0.0, expected a number between 0 and 1"),
         ("removal", ["--test", "t.csv", "--test-fraction", 0.2], "give either --test or --test-fraction"),
         ("removal", ["--test", "t.csv"], "there is no file 't.csv'"),
     ],

@@ -182,8 +182,8 @@ def refused(run, files, monkeypatch):
         ("kind", ["--neighbors", 3], "--neighbors is for --model neighbors; --model is logistic"),
         ("price", ["--model", "ridge", "--C", 1], "--C is for --model logistic; --model is ridge"),
         ("kind", ["--model", "neighbors", "--alpha", 1], "--alpha is for --model ridge; --model is neigh"),
-        ("price", ["--model", "ridge", "--alpha", 0], "--alpha must be a number above 0; got 0.0"),
-        ("price", ["--model", "ridge", "--alpha", "nan"], "--alpha must be a number above 0; got nan"),
+        ("price", ["--model", "ridge", "--alpha", 0], "--alpha is 0.0, expected a finite number above 0"),
+        ("price", ["--model", "ridge", "--alpha", "nan"], "--alpha is nan, expected a finite number above 0"),
         ("kind", ["--model", "neighbors", "--neighbors", 0], "--neighbors"),
         (
             "price",

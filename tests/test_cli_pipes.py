@@ -78,8 +78,8 @@ def test_a_reader_who_leaves_is_no_error(file, more):
         (["--most-z", 50], 0, ""),
         (["--most-z", 1e-9], 1, r"check failed: the largest \|z\| is \d\.\d\d, above 1e-09\n"),
         (["--most-z", 50, "--permutations", 1], 1, r"check failed: no z is known\n"),
-        (["--most-z", 0], 2, r"error: --most-z must be a number above 0; got 0\.0\n"),
-        (["--most-z", "nan"], 2, r"error: --most-z must be a number above 0; got nan\n"),
+        (["--most-z", 0], 2, r"error: --most-z is 0\.0, expected a finite number above 0\n"),
+        (["--most-z", "nan"], 2, r"error: --most-z is nan, expected a finite number above 0\n"),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])

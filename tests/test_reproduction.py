@@ -450,7 +450,7 @@ def test_the_command_writes_a_folder(run, small, tmp_path, monkeypatch):
     [
         (["iris"], "NAME is 'iris', expected one of 'wine', 'cancer', 'cancer-wisconsin', 'adult', 'all'"),
         (["wine", "--protocol", "mine"], "--protocol is 'mine'"),
-        (["wine", "--jobs", 0], "--jobs must be a number of threads or -1"),
+        (["wine", "--jobs", 0], "--jobs is 0, expected a number of workers"),
         (["wine", "--runs", 0], "Invalid value for '--runs'"),
     ],
 )

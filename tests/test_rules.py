@@ -50,6 +50,27 @@ def test_an_overload_without_flags_is_found(tmp_path):
     assert found.startswith("kernels/push.py:4")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "path.write_text(text)",
+        "figure.savefig(path)",
+        "frame.to_csv(path)",
+        "open(path, 'w')",
+        "path.open(mode='ab')",
+        "path.open('rb+')",
+    ],
+)
+def test_a_file_that_could_be_left_half_written_is_found(tmp_path, line):
+    (tmp_path / "src").mkdir()
+    module = tmp_path / "src/write.py"
+    module.write_text(f"with replacing(path) as temporary:\n    {line}\n")
+    assert list(rules.check_writes(tmp_path)) == []
+    module.write_text(f"text = frame.to_csv(index=False)\nopen(path, encoding='ascii')\n{line}\n")
+    (found,) = rules.check_writes(tmp_path)
+    assert found.startswith("src/write.py:3")
+
+
 def test_an_exported_kernel_is_found():
     def kernel(): ...
 

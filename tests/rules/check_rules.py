@@ -17,6 +17,8 @@ from types import ModuleType
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("src", "kernels")
 DECORATOR_HOME = "kernels/ordinal_shapley_kernels/_jit.py"
+WRITER_HOME = "src/ordinal_shapley/common/files.py"
+WRITERS = {"write_text", "write_bytes", "savefig", "to_parquet"}
 COMPILERS = {"jit", "njit", "cfunc", "vectorize", "guvectorize", "generated_jit", "stencil"}
 MAX_LINES = 500
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
@@ -60,6 +62,35 @@ def check_overload_flags(root: Path = ROOT) -> Iterator[str]:
                 and not any(keyword.arg == "jit_options" for keyword in node.keywords)
             ):
                 yield f"{path.relative_to(root)}:{node.lineno}: an overload without jit_options"
+
+
+def check_writes(root: Path = ROOT) -> Iterator[str]:
+    """Files are written to `replacing`'s temporary file, so that there is the old one or the new one."""
+    for path in source_files(root):
+        name = path.relative_to(root).as_posix()
+        if name == WRITER_HOME:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        whole = [
+            node
+            for block in ast.walk(tree)
+            if isinstance(block, ast.With)
+            and any(ast.unparse(item.context_expr).startswith("replacing(") for item in block.items)
+            for node in ast.walk(block)
+        ]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _writes(node) and node not in whole:
+                yield f"{name}:{node.lineno}: writes a file without `replacing` of {WRITER_HOME}"
+
+
+def _writes(call: ast.Call) -> bool:
+    """Whether a call writes a file: by its name, or because a table has a place to go or a file a mode."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    if name == "open":
+        given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+        modes = [mode.value for mode in given if isinstance(mode, ast.Constant)]
+        return any(isinstance(mode, str) and re.fullmatch("[rbt]*[wax+][bt+]*", mode) for mode in modes)
+    return name in WRITERS or (name == "to_csv" and bool(call.args))
 
 
 def public_objects(package: ModuleType) -> Iterator[tuple[str, object]]:
@@ -122,6 +153,7 @@ def breaches() -> list[str]:
         *check_length(),
         *check_decorator(),
         *check_overload_flags(),
+        *check_writes(),
         *check_no_kernel_exported(objects),
         *check_docstrings(objects),
         *check_api_page(objects, page),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ordinal_shapley.cli.options import data_option, either
+from ordinal_shapley.common.arguments import number
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import MISSING, choose
 
@@ -204,8 +205,8 @@ def check_source(
 
 def check_fraction(option: str, fraction: float | None) -> None:
     """ValueError unless a fraction is none or between 0 and 1."""
-    if fraction is not None and not 0.0 < fraction < 1.0:
-        raise ValueError(f"{option} must be between 0 and 1; got {fraction}")
+    if fraction is not None:
+        number(option, fraction, above=0.0, below=1.0)
 
 
 def read_table(

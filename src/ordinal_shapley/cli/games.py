@@ -21,6 +21,7 @@ from ordinal_shapley.cli.options import (
     sampling_options,
     warning_lines,
 )
+from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import (
     AVERAGES,
     CASES,
@@ -209,8 +210,8 @@ def verify(
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         options |= _class_options(method, labels, average)
         groups = _groups(partition, case)
-        if most_z is not None and not (most_z > 0 and math.isfinite(most_z)):
-            raise ValueError(f"--most-z must be a number above 0; got {most_z}")
+        if most_z is not None:
+            number("--most-z", most_z, above=0.0)
         _check_out(out, game)
         with warning_lines() as warned:
             table = _read_game(game, value_kind)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinal_shapley.cli.options import either, option
+from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import (
     CLASS_METHODS,
     MODELS,
@@ -98,8 +98,8 @@ class ModelOptions:
         ):
             if given is not None and self.model != home:
                 raise ValueError(f"{flag} is for --model {home}; --model is {self.model}")
-            if given is not None and not (given > 0 and math.isfinite(given)):
-                raise ValueError(f"{flag} must be a number above 0; got {given}")
+            if given is not None:
+                number(flag, given, above=0.0)
         if self.scoring is not None:
             named = "--scoring" if self.model == "logistic" else f"--scoring for --model {self.model}"
             choose(named, self.scoring, _SCORINGS[self.model])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
 
 _LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
@@ -97,7 +97,7 @@ def running_option(help: str, **more: Any) -> Any:
 def check_jobs(jobs: int) -> None:
     """ValueError unless `jobs` is one that joblib takes."""
     if jobs == 0:
-        raise ValueError("--jobs must be a number of threads or -1; got 0")
+        raise ValueError("--jobs is 0, expected a number of workers, or -1 for one a core")
 
 
 def sampling_options(
@@ -112,9 +112,7 @@ def sampling_options(
     if class_fraction is not None:
         if method not in CLASS_METHODS:
             raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
-        if not 0.0 < class_fraction <= 1.0:
-            raise ValueError(f"--class-fraction must be above 0 and at most 1; got {class_fraction}")
-        options["class_fraction"] = class_fraction
+        options["class_fraction"] = number("--class-fraction", class_fraction, above=0.0, most=1.0)
     given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
     if given is not None and method not in TRUNCATED_METHODS:
         raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
@@ -123,9 +121,7 @@ def sampling_options(
         choose("--truncation", rule, TRUNCATIONS)
         if rule == "roulette" and tolerance is not None:
             raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
-        tol = 0.05 if tolerance is None else tolerance
-        if not (tol >= 0 and math.isfinite(tol)):
-            raise ValueError(f"--tolerance must be a number of at least 0; got {tolerance}")
+        tol = number("--tolerance", 0.05 if tolerance is None else tolerance, least=0.0)
         from ordinal_shapley import Truncation
 
         options["truncation"] = (
@@ -139,8 +135,8 @@ def stopping_rule(
 ) -> dict[str, Any]:
     """Return the arguments of `sample_values` that say when to stop."""
     for name, given in (("--standard-error", standard_error), ("--max-seconds", max_seconds)):
-        if given is not None and not (given > 0 and math.isfinite(given)):
-            raise ValueError(f"{name} must be a number above 0; got {given}")
+        if given is not None:
+            number(name, given, above=0.0)
     if standard_error is None and max_seconds is None:
         return {"n_permutations": permutations}
     from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange

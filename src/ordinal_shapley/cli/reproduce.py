@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,7 +85,7 @@ def reproduce(
     ] = -1,
     out: Annotated[Path, running_option("The folder to write into.", metavar="DIR")] = Path("reproduction"),
     progress: Annotated[
-        bool, running_option("Say what is done, if stderr is a terminal.", flag="--progress/--no-progress")
+        bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -122,13 +122,18 @@ def _command(dataset: str, settings: Settings) -> str:
 
 def _run(settings: Settings, out: Path, command: str, progress: bool, as_json: bool) -> None:
     from ordinal_shapley.cli.screen import screen
+    from ordinal_shapley.common.progress import ProgressBar
     from ordinal_shapley.experiments.outputs import PAGE, write_all
     from ordinal_shapley.experiments.results import reproduce as run_all
 
-    def report(done: int, total: int, name: str) -> None:
-        typer.echo(f"{done} of {total}: {name}", err=True)
+    began = time.monotonic()
+    with ProgressBar(enabled=progress, unit="runs") as bar:
 
-    results = run_all(settings, report if progress and sys.stderr.isatty() else None)
+        def report(done: int, total: int, name: str) -> None:
+            bar.total = total
+            bar.update(done, done, time.monotonic() - began, name)
+
+        results = run_all(settings, report)
     written, claims = write_all(results, out, command)
     cautions = []
     if not any(name.startswith("images/") for name in written):

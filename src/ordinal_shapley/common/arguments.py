@@ -10,8 +10,6 @@ import os
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 
 def number(
     name: str,
@@ -69,9 +67,15 @@ def _shown(value: int) -> str:
 
 def flag(name: str, value: object) -> bool:
     """Return True or False as a bool."""
-    if not isinstance(value, bool | np.bool_):
+    if not (isinstance(value, bool) or _is_numpy_bool(value)):
         raise TypeError(f"{name} is {value!r}, expected True or False")
     return bool(value)
+
+
+def _is_numpy_bool(value: object) -> bool:
+    import numpy as np  # here, for the command line checks options before it loads anything
+
+    return isinstance(value, np.bool_)
 
 
 def file_name(name: str, value: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.files import replacing
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
@@ -274,7 +275,8 @@ class TableGame(Game):
                 for node in np.flatnonzero(self.values != default).tolist()
             },
         }
-        Path(path).write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+        with replacing(arguments.file_name("path", path)) as temporary:
+            temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
     def from_frame(

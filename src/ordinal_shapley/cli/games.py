@@ -29,6 +29,7 @@ from ordinal_shapley.vocabulary import (
     DESIGNS,
     EXACT_VALUES,
     METHODS,
+    WAYS,
     choose,
 )
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 # Weights of orders are a function, which a command line has no words for.
 _VALUES = tuple(value for value in EXACT_VALUES if value != "weighted_ordinal")
-_WAYS = ("subsets", "orders")
 
 _FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences that aren't worth the default:
 
@@ -98,7 +98,7 @@ def exact(
     alpha: _Alpha = None,
     by: Annotated[
         str | None,
-        option(f"classic: go through {either(_WAYS)}.", default="subsets", choices=_WAYS, metavar="WHAT"),
+        option(f"classic: go through {either(WAYS)}.", default="subsets", choices=WAYS, metavar="WHAT"),
     ] = None,
     partition: _Partition = None,
     case: _Case = None,
@@ -118,7 +118,7 @@ def exact(
     with error_lines():
         choose("--value", value_kind, _VALUES)
         if by is not None:
-            choose("--by", by, _WAYS)
+            choose("--by", by, WAYS)
         groups = _groups(partition, case)
         check_jobs(jobs)
         _check_out(out, game)

@@ -17,7 +17,7 @@ from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulat
 from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.value_options import check_options, check_symmetry
-from ordinal_shapley.vocabulary import EXACT_VALUES, choose
+from ordinal_shapley.vocabulary import EXACT_VALUES, WAYS, choose
 from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def plan_exact(
     check_n_jobs(n_jobs)
     check_options(value, partition, case, alpha, order_weight)
     if by is not None:
-        choose("by", by, ("subsets", "orders"))
+        choose("by", by, WAYS)
         if value != "classic":
             raise ValueError(f"by goes with value='classic', not with {value!r}")
     if value == "classic":

@@ -1,0 +1,66 @@
+"""Docstrings and pages list the words that the package takes, all of them and no others."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import ordinal_shapley as osv
+from ordinal_shapley import vocabulary
+from rules.check_rules import public_objects
+
+LISTED = re.compile(r"^(\w+) : \{(.+?)\}", re.MULTILINE)
+WORDS = {
+    "average": [vocabulary.AVERAGES],
+    "by": [vocabulary.WAYS],
+    "case": [vocabulary.CASES],
+    "design": [vocabulary.DESIGNS],
+    "estimator": [vocabulary.ESTIMATORS],
+    "method": [vocabulary.METHODS],
+    "position_weight": [vocabulary.POSITION_WEIGHTS],
+    "repeats": [vocabulary.REPEATS],
+    "rule": [vocabulary.TRUNCATIONS],
+    "scoring": [vocabulary.SCORINGS, vocabulary.REGRESSION_SCORINGS, vocabulary.NEIGHBOR_SCORINGS],
+    "unseen": [vocabulary.UNSEEN],
+    "value": [vocabulary.VALUES, vocabulary.EXACT_VALUES],
+    "worth": [vocabulary.WORTHS],
+}
+
+
+def listed():
+    """Where, which argument, and the words that its documentation lists."""
+    for name, thing in public_objects(osv):
+        members = inspect.getmembers(thing, callable) if inspect.isclass(thing) else []
+        own = [(f"{name}.{member}", part) for member, part in members if not member.startswith("_")]
+        for place, part in [(name, thing), *own]:
+            for argument, words in LISTED.findall(inspect.getdoc(part) or ""):
+                yield place, argument, tuple(re.findall(r'"(\w+)"', words))
+
+
+def test_docstrings_list_all_words():
+    found = list(listed())
+    assert {argument for _, argument, _ in found} >= set(WORDS)
+    wrong = [
+        (place, argument, words)
+        for place, argument, words in found
+        if argument in WORDS and sorted(words) not in map(sorted, WORDS[argument])
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("model", "scorings"),
+    [
+        ("logistic", vocabulary.SCORINGS),
+        ("neighbors", vocabulary.NEIGHBOR_SCORINGS),
+        ("ridge", vocabulary.REGRESSION_SCORINGS),
+    ],
+)
+def test_the_page_of_the_command_line_lists_models_and_scores(model, scorings):
+    page = (Path(__file__).parents[1] / "docs/command-line.md").read_text(encoding="utf-8")
+    (row,) = [line.split("|") for line in page.splitlines() if line.startswith(f"| `{model}`")]
+    assert row[4].split(", ") == [f" {scorings[0]}", *scorings[1:-1], f"{scorings[-1]} "]
+    assert model in vocabulary.MODELS and len(vocabulary.MODELS) == 3

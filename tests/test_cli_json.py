@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.tables import reading
+from ordinal_shapley.tables import problem
 from problems import size
 from test_exact import random_table
 
@@ -187,13 +187,13 @@ def test_experiments(run, train, tmp_path, kind):
     ],
 )
 def test_settings_are_those_in_use(run, monkeypatch, command, options, settings):
-    draw = reading.draw
+    draw = problem.draw
 
     def few(table, rows, seed):
         assert rows == settings["rows"]
         return draw(table, 40, seed)
 
-    monkeypatch.setattr(reading, "draw", few)  # the rest is as with so many rows
+    monkeypatch.setattr(problem, "draw", few)  # the rest is as with so many rows
     more = ["--runs", 1, "--value", "ordinal"] if command[0] == "experiment" else []
     whole = document(run, *command, *options, "--permutations", 1, *more)
     assert {name: whole["settings"][name] for name in settings} == settings

@@ -16,7 +16,8 @@ from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import MISSING, choose
 
 if TYPE_CHECKING:
-    from ordinal_shapley.tables.reading import Problem, Table
+    from ordinal_shapley.tables.problem import Problem
+    from ordinal_shapley.tables.reading import Table
 
 Train = Annotated[
     Path | None,
@@ -114,19 +115,19 @@ class DataOptions:
         check_fraction("--valid-fraction", self.valid_fraction)
         check_source(self.train, self.target, self.dataset, {"--valid": self.valid})
 
-        from ordinal_shapley.tables import reading
+        from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
         table = read_table(self.train, self.target, self.dataset, self.impute, drop, numbers)
         rows = self._rows(_ADULT_ROWS)
         if rows is not None:
-            table = reading.draw(table, rows, seed)
+            table = problem.draw(table, rows, seed)
         if self.valid is None:
-            parts = reading.split(table, self._fraction(self.valid_fraction, _ADULT_FRACTION), seed)
+            parts = problem.split(table, self._fraction(self.valid_fraction, _ADULT_FRACTION), seed)
         else:
             assert self.target is not None
             parts = table, read_like(table, self.valid, self.target, self.impute, drop)
-        return reading.encode(*parts, raw=self.raw, impute=self.impute)
+        return problem.encode(*parts, raw=self.raw, impute=self.impute)
 
 
 @dataclass(frozen=True)
@@ -165,25 +166,25 @@ class HeldOutOptions(DataOptions):
 
     def read_three(self, seed: int) -> tuple[Problem, Problem]:
         """Return training rows with those to validate, and the same training rows with those held out."""
-        from ordinal_shapley.tables import reading
+        from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
         table = read_table(self.train, self.target, self.dataset, self.impute, drop)
         rows = self._rows(_ADULT_ROWS_OF_THREE)
         if rows is not None:
-            table = reading.draw(table, rows, seed)
+            table = problem.draw(table, rows, seed)
         parts = {}
         for name, path, fraction in (
             ("test", self.test, self._fraction(self.test_fraction, 1 / 3)),
             ("valid", self.valid, self._fraction(self.valid_fraction, _ADULT_FRACTION)),
         ):
             if path is None:
-                table, parts[name] = reading.split(table, fraction, seed, f"--{name}")
+                table, parts[name] = problem.split(table, fraction, seed, f"--{name}")
             else:
                 assert self.target is not None
                 parts[name] = read_like(table, path, self.target, self.impute, drop)
         valid, held = (
-            reading.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
+            problem.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
         )
         return valid, held
 
@@ -218,7 +219,7 @@ def read_table(
     numbers: bool = False,
 ) -> Table:
     """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
-    from ordinal_shapley.tables import reading
+    from ordinal_shapley.tables import checks, reading
 
     if dataset is not None:
         from ordinal_shapley import datasets
@@ -226,16 +227,16 @@ def read_table(
         data = datasets.load(dataset)
         return reading.leave_out(reading.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
-    check = reading.check_numbers if numbers else reading.check_classes
+    check = checks.check_numbers if numbers else checks.check_classes
     table = check(reading.read_csv(train, target, drop=drop))
-    return table if impute else reading.check_complete(table)
+    return table if impute else checks.check_complete(table)
 
 
 def read_like(table: Table, path: Path, target: str, impute: bool = False, drop: Sequence[str] = ()) -> Table:
     """Read a file with the columns of a table."""
-    from ordinal_shapley.tables import reading
+    from ordinal_shapley.tables import checks, reading
 
     text = reading.text_columns(table)
-    check = reading.check_numbers if reading.has_numbers(table) else reading.check_classes
+    check = checks.check_numbers if table.has_numbers else checks.check_classes
     other = check(reading.read_csv(path, target, text, drop=drop, training=False))
-    return other if impute else reading.check_complete(other)
+    return other if impute else checks.check_complete(other)

@@ -28,7 +28,7 @@ from ordinal_shapley.cli.outputs import check_outputs
 from ordinal_shapley.vocabulary import METHODS, SCORINGS, VALUES, choose
 
 if TYPE_CHECKING:
-    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
 app = typer.Typer(

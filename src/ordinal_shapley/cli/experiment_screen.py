@@ -13,7 +13,7 @@ from ordinal_shapley.cli.options import running_option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.tables.problem import Problem
 
 RANDOM = "random"
 # By their names in JSON: the title of a column, and how a run gives the number.

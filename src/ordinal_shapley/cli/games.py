@@ -330,7 +330,8 @@ def _read_game(path: Path, value: str) -> TableGame:
 
 def _read_file(path: Path) -> TableGame:
     from ordinal_shapley.games import TableGame
-    from ordinal_shapley.tables.texts import check_file, read_texts
+    from ordinal_shapley.tables.csv_faults import check_file
+    from ordinal_shapley.tables.texts import read_texts
 
     if path.suffix.lower() != ".csv":
         check_file(path, "a game's file")

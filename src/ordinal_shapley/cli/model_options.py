@@ -21,7 +21,7 @@ from ordinal_shapley.vocabulary import (
 
 if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
-    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.tables.problem import Problem
 
 _SCORINGS = {"logistic": SCORINGS, "ridge": REGRESSION_SCORINGS, "neighbors": NEIGHBOR_SCORINGS}
 

@@ -10,7 +10,7 @@ from ordinal_shapley.cli.options import running_option
 if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling import History
-    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
 Report = Annotated[

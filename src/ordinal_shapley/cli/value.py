@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling import History
-    from ordinal_shapley.tables.reading import Problem
+    from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
 VALUE_HELP = """Say what each training row is worth to a model: a logistic regression, or another.

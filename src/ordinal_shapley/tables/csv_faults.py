@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+def check_file(path: Path, what: str) -> None:
+    """ValueError unless there is a file; `what` says of what."""
+    if not path.exists():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not {what}")
 
 
 def check_commas(name: str, header: Sequence[str]) -> None:

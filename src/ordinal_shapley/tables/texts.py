@@ -7,18 +7,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.tables.csv_faults import check_commas, describe_fault
+from ordinal_shapley.tables.csv_faults import check_commas, check_file, describe_fault
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def check_file(path: Path, what: str) -> None:
-    """ValueError unless there is a file; `what` says of what."""
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not {what}")
 
 
 def read_texts(path: Path, what: str) -> pd.DataFrame:

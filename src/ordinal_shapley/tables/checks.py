@@ -1,0 +1,93 @@
+"""What a table must have to be valued: every entry, and targets that are classes or numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ordinal_shapley.tables.reading import Table
+from ordinal_shapley.vocabulary import MISSING
+
+# More classes than this, or floats with more distinct values than the second, is no classification.
+_MOST_CLASSES = 100
+_MOST_FLOATS = 20
+
+
+def check_complete(table: Table) -> Table:
+    """Return the table, or say which entries are missing and what can be done."""
+    absent = table.frame.isna()
+    counts = absent.sum()
+    counts = counts[counts > 0]
+    if not len(counts):
+        return table
+    name = counts.index[0]
+    row = table.name_row(table.frame.index[int(absent[name].to_numpy().argmax())])
+    shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:5].items()]
+    if len(counts) > 5:
+        shown.append(f"some of {len(counts) - 5} other columns")
+    raise ValueError(
+        f"{row}, column {str(name)!r}: the entry is missing; in {len(table.frame):,} rows there are missing "
+        f"{', '.join(shown)}. Fill them in, leave rows out, or columns with --drop, or add --impute: medians "
+        f"of the training rows for numbers, a category {MISSING!r} for text. (Where a file says NA, None or "
+        "null, an entry is missing.)"
+    )
+
+
+def check_classes(table: Table) -> Table:
+    """Return the table with classes that are text or integers, or say why they are no classes."""
+    from pandas.api import types
+
+    target = table.target
+    absent = target.isna().to_numpy()
+    if absent.any():
+        row = table.name_row(target.index[int(absent.argmax())])
+        raise ValueError(
+            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null); leave "
+            "the row out: classes are never filled in"
+        )
+    distinct = target.nunique()
+    numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
+    whole = numeric and bool((target == target.round()).all())
+    most = min(_MOST_CLASSES, max(_MOST_FLOATS, len(target) // 2)) if whole else _MOST_FLOATS
+    if numeric and distinct > most:
+        raise ValueError(
+            f"--target: column {target.name!r} holds {distinct:,} different numbers, which looks "
+            "like regression; name a column of classes, or ask `ordinal-shapley value` for --model ridge"
+        )
+    if distinct > max(_MOST_CLASSES, len(target) // 2):
+        raise ValueError(
+            f"--target: column {target.name!r} has {distinct:,} different labels in "
+            f"{len(target):,} rows; name a column of classes"
+        )
+    if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
+        return Table(table.name, table.frame, target.astype(np.int64), table.path)
+    return Table(table.name, table.frame, target.astype(str), table.path)
+
+
+def check_numbers(table: Table) -> Table:
+    """Return the table with targets that are numbers, or say which is none."""
+    import pandas as pd
+    from pandas.api import types
+
+    target = table.target
+    absent = target.isna().to_numpy()
+    if absent.any():
+        row = table.name_row(target.index[int(absent.argmax())])
+        raise ValueError(
+            f"{row}, column {target.name!r}: the target is missing; leave the row out: targets are never "
+            "filled in"
+        )
+    if types.is_bool_dtype(target.dtype):
+        target = target.astype(str)
+    numbers = pd.to_numeric(target, errors="coerce").astype(np.float64)
+    unread = numbers.isna().to_numpy()
+    if unread.any():
+        odd = int(unread.argmax())
+        raise ValueError(
+            f"--model ridge predicts numbers: {table.name_row(target.index[odd])}, column {target.name!r} "
+            f"holds {str(target.iloc[odd])!r}; for classes use --model logistic or neighbors"
+        )
+    infinite = np.isinf(numbers.to_numpy())
+    if infinite.any():
+        row = table.name_row(target.index[int(infinite.argmax())])
+        raise ValueError(f"{row}, column {target.name!r}: the target is infinite")
+    return Table(table.name, table.frame, numbers, table.path)

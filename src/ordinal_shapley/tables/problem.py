@@ -1,0 +1,147 @@
+"""From tables to what a game of training rows takes: rows drawn, split and encoded."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ordinal_shapley.tables.encoding import Encoder
+from ordinal_shapley.tables.reading import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a game of training rows takes; the index of `X` is what the result calls the rows by.
+
+    `frame` holds the training rows as they were read, `target` is the name of the column that says what is
+    predicted.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: npt.NDArray[Any]
+    X_valid: pd.DataFrame
+    y_valid: npt.NDArray[Any]
+    frame: pd.DataFrame
+    target: str
+
+
+def draw(table: Table, rows: int, seed: int) -> Table:
+    """Return that many rows, each class in proportion, in the order of the table."""
+    n = len(table.frame)
+    if rows > n:
+        raise ValueError(f"--rows: {table.name} has {n:,} rows, {rows:,} were asked for")
+    if table.has_numbers:
+        return table.take(np.sort(np.random.default_rng(seed).choice(n, rows, replace=False)))
+    counts = table.target.value_counts().sort_index()
+    if rows < len(counts):
+        raise ValueError(f"--rows: {rows:,} rows are too few for the {len(counts)} classes of {table.name}")
+    shares = counts.to_numpy() * (rows / n)
+    quotas = np.maximum(1, shares.astype(np.int64))
+    while gap := rows - int(quotas.sum()):
+        # One row more for the class that lacks most, or less for the one that has most too many.
+        ahead = np.where((gap < 0) & (quotas == 1), -np.inf, np.sign(gap) * (shares - quotas))
+        quotas[ahead.argmax()] += np.sign(gap)
+    generator = np.random.default_rng(seed)
+    classes = table.target.to_numpy()
+    kept = [
+        generator.choice(np.flatnonzero(classes == name), quota, replace=False)
+        for name, quota in zip(counts.index, quotas, strict=True)
+    ]
+    return table.take(np.sort(np.concatenate(kept)))
+
+
+def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> tuple[Table, Table]:
+    """Split off a stratified fraction; both parts stay in the order of the table.
+
+    `option` is the one that would name a file in place of the split.
+    """
+    from sklearn.model_selection import train_test_split
+
+    from ordinal_shapley.common.seeds import sklearn_state
+
+    if table.has_numbers:
+        n = len(table.target)
+        held = round(fraction * n)
+        if not 2 <= held < n:
+            raise ValueError(
+                f"{option}-fraction: of {n:,} rows {held:,} would be kept, expected 2 to {n - 1:,}"
+            )
+        order = np.random.default_rng(seed).permutation(n)
+        return table.take(np.sort(order[held:])), table.take(np.sort(order[:held]))
+    counts = table.target.value_counts()
+    if counts.min() < 2:
+        from ordinal_shapley.common.arrays import plain
+
+        rarest = plain(counts.idxmin())
+        raise ValueError(
+            f"{option}-fraction: class {rarest!r} has a single row, so no split has every class "
+            f"on both sides; give such rows with {option} or leave that class out"
+        )
+    try:
+        parts = train_test_split(
+            np.arange(len(table.target)),
+            test_size=fraction,
+            stratify=table.target,
+            random_state=sklearn_state(seed),
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"{option}-fraction: {len(table.target):,} rows in {len(counts)} classes are too few for "
+            "this split with every class on both sides"
+        ) from error
+    first, second = (table.take(np.sort(part)) for part in parts)
+    return first, second
+
+
+def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Problem:
+    """Encode both tables with what the training table teaches, after the last checks."""
+    import pandas as pd
+
+    y, y_valid = _targets(train, valid)
+    empty = [str(name) for name in train.frame if train.frame[name].isna().all()]
+    if empty:
+        raise ValueError(
+            f"column {empty[0]!r} of {train.name} has no entry in the training rows, so there is nothing to "
+            f"fill in: leave it out with --drop {shlex.quote(empty[0])}"
+        )
+    encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
+    X, X_valid = (
+        pd.DataFrame(
+            encoder.transform(table.frame, name_row=table.name_row),
+            index=table.frame.index,
+            columns=encoder.feature_names_out(),
+        )
+        for table in (train, valid)
+    )
+    return Problem(train.name, X, y, X_valid, y_valid, train.frame, str(train.target.name))
+
+
+def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return both columns of targets, after the last checks."""
+    y, y_valid = (np.asarray(table.target) for table in (train, valid))
+    if train.has_numbers:
+        return y, y_valid
+    classes = set(train.target)
+    if len(classes) < 2:
+        raise ValueError(
+            f"--target: column {train.target.name!r} of {train.name} has only one class, "
+            f"{next(iter(classes))!r}; at least two are needed"
+        )
+    if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
+        y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
+    unknown = ~np.isin(y_valid, y)
+    if unknown.any():
+        first = int(unknown.argmax())
+        raise ValueError(
+            f"{valid.name_row(valid.target.index[first])}: the validation class "
+            f"{y_valid[first].item()!r} never occurs in training"
+        )
+    return y, y_valid

@@ -206,7 +206,7 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
         ("", "can't be read as CSV"),
         ("path,conversions\n", "has a header but no rows"),
         ("path,path,conversions\nA,B,1\n", "has more than one column 'path'"),
-        ("a,b\n1,2\n", "has the columns 'a', 'b', expected path, or journey and channel"),
+        ("a,b\n1,2\n", "the columns are 'a', 'b', expected path, or journey and channel"),
         ("path,conversions\nA,1\n ,1\n", "no path in row 2"),
         ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
         ("path,conversions\nA,nan\n", "conversions is 'nan' in row 1"),

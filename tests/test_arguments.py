@@ -22,7 +22,7 @@ def test_numbers_of_any_kind_pass(value):
     ("value", "limits", "words"),
     [
         (math.nan, {}, "x is nan, expected a finite number"),
-        (10**400, {}, "x is inf, expected a number"),
+        (10**400, {}, "x is inf, expected a finite number"),
         (0, {"above": 0}, "x is 0, expected a finite number above 0"),
         (-0.5, {"least": 0}, "x is -0.5, expected a finite number of at least 0"),
         (2, {"most": 1}, "x is 2, expected a finite number of at most 1"),

@@ -25,14 +25,15 @@ def number(
     expected = f"{instead or 'a'} number{_range(above, least, below, most)}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected {expected}")
+    shown = value
     try:
         result = float(value)
     except OverflowError:  # an integer
-        raise ValueError(f"{name} is inf, expected {expected}") from None
+        shown = result = math.inf
     if not (math.isfinite(result) and above < result < below and least <= result <= most):
         if max(above, least) == -math.inf or min(below, most) == math.inf:
             expected = f"{instead or 'a'} finite number{_range(above, least, below, most)}"
-        raise ValueError(f"{name} is {value!r}, expected {expected}")
+        raise ValueError(f"{name} is {shown!r}, expected {expected}")
     return result
 
 

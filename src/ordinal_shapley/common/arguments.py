@@ -25,7 +25,7 @@ def number(
     expected = f"{instead or 'a'} number{_range(above, least, below, most)}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected {expected}")
-    shown = value
+    shown: object = value
     try:
         result = float(value)
     except OverflowError:  # an integer

@@ -51,7 +51,7 @@ def test_any_real_tolerance(tol):
         (lambda: Truncation.patience(patience=True), TypeError, "patience is True"),
         (lambda: Truncation("patience", repeats=0, target="mean"), ValueError, "repeats is 0"),
         (lambda: Truncation("paper", repeats=6), ValueError, "repeats is 6.*patience"),
-        (lambda: Truncation.patience(target="own"), ValueError, "target is 'own', expected one of 'mean', 'given'"),
+        (lambda: Truncation.patience(target="own"), ValueError, "target is 'own', expected one of 'mean'"),
         (lambda: Truncation("paper", target="mean"), ValueError, "target is 'mean'.*'own'"),
     ],
 )

@@ -11,11 +11,12 @@ import pytest
 
 from ordinal_shapley.cli import reproduce
 from ordinal_shapley.cli.completion import COMPLETION_HELP
+from ordinal_shapley.cli.exact import EXACT_HELP
 from ordinal_shapley.cli.experiment import _NOISE_HELP, _REMOVAL_HELP
-from ordinal_shapley.cli.games import EXACT_HELP, VERIFY_HELP
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP
 from ordinal_shapley.cli.reproduce import REPRODUCE_HELP
 from ordinal_shapley.cli.value import VALUE_HELP
+from ordinal_shapley.cli.verify import VERIFY_HELP
 
 HELPS = (
     VALUE_HELP,

@@ -1,7 +1,4 @@
-"""The command ``ordinal-shapley``: ``app.py`` lists its commands, each in a module of its name.
-
-``games.py`` has ``exact`` and ``verify``, which value the games in a file.
-"""
+"""The command ``ordinal-shapley``: ``app.py`` lists its commands, each in a module of its name."""
 
 from ordinal_shapley.cli.app import main
 

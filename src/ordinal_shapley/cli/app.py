@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from ordinal_shapley.cli.completion import COMPLETION_HELP, PROGRAM, completion, heed_shell
+from ordinal_shapley.cli.exact import EXACT_HELP, exact
 from ordinal_shapley.cli.experiment import app as experiment
-from ordinal_shapley.cli.games import EXACT_HELP, VERIFY_HELP, exact, verify
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
 from ordinal_shapley.cli.options import interruption
 from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
 from ordinal_shapley.cli.value import VALUE_HELP, value
+from ordinal_shapley.cli.verify import VERIFY_HELP, verify
 
 app = typer.Typer(
     add_completion=False,

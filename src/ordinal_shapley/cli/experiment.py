@@ -13,6 +13,7 @@ from ordinal_shapley.cli.experiment_screen import RANDOM, OutputOptions, finish
 from ordinal_shapley.cli.json_documents import truncation_settings
 from ordinal_shapley.cli.option_groups import grouped
 from ordinal_shapley.cli.options import (
+    Jobs,
     Tolerance,
     TruncationName,
     check_jobs,
@@ -20,7 +21,6 @@ from ordinal_shapley.cli.options import (
     either,
     error_lines,
     option,
-    running_option,
     sampling_options,
     warning_lines,
 )
@@ -96,10 +96,7 @@ class ValueOptions:
     seed: Annotated[
         int, option("Seed of the first run; the others count on.", metavar="S", min=0, max=2**63)
     ] = 0
-    jobs: Annotated[
-        int,
-        running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024),
-    ] = -1
+    jobs: Jobs = -1
 
     @property
     def seeds(self) -> range:

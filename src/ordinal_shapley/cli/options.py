@@ -94,6 +94,14 @@ def running_option(help: str, **more: Any) -> Any:
     return option(help, panel="Running", **more)
 
 
+Jobs = Annotated[
+    int, running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
+]
+Progress = Annotated[
+    bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+]
+
+
 def check_jobs(jobs: int) -> None:
     """ValueError unless `jobs` is one that joblib takes."""
     if jobs == 0:

@@ -11,6 +11,7 @@ import typer
 
 from ordinal_shapley.cli.json_documents import Json, print_document
 from ordinal_shapley.cli.options import (
+    Progress,
     check_jobs,
     completer,
     either,
@@ -84,9 +85,7 @@ def reproduce(
         int, running_option("Processes, -1 for one a core; tables don't depend on it.", metavar="J", max=1024)
     ] = -1,
     out: Annotated[Path, running_option("The folder to write into.", metavar="DIR")] = Path("reproduction"),
-    progress: Annotated[
-        bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
-    ] = True,
+    progress: Progress = True,
     as_json: Json = False,
 ) -> None:
     """Run the experiments and write the folder."""

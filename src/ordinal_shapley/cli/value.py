@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,8 @@ from ordinal_shapley.cli.model_options import ModelOptions
 from ordinal_shapley.cli.option_groups import grouped
 from ordinal_shapley.cli.options import (
     Design,
+    Jobs,
+    Progress,
     StandardError,
     Tolerance,
     TruncationName,
@@ -102,10 +105,7 @@ def value(
     seed: Annotated[
         int, option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
     ] = 0,
-    jobs: Annotated[
-        int,
-        running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024),
-    ] = -1,
+    jobs: Jobs = -1,
     out: Annotated[
         Path | None, running_option("Write the values of all rows there.", metavar="VALUES.csv")
     ] = None,
@@ -113,9 +113,7 @@ def value(
         Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
     ] = None,
     report: Report = None,
-    progress: Annotated[
-        bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
-    ] = True,
+    progress: Progress = True,
     as_json: Json = False,
 ) -> None:
     """Value the training rows of a file or of a data set."""
@@ -211,7 +209,7 @@ class _Result:
     settings: str
     goals: tuple[int | None, float | None]
 
-    @property
+    @cached_property
     def frame(self) -> pd.DataFrame:
         """The training rows in their order, as the CSV has them."""
         from ordinal_shapley.cli import outputs

@@ -1,4 +1,4 @@
-"""The progress bar of a sampling run."""
+"""The bar that shows how far a run is: permutations, sequences or experiments done."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_a_rule_by_hand_is_checked_too():
     for arguments, words in (
         ((0.0, 4, "none"), "tol is 0.0, expected a number above 0"),
         ((0.1, 1, "none"), "repeats is 1, expected an integer from 2"),
-        ((0.1, 4, "mean"), "target is 'mean', rule 'roulette' takes 'none'"),
+        ((0.1, 4, "mean"), "target is 'mean', expected 'none'"),
     ):
         with pytest.raises(ValueError, match=words):
             osv.Truncation("roulette", *arguments)

@@ -33,4 +33,5 @@ TRUNCATED_METHODS = ("tmc", "ctmc")
 def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """ValueError unless `value` is one of `allowed`."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, allowed))}")
+        one_of = "one of " if len(allowed) > 1 else ""
+        raise ValueError(f"{name} is {value!r}, expected {one_of}{', '.join(map(repr, allowed))}")

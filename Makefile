@@ -100,7 +100,7 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tests/rules/check_rules.py
-	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
-from ordinal_shapley.experiments._arguments import as_values
+from ordinal_shapley.experiments._values import as_values
 from ordinal_shapley.experiments.noise import LabelNoise
 
 if TYPE_CHECKING:

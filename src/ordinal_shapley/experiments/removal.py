@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.arrays import indexable, take
-from ordinal_shapley.experiments._arguments import as_values
+from ordinal_shapley.experiments._values import as_values
 from ordinal_shapley.games import LogisticGame
 
 if TYPE_CHECKING:

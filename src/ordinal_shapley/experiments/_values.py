@@ -1,4 +1,4 @@
-"""What the experiments are given: values, rows and held-out rows."""
+"""The values of training rows that experiments are given, in whatever form."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def lint_layers(home):
         text=True,
         timeout=300,
     )
-    return done.returncode, " ".join(done.stdout.split())
+    return done.returncode, " ".join(re.sub(r"\x1b\[[\d;]*m", "", done.stdout).split())
 
 
 @pytest.fixture(scope="module")

@@ -72,6 +72,7 @@ def show(
     name: str,
     n_valid: int,
     settings: str,
+    score: str,
     goals: tuple[int | None, float | None],
 ) -> None:
     """Print the summary, the lowest and the highest rows, and what the errors mean.
@@ -90,6 +91,8 @@ def show(
         Number of validation rows.
     settings : str
         Method and options, in words.
+    score : str
+        How good the model of all rows is, in words.
     goals : tuple of int or None and float or None
         The permutations and the standard error that the user asked for.
     """
@@ -99,7 +102,7 @@ def show(
         f"scored on {n_valid:,} validation rows",
         highlight=False,
     )
-    console.print(_summary(valuation, settings, goals, len(frame)), highlight=False)
+    console.print(_summary(valuation, settings, score, goals, len(frame)), highlight=False)
 
     plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
@@ -141,11 +144,14 @@ def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) ->
     return f"the limit; the values still changed by 5 % or more over 100 ({valuation.stopped_by})"
 
 
-def _summary(valuation: Valuation, settings: str, goals: tuple[int | None, float | None], n: int) -> Table:
+def _summary(
+    valuation: Valuation, settings: str, score: str, goals: tuple[int | None, float | None], n: int
+) -> Table:
     stop = stop_reason(valuation, *goals)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     return facts(
         ("method", settings),
+        ("score", score),
         ("permutations", f"{valuation.n_permutations:,}: {stop}"),
         (
             "model fits",

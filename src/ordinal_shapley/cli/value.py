@@ -227,9 +227,18 @@ class _Result:
         if files.report is not None:
             write_report(files.report, self.valuation, self.problem, self.game, self.history, self.settings)
 
+    def _score(self) -> str:
+        """Say how good the model of all rows is."""
+        from ordinal_shapley.valuation.scores import guess_of, score_words
+
+        game: Any = self.game
+        guess = guess_of(game.scoring, game.classes_ is not None)
+        return score_words(self.valuation, guess, orders=not game.order_free)
+
     def document(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         from ordinal_shapley.cli import screen
+        from ordinal_shapley.valuation.scores import is_better
 
         problem, frame = self.problem, self.frame
         stop = screen.stop_reason(self.valuation, *self.goals)
@@ -240,6 +249,11 @@ class _Result:
                 "validation_rows": len(problem.y_valid),
             },
             "settings": asked,
+            "score": {
+                "all_rows": self.valuation.full_score,
+                "guessing": self.valuation.guess_score,
+                "better_than_guessing": is_better(self.valuation),
+            },
             "run": run_summary(self.valuation) | {"stop": stop},
             "rows": records(frame),
         }
@@ -256,6 +270,7 @@ class _Result:
             name=self.problem.name,
             n_valid=len(self.problem.y_valid),
             settings=self.settings,
+            score=self._score(),
             goals=self.goals,
         )
         screen.tell_written(console, files.out, files.plot, files.report)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +69,14 @@ class RowGame(Game):
         Name of the position weights.
     empty_value_ : float
         Utility of the sequences without a model.
+    guess_score : float or None
+        Score of a constant prediction; None where it has none.
     """
 
     n_rows: int
     position_weight: str
     empty_value_: float
+    guess_score: float | None
     _player_rows: NDArray[np.int64]
     _player_starts: NDArray[np.int64]
     _weights: PositionWeights
@@ -119,16 +123,29 @@ class RowGame(Game):
             )
         return weights
 
-    def _read_empty_value(self, value: Any, words: tuple[str, ...], constant: Callable[[], float]) -> None:
-        """Take a number, or for one of `words` the score of a `constant` prediction."""
+    def _read_empty_value(
+        self, value: Any, words: tuple[str, ...], constant: Callable[[], float], known: bool = True
+    ) -> None:
+        """Take a number, or for one of `words` the score of a `constant` prediction.
+
+        Unless it is `known` what the score does, it is not asked for without need.
+        """
         choices = " or ".join(map(repr, words))
         if isinstance(value, str):
             if value not in words:
                 raise ValueError(f"empty_value is {value!r}, expected {choices} or a number")
-            self.empty_value_ = constant()
+            self.empty_value_ = self.guess_score = constant()
         else:
             limits = {"least": -_LARGEST_UTILITY, "most": _LARGEST_UTILITY}
             self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
+            self.guess_score = None
+            if known:
+                with suppress(ValueError):  # of a score that is for no constant prediction
+                    self.guess_score = constant()
+
+    def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
+        """Return the mean utility of some sequences."""
+        return float(np.mean([self(order) for order in orders]))
 
 
 class CompiledRowGame(RowGame):
@@ -142,6 +159,15 @@ class CompiledRowGame(RowGame):
             evaluate_sequence(workspace, players, every, values)
             self._warn_of(workspace)
         return values
+
+    def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
+        """Return the mean utility of some sequences that have players, without a warning."""
+        workspace, score = self._make_workspace(), np.empty(1)
+        scores = []
+        for order in orders:
+            evaluate_sequence(workspace, order, False, score)
+            scores.append(score[0])
+        return float(np.mean(scores))
 
     def _warn_of(self, workspace: Any) -> None:
         """Warn of what went wrong in a workspace."""

@@ -180,7 +180,8 @@ class EstimatorGame(RowGame):
         if regression:
             check_spread(self.scoring, y_valid)
         words = ("mean", "majority") if regression else ("majority",)
-        self._read_empty_value(empty_value, words, lambda: self._constant_score(rows))
+        known = not callable(self.scoring)
+        self._read_empty_value(empty_value, words, lambda: self._constant_score(rows), known)
         index = X.index.to_numpy() if hasattr(X, "iloc") else None
         self._read_players(index, groups, labels, None if regression else self._codes)
         if sample_weight is not None:

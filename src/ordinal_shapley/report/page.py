@@ -15,6 +15,7 @@ from ordinal_shapley.report.given import Given, are_classes, read, short, texts
 from ordinal_shapley.report.lowest import lowest_rows
 from ordinal_shapley.report.removal import removal_curves
 from ordinal_shapley.report.rows import MOST_COLUMNS, PAGE, row_table
+from ordinal_shapley.valuation.scores import is_better
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
@@ -69,7 +70,8 @@ def render(
         "asked": words.asked(
             valuation, given.game, given.noun, settings or {}, None if given.X is None else given.X.shape[1]
         ),
-        "sure": words.sure(valuation, given.history, given.noun, level),
+        "sure": words.sure(valuation, given.game, given.history, given.noun, level),
+        "says_little": is_better(valuation) is False,
         "not_covered": words.not_covered(valuation, given.noun, level),
         "table": table,
         "first": table.lowest_first[:PAGE].tolist(),

@@ -15,6 +15,7 @@ from ordinal_shapley import __version__
 from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
+from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.games.logistic import warn_unconverged
 from ordinal_shapley.sampling.checkpoint import keeping
@@ -43,6 +44,8 @@ from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, ME
 from ordinal_shapley_kernels.permutations import LATIN
 
 _TARGET_ORDERS = 20
+# So many orders of all rows tell how good their models are.
+_SCORED_ORDERS = 10
 _CENTRING_ORDERS = 10
 
 
@@ -279,6 +282,8 @@ def sample_values(
             state, check = run_shards(
                 played, plan, state, stop_rule, average, first, n_jobs, progress, clock, keeper
             )
+            seconds = state.seconds + time.monotonic() - began
+            full_score, guess_score = _scores(game, seed)
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
@@ -304,10 +309,21 @@ def sample_values(
         first_permutation=first,
         converged=check.converged,
         stopped_by=check.fired,
-        seconds=state.seconds + time.monotonic() - began,
+        seconds=seconds,
         labels=game.player_labels,
         digest=made,
+        full_score=full_score,
+        guess_score=guess_score,
     )
+
+
+def _scores(game: Game, seed: int) -> tuple[float | None, float | None]:
+    """What models of all rows score, and what guessing does; None where players bring no rows."""
+    if not isinstance(game, RowGame):
+        return None, None
+    # The given order may be a sorted one, and no better than any other.
+    orders = random_orders(game.n_players, seed, 1 if game.order_free else _SCORED_ORDERS)
+    return game.mean_score(orders), game.guess_score
 
 
 @contextmanager

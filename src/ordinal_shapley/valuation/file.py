@@ -34,6 +34,8 @@ FIELDS: dict[str, type] = {
     "stopped_by": str,
     "seconds": float,
 }
+# What else may be known of the model: numbers, or None.
+SCORES = ("full_score", "guess_score")
 
 
 class File(NamedTuple):
@@ -119,7 +121,9 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
     """Make something of what `write_file` wrote; ValueError if the file holds something else."""
     file = read_file(path)
     try:
-        return make(file.moments, file.ranges, labels=file.labels, **file.fields)
+        known = file.header.get("scores", {})  # not in checkpoints, nor in files of early versions
+        scores = {name: None if known.get(name) is None else float(known[name]) for name in SCORES}
+        return make(file.moments, file.ranges, labels=file.labels, **file.fields, **scores)
     except Exception as error:
         raise _no_valuation(path, error) from error
 

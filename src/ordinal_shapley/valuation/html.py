@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.valuation.decimals import decimals
+from ordinal_shapley.valuation.scores import score_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,8 @@ def summary(valuation: Valuation) -> str:
         f"<span style='{_QUIET}'>{escape(valuation.method)}, {valuation.n_permutations:,} permutations, "
         f"{escape(stop)}</span></p>"
     )
+    if scores := score_words(valuation):
+        head += f"<p style='margin:0 0 4px'>Score: {escape(scores)}.</p>"
     digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
     cut = n > 2 * _ENDS + 1
     shown = [ranked.iloc[:_ENDS], ranked.iloc[-_ENDS:]] if cut else [ranked]

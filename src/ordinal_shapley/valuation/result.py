@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.valuation.file import FIELDS, File, as_labels, read_valuation, same_labels, write_file
+from ordinal_shapley.valuation.file import (
+    FIELDS,
+    SCORES,
+    File,
+    as_labels,
+    read_valuation,
+    same_labels,
+    write_file,
+)
 from ordinal_shapley.valuation.moments import Moments, Ranges, join_ranges
 from ordinal_shapley.valuation.views import Views
 
@@ -63,6 +71,13 @@ class Valuation(Views):
         blend and over whole Latin squares, else in expectation.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
+    full_score : float or None
+        What the model of all rows scores; where order matters, the mean over ten random orders. These fits
+        are not among ``n_evaluations``. None for games of players that bring no rows.
+    guess_score : float or None
+        What guessing scores on the same validation rows: always predicting their commonest class or their
+        mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that
+        is no better than that say little.
 
     Examples
     --------
@@ -100,6 +115,8 @@ stopped_by='MaxPermutations', converged=False)
     digest: str = ""
     position_profile: NDArray[np.float64] | None = None
     position_profile_stderr: NDArray[np.float64] | None = None
+    full_score: float | None = None
+    guess_score: float | None = None
 
     @classmethod
     def from_moments(
@@ -117,6 +134,8 @@ stopped_by='MaxPermutations', converged=False)
         seconds: float,
         labels: NDArray[Any] | Sequence[Any] | None,
         digest: str = "",
+        full_score: float | None = None,
+        guess_score: float | None = None,
     ) -> Valuation:
         """Make values and standard errors from sums over consecutive permutations.
 
@@ -132,7 +151,7 @@ stopped_by='MaxPermutations', converged=False)
             How the permutations hang together.
         seed, first_permutation : int
             Key of the permutation streams, and index of the first permutation.
-        converged, stopped_by, seconds, labels, digest
+        converged, stopped_by, seconds, labels, digest, full_score, guess_score
             As the attributes of the class.
 
         Returns
@@ -161,6 +180,8 @@ stopped_by='MaxPermutations', converged=False)
             seconds=float(seconds),
             labels=None if labels is None else as_labels(labels),
             digest=digest,
+            full_score=full_score,
+            guess_score=guess_score,
         )
 
     @classmethod
@@ -206,7 +227,8 @@ stopped_by='MaxPermutations', converged=False)
             If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
-        write_file(path, File(self.moments, self.ranges, self.labels, fields))
+        scores = {name: getattr(self, name) for name in SCORES}
+        write_file(path, File(self.moments, self.ranges, self.labels, fields, {"scores": scores}))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:
@@ -289,6 +311,7 @@ stopped_by='MaxPermutations', converged=False)
         moments = first.moments
         for part in parts[1:]:
             moments = moments.plus(part.moments)
+        scored = next((part for part in parts if part.full_score is not None), first)
         return Valuation._from_ranges(
             moments,
             join_ranges(part.ranges for part in parts),
@@ -297,16 +320,18 @@ stopped_by='MaxPermutations', converged=False)
             seconds=sum(part.seconds for part in parts),
             labels=first.labels,
             **{name: getattr(first, name) for name in _SHARED},
+            **{name: getattr(scored, name) for name in SCORES},
         )
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
+        scores = [f", {name}={score:.4g}" for name in SCORES if (score := getattr(self, name)) is not None]
         return (
             f"Valuation({len(self)} players, value={self.value!r}, method={self.method!r}, "
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
-            f"converged={self.converged})"
+            f"converged={self.converged}{''.join(scores)})"
         )
 
 

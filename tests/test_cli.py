@@ -72,6 +72,24 @@ def test_values_of_a_file(run, train, people, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
 
 
+@pytest.mark.parametrize(
+    ("more", "dim"),
+    [
+        ((), True),
+        (("--value", "ordinal"), False),
+        (("--value", "classic"), False),
+        (("--position-weight", "uniform"), False),
+        (("--model", "neighbors"), True),
+        (("--model", "ridge"), False),
+    ],
+)
+def test_which_value_finds_wrong_labels_is_said_where_another_was_taken(run, train, more, dim):
+    target = "age" if "ridge" in more else "outcome"
+    code, shown, _ = value(run, train, *more, target=target, permutations=3)
+    assert code == 0
+    assert ("To look for wrong labels use --value ordinal or --value classic" in shown) is dim
+
+
 def test_values_are_those_of_the_library(run, tmp_path):
     out = tmp_path / "values.csv"
     run("value", "--dataset", "wine", "--permutations", 4, "--seed", 3, "--out", out, "--raw")

@@ -375,7 +375,9 @@ class TestLabels:
         X, y, X_valid, y_valid = blobs(8)
         game = osv.LogisticGame(X, y, X_valid, y_valid)
         valuation = osv.sample_values(game, n_permutations=5, random_state=0)
-        assert "only dimly" in Page(valuation.to_html(game=game)).texts["lowest"]
+        told = Page(valuation.to_html(game=game)).texts["lowest"]
+        assert "only dimly" in told
+        assert "--value ordinal on the command line, OrdinalShapley" in told
 
     def test_the_only_row_of_its_class(self):
         X, y, X_valid, y_valid = blobs(8)

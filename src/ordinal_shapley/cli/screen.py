@@ -74,6 +74,7 @@ def show(
     settings: str,
     score: str,
     goals: tuple[int | None, float | None],
+    dim: bool,
 ) -> None:
     """Print the summary, the lowest and the highest rows, and what the errors mean.
 
@@ -95,6 +96,8 @@ def show(
         How good the model of all rows is, in words.
     goals : tuple of int or None and float or None
         The permutations and the standard error that the user asked for.
+    dim : bool
+        Whether the value sees wrong labels only dimly.
     """
     kind = valuation.value.replace("_", " ").capitalize()
     console.print(
@@ -118,13 +121,19 @@ def show(
         console.print(_table(rows, digits, plus_minus, room(console)))
 
     known = int(frame["stderr"].notna().sum())
-    below = f"{int(frame['below_zero'].sum()):,} of {known:,} rows" if known else "It is not known which rows"
+    n_below = int(frame["below_zero"].sum())
+    below = f"{n_below:,} of {known:,} rows" if known else "It is not known which rows"
     console.print(
-        f"\n{below} have a 95 % interval that lies below 0. Standard "
-        "errors are Monte Carlo noise about the sampled expectation only: they don't cover what "
+        f"\n{below} {'has' if known and n_below == 1 else 'have'} a 95 % interval that lies below 0. "
+        "Standard errors are Monte Carlo noise about the sampled expectation only: they don't cover what "
         "truncation and sampled subsets change, nor the choice of validation rows.",
         highlight=False,
     )
+    if dim:
+        console.print(
+            "To look for wrong labels use --value ordinal or --value classic: this one sees them only dimly.",
+            highlight=False,
+        )
 
 
 def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) -> str:

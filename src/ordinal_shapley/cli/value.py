@@ -262,6 +262,7 @@ class _Result:
         """Show the result on the screen, and say what was written."""
         from ordinal_shapley.cli import screen
 
+        classes = getattr(self.game, "classes_", None) is not None
         console = screen.screen()
         screen.show(
             console,
@@ -272,5 +273,6 @@ class _Result:
             settings=self.settings,
             score=self._score(),
             goals=self.goals,
+            dim=self.valuation.value == "partial_ordinal" and classes and not self.game.order_free,
         )
         screen.tell_written(console, files.out, files.plot, files.report)

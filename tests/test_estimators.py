@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
 
 from ordinal_shapley import (
     ClassicShapley,
@@ -54,6 +58,21 @@ class TestParameters:
         assert {name: getattr(model, name) for name in odd} == odd
         assert model.get_params(deep=False) == odd
         assert not [name for name in vars(model) if name.endswith("_")]
+
+    @BOTH
+    def test_before_fit(self, estimator):
+        model = estimator()
+        for name in ("values_", "valuation_", "game_", "classes_", "n_features_in_"):
+            with pytest.raises(NotFittedError, match=f"^{estimator.__name__} has no {name} .* call fit"):
+                getattr(model, name)
+            assert not hasattr(model, name)  # it is an AttributeError as well
+        with pytest.raises(NotFittedError):
+            check_is_fitted(model)
+        with pytest.raises(AttributeError, match="no attribute 'value_'") as caught:
+            model.value_  # noqa: B018
+        assert not isinstance(caught.value, NotFittedError)
+        for copied in (copy.copy(model), pickle.loads(pickle.dumps(model))):
+            assert copied.get_params() == model.get_params()
 
     @BOTH
     def test_clone_and_set_params(self, estimator):

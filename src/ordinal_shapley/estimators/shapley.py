@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from ordinal_shapley.common import arrays
 from ordinal_shapley.estimators.split import labels_of, split
@@ -18,6 +19,17 @@ from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.vocabulary import TRUNCATED_METHODS
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
+# What there is once `fit` was called.
+_FITTED = (
+    "values_",
+    "valuation_",
+    "game_",
+    "classes_",
+    "train_indices_",
+    "valid_indices_",
+    "n_features_in_",
+    "feature_names_in_",
+)
 
 __all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 
@@ -166,6 +178,12 @@ class _ShapleyEstimator(BaseEstimator):
         self.classes_ = self.game_.classes_
         self._remember_features(X)
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).__name__
+        if name in _FITTED and "valuation_" not in vars(self):
+            raise NotFittedError(f"{kind} has no {name} before it is fitted: call fit(X, y) first")
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _game(self, *rows: Any, **options: Any) -> LogisticGame | EstimatorGame:
         options["position_weight"] = self.position_weight

@@ -92,6 +92,8 @@ def test_repeats(repeats, expected):
     ):
         assert counts_of(game) == expected
         assert f"repeats={repeats!r}" in repr(game)
+    assert "3 channels, 1 journey, 1 conversion, " in repr(osv.JourneyGame([["A", "B", "C"]], [1]))
+    assert "1 channel, 2 journeys, 0 conversions, " in repr(osv.JourneyGame([["A"]], [0], [2]))
     with pytest.raises(ValueError, match=r"journeys\[0\] touches 'A' twice, expected distinct channels"):
         osv.JourneyGame([journey], [5], [2])
 

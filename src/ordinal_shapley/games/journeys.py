@@ -350,12 +350,12 @@ class JourneyGame(JourneyForms):
         }
 
     def __repr__(self) -> str:
-        n = self.n_players
+        n, journeys, conversions = self.n_players, self.n_journeys, self.n_conversions
         options = [f"repeats={self.repeats!r}"]
         options += [f"worth={self.worth!r}" if self.unseen is None else f"unseen={self.unseen!r}"]
         return (
-            f"JourneyGame({n:,} channel{'s' * (n > 1)}, {self.n_journeys:,.10g} journeys, "
-            f"{self.n_conversions:,.10g} conversions, {', '.join(options)}"
+            f"JourneyGame({n:,} channel{'s' * (n != 1)}, {journeys:,.10g} journey{'s' * (journeys != 1)}, "
+            f"{conversions:,.10g} conversion{'s' * (conversions != 1)}, {', '.join(options)}"
             f"{'' if self.ordered else ', ordered=False'})"
         )
 

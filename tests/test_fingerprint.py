@@ -16,6 +16,7 @@ from numba import njit
 
 import ordinal_shapley as osv
 from ordinal_shapley.games._fingerprint import fingerprint
+from ordinal_shapley.sampling import driver
 
 FACTOR = 2.0
 CALLS = 0
@@ -116,6 +117,17 @@ def test_only_results_of_the_same_function_pool(kind):
     assert osv.Valuation.merge([one, run(make(2.0), 10)]).n_permutations == 20
     with pytest.raises(ValueError, match="valuations differ in digest"):
         osv.Valuation.merge([one, run(make(3.0), 10)])
+
+
+def test_only_results_of_one_minor_version_pool(monkeypatch):
+    def part(version, first):
+        monkeypatch.setattr(driver, "__version__", version)
+        return run(osv.TableGame(3, {(0, 1): 1.0}), first)
+
+    assert osv.Valuation.merge([part("1.2.0", 0), part("1.2.3.dev0", 10)]).n_permutations == 20
+    for other in ("1.3.0", "2.2.0"):
+        with pytest.raises(ValueError, match=r"digest.*minor version of ordinal-shapley only"):
+            osv.Valuation.merge([part("1.2.0", 0), part(other, 10)])
 
 
 def test_weights_of_orders_too():

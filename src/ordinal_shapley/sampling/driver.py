@@ -388,8 +388,10 @@ def _with_rule(
 
 
 def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
-    """Fingerprint of game and options."""
-    parts: list[Any] = [value, *plan._replace(weight_game=None), *game._payload]
+    """Fingerprint of game, options and minor version."""
+    # Another minor version may draw other permutations of the same seed: they don't pool.
+    minor = __version__.split(".")[:2]
+    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *game._payload]
     if plan.weight_game is not None:
         parts += plan.weight_game._payload
     if isinstance(played, RearrangedGame):

@@ -276,8 +276,8 @@ stopped_by='MaxPermutations', converged=False)
         TypeError
             If `valuations` is no iterable of Valuation.
         ValueError
-            If there is none, if they differ in seed, value, method, average, game or labels, or if
-            ranges overlap.
+            If there is none, if they differ in seed, value, method, average, game, labels or minor version of
+            the library, or if ranges overlap.
 
         Examples
         --------
@@ -341,7 +341,7 @@ def _check_same(first: Valuation, other: Valuation) -> None:
         if ours != theirs:
             raise ValueError(
                 f"valuations differ in {name} ({ours!r} and {theirs!r}): pool results of the same "
-                "game, options and seed only"
+                "game, options, seed and minor version of ordinal-shapley only"
             )
     if len(first) != len(other):
         raise ValueError(f"valuations have {len(first)} and {len(other)} players: pool those of one game")

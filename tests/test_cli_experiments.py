@@ -222,7 +222,7 @@ def test_help_fits_eighty_columns(run, monkeypatch, command):
 def test_numbers_too_large(run, arguments, most):
     code, shown, err = run(*arguments, most + 1)
     assert (code, shown) == (2, "")
-    assert err == f"error: Invalid value for '{arguments[-1]}': expected at most {most}, got {most + 1}\n"
+    assert err == f"error: {arguments[-1]} is {most + 1}, expected at most {most}\n"
 
 
 def test_help_says_which_value_cleans_labels(run):

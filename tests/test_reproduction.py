@@ -451,7 +451,7 @@ def test_the_command_writes_a_folder(run, small, tmp_path, monkeypatch):
         (["iris"], "NAME is 'iris', expected one of 'wine', 'cancer', 'cancer-wisconsin', 'adult', 'all'"),
         (["wine", "--protocol", "mine"], "--protocol is 'mine'"),
         (["wine", "--jobs", 0], "--jobs is 0, expected a number of workers"),
-        (["wine", "--runs", 0], "Invalid value for '--runs'"),
+        (["wine", "--runs", 0], "--runs is 0, expected at least 1"),
     ],
 )
 def test_the_command_refuses(run, arguments, message):

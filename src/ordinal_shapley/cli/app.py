@@ -12,8 +12,9 @@ from ordinal_shapley.cli.completion import COMPLETION_HELP, PROGRAM, completion,
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
 from ordinal_shapley.cli.experiment import app as experiment
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
-from ordinal_shapley.cli.options import interruption
+from ordinal_shapley.cli.options import interruption, one_line
 from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
+from ordinal_shapley.cli.usage_errors import usage_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
 
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         # Usage errors come from the click that typer uses, which may be its own copy.
         if not hasattr(error, "format_message"):
             raise
-        typer.echo(f"error: {' '.join(error.format_message().split())}", err=True)
+        typer.echo(f"error: {one_line(usage_line(error))}", err=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -60,7 +60,7 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     console.print("\n[bold]Expected marginal contribution by position[/bold]; the mean of a row is the value")
     profile = result.position_profile[result.ranking()]
     width = max(len(figure(number)) for number in profile.ravel()) + 2
-    longest = max(len(str(player)) for player in ranked.index)
+    longest = max(len(cut(player)) for player in ranked.index)
     named = min(longest, room(console) or longest) + 2
     at_once = max(1, (console.width - named) // width)
     for first in range(0, len(result), at_once):
@@ -197,7 +197,7 @@ def _bias(result: Verification, figure: _Figures) -> str:
         return f"none: what {method} samples is the exact value"
     worst = int(np.argmax(np.abs(result.bias)))
     labels = result.valuation.labels
-    told = f"largest {figure(result.bias[worst])} ({cut(worst if labels is None else labels[worst])})"
+    told = f"largest {figure(result.bias[worst])} ({safe(worst if labels is None else labels[worst])})"
     error = result.stderr[worst]
     if error > 0:
         told += f", {abs(result.bias[worst]) / error:.1f} standard errors"

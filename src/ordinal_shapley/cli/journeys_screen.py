@@ -110,7 +110,7 @@ def _show_places(console: Console, places: pd.DataFrame) -> None:
     n = places.shape[1]
     cells = [written[start : start + n] for start in range(0, len(written), n)]
     width = max((len(cell) for row in cells for cell in row), default=1) + 2
-    longest = max(len(str(name)) for name in places.index)
+    longest = max(len(cut(name)) for name in places.index)
     named = min(longest, room(console, _LONGEST_NAME) or longest) + 2
     at_once = max(1, (console.width - named) // width)
     for first in range(0, n, at_once):

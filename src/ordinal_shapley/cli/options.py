@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
 
@@ -53,7 +54,7 @@ def completer(choices: Sequence[str]) -> Callable[[str], list[str]]:
 def _at_most(most: int) -> Callable[[int | None], int | None]:
     def check(value: int | None) -> int | None:
         if value is not None and value > most:
-            raise typer.BadParameter(f"expected at most {most}, got {value}")
+            raise typer.BadParameter(f"is {value}, expected at most {most}")
         return value
 
     return check
@@ -160,7 +161,12 @@ def stopping_rule(
 def interruption(error: BaseException) -> str:
     """Say in one line that the command was interrupted, and what is kept of it."""
     kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
-    return f"interrupted: {kept}" if kept else "interrupted"
+    return f"interrupted: {one_line(kept)}" if kept else "interrupted"
+
+
+def one_line(text: str) -> str:
+    """Return the text as one line that a terminal may have."""
+    return printable(" ".join(text.split()))
 
 
 @contextmanager
@@ -180,7 +186,7 @@ def error_lines() -> Iterator[None]:
         text = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename is None:
             text = error.strerror  # one of ours, which says what happened to which file
-        typer.echo(f"error: {' '.join(text.split())}", err=True)
+        typer.echo(f"error: {one_line(text)}", err=True)
         raise typer.Exit(2) from None
 
 
@@ -192,7 +198,7 @@ def warning_lines() -> Iterator[Callable[[], list[str]]]:
             warnings.simplefilter("always", category)
 
         def told() -> list[str]:
-            texts = (" ".join(str(caution.message).split()) for caution in caught)
+            texts = (one_line(str(caution.message)) for caution in caught)
             return list(dict.fromkeys(texts))
 
         yield told

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.valuation.decimals import decimals
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def tell_written(console: Console, *paths: Path | None) -> None:
     """Name the files that were asked for, a line each."""
     for path in paths:
         if path is not None:
-            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+            told = f"Written: {printable(str(path))}"
+            console.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
 def close_stdout() -> None:
@@ -214,14 +216,14 @@ def cut(name: Any) -> Text:
     """Return a name that ends with an ellipsis where there is no room for all of it."""
     from rich.text import Text
 
-    return Text(str(name), no_wrap=True, overflow="ellipsis")
+    return Text(printable(str(name)), no_wrap=True, overflow="ellipsis")
 
 
 def safe(text: Any) -> str:
-    """Return the text with nothing in it that rich would take for markup."""
+    """Return the text with nothing in it that rich would take for markup, or a terminal for a command."""
     from rich.markup import escape
 
-    return escape(str(text))
+    return escape(printable(str(text)))
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:

@@ -550,8 +550,22 @@ class TestArguments:
         path = tmp_path / "r.html"
         html = by_hand([1.0], [0.1], labels=["ü"]).to_html(path)
         assert path.read_text(encoding="utf-8") == html
-        with pytest.raises(FileNotFoundError):
-            by_hand([1.0], [0.1]).to_html(tmp_path / "no" / "r.html")
+
+    def test_what_cannot_be_written_is_found_before_the_work(self, tmp_path, monkeypatch):
+        def render(*arguments, **options):
+            raise AssertionError("the work was begun")
+
+        monkeypatch.setattr("ordinal_shapley.report.page.render", render)
+        valuation = by_hand([1.0], [0.1])
+        with pytest.raises(FileNotFoundError, match=r"r\.html"):
+            valuation.to_html(tmp_path / "no" / "r.html")
+        with pytest.raises(IsADirectoryError):
+            valuation.to_html(tmp_path)
+        file = tmp_path / "r.html"
+        file.write_text("mine")
+        with pytest.raises(AssertionError, match="begun"):
+            valuation.to_html(file)
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
 class TestCommandLine:

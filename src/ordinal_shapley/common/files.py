@@ -26,6 +26,8 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     target = Path(os.path.realpath(path))
     if target.is_symlink():  # only one that leads back to itself stays one
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     exists = target.exists()
     if exists and not target.is_file():
         yield target

@@ -288,7 +288,7 @@ class Views:
         TypeError, ValueError
             If an argument cannot be used, or is of other players; the message names it.
         OSError
-            If the file cannot be written.
+            If the file cannot be written; that is tried before the work.
 
         Examples
         --------
@@ -305,6 +305,8 @@ class Views:
 
         if path is not None:
             file_name("path", path)
+            with replacing(path, keep=False):  # what can't be written is found before the work
+                pass
         page = render(
             self,  # type: ignore[arg-type]
             X=X,

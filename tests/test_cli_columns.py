@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ordinal_shapley.cli.data_options import DataOptions
+from ordinal_shapley.tables.cautions import find_alike
 from problems import size
 
 N = 30
@@ -278,3 +279,31 @@ def test_columns_that_cannot_be_left_out(value, people, drop, words):
     code, shown, err = value(people, *(word for name in drop for word in ("--drop", name)))
     assert (code, shown) == (2, "")
     assert words in err
+
+
+# --- labels that hardly are classes of their own
+
+
+def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
+    people.loc[[0, 1, 2, 3, 4], "outcome"] = " Old"
+    people.loc[[5, 6, 7, 8, 9], "outcome"] = "old "
+    code, _, err = value(people)
+    assert code == 0
+    assert err == (
+        "warning: labels ' Old', 'old', 'old ' of column 'outcome' differ in blanks or case only, and count "
+        "as classes of their own; write them alike if they are one\n"
+    )
+
+
+def test_a_lone_label_that_differs_in_case_only(value, people):
+    people.loc[0, "outcome"] = "YOUNG"
+    code, _, err = value(people)
+    assert code == 2
+    assert "class 'YOUNG' has a single row" in err
+    assert err.endswith("; 'YOUNG' and 'young' differ in blanks or case only\n")
+
+
+def test_alike_is_what_differs_in_blanks_or_case_only():
+    assert find_alike(["yes", "no", "yes"]) == []
+    assert find_alike(["new york", "New  York", "newyork", "x"]) == [["New  York", "new york"]]
+    assert find_alike(["Straße", "STRASSE", "a", "A "]) == [["A ", "a"], ["STRASSE", "Straße"]]

@@ -1,9 +1,12 @@
-"""Columns that are hardly features: numberings of the rows, names, dates and numbers written as text."""
+"""Columns that are hardly features: numberings of the rows, names, dates and numbers written as text.
+
+And labels that are hardly classes of their own.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,6 +79,14 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
         else:
             continue
         yield str(name), what
+
+
+def find_alike(labels: Iterable[str]) -> list[list[str]]:
+    """Return the groups of labels that differ in blanks or case only."""
+    groups: dict[str, list[str]] = {}
+    for label in sorted(set(labels)):
+        groups.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _is_id(name: str) -> bool:

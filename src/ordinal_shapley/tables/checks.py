@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from ordinal_shapley.tables.cautions import find_alike
 from ordinal_shapley.tables.reading import Table
 from ordinal_shapley.vocabulary import MISSING
 
 # More classes than this, or floats with more distinct values than the second, is no classification.
 _MOST_CLASSES = 100
 _MOST_FLOATS = 20
+_ALIKE_TOLD = 5
 
 
 def check_complete(table: Table) -> Table:
@@ -60,7 +64,14 @@ def check_classes(table: Table) -> Table:
         )
     if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
         return Table(table.name, table.frame, target.astype(np.int64), table.path)
-    return Table(table.name, table.frame, target.astype(str), table.path)
+    target = target.astype(str)
+    for group in find_alike(target.unique())[:_ALIKE_TOLD]:
+        warnings.warn(
+            f"labels {', '.join(map(repr, group))} of column {target.name!r} differ in blanks or case only, "
+            "and count as classes of their own; write them alike if they are one",
+            stacklevel=2,
+        )
+    return Table(table.name, table.frame, target, table.path)
 
 
 def check_numbers(table: Table) -> Table:

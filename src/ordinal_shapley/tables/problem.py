@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley.tables.cautions import find_alike
 from ordinal_shapley.tables.encoding import Encoder
 from ordinal_shapley.tables.reading import Table
 
@@ -81,9 +82,11 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
         from ordinal_shapley.common.arrays import plain
 
         rarest = plain(counts.idxmin())
+        alike = [group for group in find_alike(map(str, counts.index)) if rarest in group]
+        hint = f"; {' and '.join(map(repr, alike[0]))} differ in blanks or case only" if alike else ""
         raise ValueError(
             f"{option}-fraction: class {rarest!r} has a single row, so no split has every class "
-            f"on both sides; give such rows with {option} or leave that class out"
+            f"on both sides; give such rows with {option} or leave that class out{hint}"
         )
     try:
         parts = train_test_split(

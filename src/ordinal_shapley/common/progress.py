@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.live import Live
     from rich.progress_bar import ProgressBar as Bar
 
@@ -135,19 +135,19 @@ class ProgressBar:
         elif console.is_terminal:
             self._bar = Bar(total=self.total, width=None)
             # No refresh thread: the display moves when the run reports, and not in between.
-            self._live = Live(self._render(console), console=console, auto_refresh=False, transient=True)
+            self._live = Live(self._render(), console=console, auto_refresh=False, transient=True)
             self._live.start(refresh=True)
 
     def _draw(self) -> None:
         self._shown_at = time.monotonic()
         if self._live is not None:
-            self._live.update(self._render(self._live.console), refresh=True)
+            self._live.update(self._render(), refresh=True)
         elif self._plain:
             line = "  ".join((self._counts(), self._rates(), self._figure))
             sys.stderr.write("\r" + line.ljust(110))
             sys.stderr.flush()
 
-    def _render(self, console: Console) -> RenderableType:
+    def _render(self) -> RenderableType:
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text

@@ -38,6 +38,7 @@ from ordinal_shapley.sampling.shards import WeightError, random_orders, with_cen
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.value_options import check_options, check_symmetry, encode_partition
 from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
@@ -253,10 +254,18 @@ def sample_values(
             seed = seed_of(None) if keeper.seed is None else keeper.seed
         plan = plan._replace(seed=seed, weight_game=make_weight_game(order_weight, n))
         settings = {
-            **{"version of ordinal-shapley": __version__, "random_state": seed, "first_permutation": first},
-            **{"value": value, "method": method, "estimator or alpha": plan.in_out, "average": average},
-            **{"design": design, "class_fraction or labels": (members, starts, quota)},
-            **{"truncation": repr(rule), "position_profile": plan.profile, "case": case},
+            "version of ordinal-shapley": __version__,
+            "random_state": seed,
+            "first_permutation": first,
+            "value": value,
+            "method": method,
+            "estimator or alpha": plan.in_out,
+            "average": average,
+            "design": design,
+            "class_fraction or labels": (members, starts, quota),
+            "truncation": repr(rule),
+            "position_profile": plan.profile,
+            "case": case,
             "partition": (groups,),
             "order_weight": () if plan.weight_game is None else plan.weight_game._payload,
             **game._settings,
@@ -287,22 +296,7 @@ def sample_values(
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
-    if moments.completed_stops > 0.5 * moments.n_permutations:
-        first_row = "the first row that completed the classes"
-        where = first_row if game._awaits_classes else "the first player or before it"
-        warnings.warn(
-            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
-            "values say little; use a smaller tolerance or Truncation.patience()",
-            UserWarning,
-            stacklevel=2,
-        )
-    if plan.design == LATIN and moments.n_units < 2:
-        warnings.warn(
-            f"no standard errors: design='latin' takes them over complete blocks of {n} permutations, and "
-            f"{moments.n_permutations} permutations hold {moments.n_units}; ask for at least {2 * n}",
-            UserWarning,
-            stacklevel=2,
-        )
+    _warn_of(moments, plan, game)
     return Valuation.from_moments(
         moments,
         **described,
@@ -324,6 +318,27 @@ def _scores(game: Game, seed: int) -> tuple[float | None, float | None]:
     # The given order may be a sorted one, and no better than any other.
     orders = random_orders(game.n_players, seed, 1 if game.order_free else _SCORED_ORDERS)
     return game.mean_score(orders), game.guess_score
+
+
+def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
+    """Say where values or standard errors tell little."""
+    if moments.completed_stops > 0.5 * moments.n_permutations:
+        first_row = "the first row that completed the classes"
+        where = first_row if game._awaits_classes else "the first player or before it"
+        warnings.warn(
+            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
+            "values say little; use a smaller tolerance or Truncation.patience()",
+            UserWarning,
+            stacklevel=3,
+        )
+    if plan.design == LATIN and moments.n_units < 2:
+        warnings.warn(
+            f"no standard errors: design='latin' takes them over complete blocks of {plan.unit} "
+            f"permutations, and {moments.n_permutations} permutations hold {moments.n_units}; ask for at "
+            f"least {2 * plan.unit}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 @contextmanager

@@ -73,6 +73,7 @@ def test_integers_that_python_has_no_text_for():
 
 def test_integers_and_flags_come_back_as_those_of_python():
     assert type(arguments.integer("x", np.uint8(3))) is int
+    assert arguments.integer("x", 10**30, most=math.inf) == 10**30
     assert arguments.integer("x", 5, most=5) == 5 and arguments.integer("x", 1) == 1
     assert arguments.flag("x", np.True_) is True and arguments.flag("x", False) is False
     with pytest.raises(TypeError, match="x is 1, expected True or False"):

@@ -48,15 +48,15 @@ def _range(above: float, least: float, below: float, most: float) -> str:
     return f" {'of ' * limits.startswith('at most')}{limits}" if limits else ""
 
 
-def integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
-    """Return an integer in range as an int."""
+def integer(name: str, value: object, *, least: int = 1, most: float = 2**63 - 1) -> int:
+    """Return an integer in range as an int; `most` is an integer or inf."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected an integer of at least {least}")
     result = int(value)
     if not least <= result <= most:
         limits = f"from {least} to {most:,}"
         if most >= 2**31:  # what the computer can count
-            limits = f"of at least {least}" if result < least else f"below 2**{(most + 1).bit_length() - 1}"
+            limits = f"of at least {least}" if result < least else f"below 2**{int(most).bit_length()}"
         raise ValueError(f"{name} is {_shown(result)}, expected an integer {limits}")
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ordinal_shapley.common import arguments
@@ -62,7 +63,7 @@ class Truncation:
                 f"repeats is {self.repeats!r}, rule 'paper' stops at the first sequence that is "
                 "close: use Truncation.patience() to wait longer"
             )
-        arguments.integer("repeats", self.repeats)
+        arguments.integer("repeats", self.repeats, most=math.inf)
         if self.rule == "roulette":
             _check_roulette(self.tol, self.repeats)
         choose("target", self.target, _TARGETS[self.rule])
@@ -129,7 +130,7 @@ class Truncation:
         >>> Truncation.patience(patience=3)
         Truncation(rule='patience', tol=0.05, repeats=3, target='mean')
         """
-        arguments.integer("patience", patience)
+        arguments.integer("patience", patience, most=math.inf)
         return cls("patience", tol, patience, target)
 
     @classmethod

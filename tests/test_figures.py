@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
+import pieces
 from bench import record
+from bench.problems import Problem
+from ordinal_shapley_kernels import logistic, logistic_solver
+from problems import random_problem
 from rules import check_figures as rules
 from rules.stated import Measured
 from write_pages import SCRIPTS
@@ -31,6 +36,24 @@ def test_records_say_when_and_where(script):
 def test_numbers_of_a_record():
     found = {1: np.float64(1 / 3), "b": [np.nan, np.int64(3), "text", True], "c": np.array([2e-9 / 3])}
     assert record.plain(found) == {"1": 0.333333, "b": [None, 3, "text", True], "c": [6.66667e-10]}
+
+
+@pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="calls between compiled kernels can't be counted")
+def test_pieces_of_a_fit_are_counted():
+    before = logistic.refresh, logistic_solver.factorise
+    problem = Problem("random", *random_problem(2, n=12, n_valid=20, seed=3))
+    found = pieces.count(problem)
+    order = np.random.default_rng(0).permutation(12)
+    first = max(np.flatnonzero(problem.y[order] == label)[0] for label in (0, 1))
+    assert found["fits"] == 12 - first
+    assert found["size"] == f"12 x {problem.X.shape[1]}, 2"
+    assert found["a fit"]["half passes without exponentials"] == 1.0
+    # Each fit looks at the row decided last; the first one has no factor yet.
+    assert found["a fit"]["rows scored one by one"] >= 1.0
+    assert (
+        1 <= found["a fit"]["new factors"] * found["fits"] <= found["a fit"]["steps, a full pass each"] * 12
+    )
+    assert (logistic.refresh, logistic_solver.factorise) == before
 
 
 def test_a_block_is_replaced():

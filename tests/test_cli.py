@@ -391,9 +391,9 @@ def test_valid_excludes_valid_fraction(refused, train):
         ("x,x,y\n1,1,a\n2,2,b\n", "train.csv has more than one column 'x'"),
         ("x,y\n1,a\n2,b,c\n", "train.csv can't be read as CSV: Expected 2 fields in line 3, saw 3; put text"),
         ("x,y\n1,a,c\n2,b,c\n", "CSV: its rows have more entries than the header has names; put text that"),
-        ("x;y\n1;a\n2;b\n", "train.csv has semicolons between its columns, expected commas, and points"),
-        ("x;y\n1,5;a\n2;b\n", "semicolons between its columns, expected commas"),
-        ("x\ty\n1\ta\n2\tb\n", "train.csv has tabs between its columns, expected commas"),
+        ("x;y\n1;a\n2;b\n", "train.csv has semicolons between its columns: give --sep ';', and --decimal ,"),
+        ("x;y\n1,5;a\n2;b\n", "semicolons between its columns: give --sep ';'"),
+        ("x\ty\n1\ta\n2\tb\n", "train.csv has tabs between its columns: give --sep tab"),
         ("y\na\nb\n", "the table has no feature columns"),
     ],
 )

@@ -307,3 +307,65 @@ def test_alike_is_what_differs_in_blanks_or_case_only():
     assert find_alike(["yes", "no", "yes"]) == []
     assert find_alike(["new york", "New  York", "newyork", "x"]) == [["New  York", "new york"]]
     assert find_alike(["Straße", "STRASSE", "a", "A "]) == [["A ", "a"], ["STRASSE", "Straße"]]
+
+
+# --- other marks between columns, and in numbers
+
+
+@pytest.mark.parametrize(
+    ("sep", "mark", "decimal"), [(";", ";", ","), ("tab", "\t", "."), ("|", "|", ","), (",", ",", ",")]
+)
+def test_files_with_other_marks_give_the_same(tmp_path, people, sep, mark, decimal):
+    people["weight"] = people["weight"].round(3)
+    people["city"] = people["city"].replace({"Graz": "Graz; Ost, am\tFluss|1"})
+    expected = problem(tmp_path, people)
+    people.to_csv(tmp_path / "other.csv", sep=mark, decimal=decimal, index=False)
+    options = DataOptions(tmp_path / "other.csv", "outcome", raw=True, sep=sep, decimal=decimal)
+    got = options.read(0)
+    pd.testing.assert_frame_equal(got.X, expected.X)
+    pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
+    assert got.y.tolist() == expected.y.tolist()
+    # The validation file is read the same way.
+    both = DataOptions(
+        tmp_path / "other.csv", "outcome", valid=tmp_path / "other.csv", sep=sep, decimal=decimal, raw=True
+    ).read(0)
+    pd.testing.assert_frame_equal(both.X, both.X_valid)
+
+
+def test_errors_name_lines_with_other_marks_too(run, tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text('x;y;t\n1,5;"a\nb";no\n;c;yes\n')
+    code, _, err = run("value", path, "--target", "t", "--sep", ";", "--decimal", ",")
+    assert code == 2
+    assert err.startswith("error: row 1 (line 4 of train.csv), column 'x': the entry is missing")
+    path.write_text("x;t\n1,5;a\n2,5;b;c\n")
+    code, _, err = run("value", path, "--target", "t", "--sep", ";")
+    assert (code, "put text that holds semicolons between double quotes" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--sep", ":"), "--sep is ':', expected one of ',', ';', '|', 'tab'"),
+        (("--decimal", ";"), "--decimal is ';', expected one of '.', ','"),
+        (("--sep", ";"), "train.csv has commas between its columns: give --sep ,\n"),
+    ],
+)
+def test_marks_that_are_none(value, people, more, words):
+    code, shown, err = value(people, *more)
+    assert (code, shown) == (2, "")
+    assert words in err
+
+
+def test_marks_are_for_files(run):
+    code, _, err = run("value", "--dataset", "wine", "--sep", ";")
+    assert (code, err) == (2, "error: --sep and --decimal go with a TRAIN.csv, not with --dataset\n")
+
+
+def test_decimal_commas_in_text_are_told_of(value, people):
+    people["weight"] = [f"{number:.3f}".replace(".", ",") for number in people["weight"]]
+    code, _, err = value(people)
+    assert code == 0
+    assert "numbers with commas as text" in err
+    assert "give --decimal , if they are decimals, write them as in 1234.5, or leave it out" in err
+    assert value(people, "--decimal", ",")[0::2] == (0, "")

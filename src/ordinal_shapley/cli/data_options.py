@@ -17,7 +17,7 @@ from ordinal_shapley.vocabulary import MISSING, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
-    from ordinal_shapley.tables.reading import Table
+    from ordinal_shapley.tables.reading import Marks, Table
 
 Train = Annotated[
     Path | None,
@@ -31,7 +31,8 @@ def file_columns(context: typer.Context, incomplete: str) -> list[str]:
     files = [context.params.get("train") or context.params.get("file"), *context.args]
     try:
         with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
-            header = next(csv.reader(stream))
+            sep = _SEPS.get(context.params.get("sep") or ",", ",")
+            header = next(csv.reader(stream, delimiter=sep))
     except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
         return []
     return [name for name in header if name and name.startswith(incomplete)]
@@ -68,6 +69,17 @@ Impute = Annotated[
         flag="--impute",
     ),
 ]
+_SEPS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
+_DECIMALS = (".", ",")
+Sep = Annotated[
+    str,
+    data_option(
+        f"What stands between columns: {either(tuple(_SEPS))}.", choices=tuple(_SEPS), metavar="MARK"
+    ),
+]
+Decimal = Annotated[
+    str, data_option(f"The mark in decimal numbers: {either(_DECIMALS)}.", choices=_DECIMALS, metavar="MARK")
+]
 _VALID_FRACTION = 0.3
 # Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
 _ADULT_FRACTION = 0.5
@@ -88,6 +100,8 @@ class DataOptions:
     drop: Drop = None
     impute: Impute = False
     raw: Raw = False
+    sep: Sep = ","
+    decimal: Decimal = "."
 
     def settings(self) -> dict[str, Any]:
         """Return what ``--json`` tells of the options; what is valued has a name elsewhere."""
@@ -99,7 +113,19 @@ class DataOptions:
             "drop": self.drop or [],
             "impute": self.impute,
             "raw": self.raw,
+            "sep": self.sep,
+            "decimal": self.decimal,
         }
+
+    def _marks(self) -> Marks:
+        """Return how the files are written."""
+        from ordinal_shapley.tables.reading import Marks
+
+        choose("--sep", self.sep, tuple(_SEPS))
+        choose("--decimal", self.decimal, _DECIMALS)
+        if self.dataset is not None and (self.sep, self.decimal) != (",", "."):
+            raise ValueError("--sep and --decimal go with a TRAIN.csv, not with --dataset")
+        return Marks(_SEPS[self.sep], self.decimal)
 
     def _rows(self, adult: int) -> int | None:
         """Return how many rows are drawn; of Adult as many as in the paper, if nothing else is asked for."""
@@ -118,7 +144,9 @@ class DataOptions:
         from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
-        table = read_table(self.train, self.target, self.dataset, self.impute, drop, numbers)
+        table = read_table(
+            self.train, self.target, self.dataset, self.impute, drop, numbers, marks=self._marks()
+        )
         rows = self._rows(_ADULT_ROWS)
         if rows is not None:
             table = problem.draw(table, rows, seed)
@@ -169,7 +197,7 @@ class HeldOutOptions(DataOptions):
         from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
-        table = read_table(self.train, self.target, self.dataset, self.impute, drop)
+        table = read_table(self.train, self.target, self.dataset, self.impute, drop, marks=self._marks())
         rows = self._rows(_ADULT_ROWS_OF_THREE)
         if rows is not None:
             table = problem.draw(table, rows, seed)
@@ -217,6 +245,7 @@ def read_table(
     impute: bool = False,
     drop: Sequence[str] = (),
     numbers: bool = False,
+    marks: Marks | None = None,
 ) -> Table:
     """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
     from ordinal_shapley.tables import checks, reading
@@ -228,7 +257,7 @@ def read_table(
         return reading.leave_out(reading.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
     check = checks.check_numbers if numbers else checks.check_classes
-    table = check(reading.read_csv(train, target, drop=drop))
+    table = check(reading.read_csv(train, target, drop=drop, marks=marks or reading.COMMAS))
     return table if impute else checks.check_complete(table)
 
 
@@ -238,5 +267,5 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
 
     text = reading.text_columns(table)
     check = checks.check_numbers if table.has_numbers else checks.check_classes
-    other = check(reading.read_csv(path, target, text, drop=drop, training=False))
+    other = check(reading.read_csv(path, target, text, drop=drop, training=False, marks=table.marks))
     return other if impute else checks.check_complete(other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def check_classes(table: Table) -> Table:
             f"{len(target):,} rows; name a column of classes"
         )
     if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
-        return Table(table.name, table.frame, target.astype(np.int64), table.path)
+        return replace(table, target=target.astype(np.int64))
     target = target.astype(str)
     for group in find_alike(target.unique())[:_ALIKE_TOLD]:
         warnings.warn(
@@ -71,7 +72,7 @@ def check_classes(table: Table) -> Table:
             "and count as classes of their own; write them alike if they are one",
             stacklevel=2,
         )
-    return Table(table.name, table.frame, target, table.path)
+    return replace(table, target=target)
 
 
 def check_numbers(table: Table) -> Table:
@@ -101,4 +102,4 @@ def check_numbers(table: Table) -> Table:
     if infinite.any():
         row = table.name_row(target.index[int(infinite.argmax())])
         raise ValueError(f"{row}, column {target.name!r}: the target is infinite")
-    return Table(table.name, table.frame, numbers, table.path)
+    return replace(table, target=numbers)

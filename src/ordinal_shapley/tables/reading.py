@@ -8,18 +8,28 @@ import re
 import shlex
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.tables.cautions import find_numberings, find_odd_texts
-from ordinal_shapley.tables.csv_faults import check_commas, check_file, describe_fault
+from ordinal_shapley.tables.csv_faults import check_file, check_sep, describe_fault
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Marks(NamedTuple):
+    """What stands between the columns of a file, and in its decimal numbers."""
+
+    sep: str = ","
+    decimal: str = "."
+
+
+COMMAS = Marks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +46,15 @@ class Table:
         The classes, or floats where numbers are to be predicted, on the same index.
     path : Path or None
         The file, if there is one.
+    marks : Marks
+        How it is written.
     """
 
     name: str
     frame: pd.DataFrame
     target: pd.Series
     path: Path | None = None
+    marks: Marks = COMMAS
 
     @property
     def has_numbers(self) -> bool:
@@ -52,11 +65,11 @@ class Table:
         """Return the words for a row: its index and, for a file, its line."""
         if self.path is None:
             return f"row {label}"
-        return f"row {label} (line {_line(self.path, label)} of {self.name})"
+        return f"row {label} (line {_line(self.path, label, self.marks.sep)} of {self.name})"
 
     def take(self, rows: npt.NDArray[np.intp]) -> Table:
         """Return the rows at these positions."""
-        return Table(self.name, self.frame.iloc[rows], self.target.iloc[rows], self.path)
+        return replace(self, frame=self.frame.iloc[rows], target=self.target.iloc[rows])
 
 
 def read_csv(
@@ -66,6 +79,7 @@ def read_csv(
     *,
     drop: Sequence[str] = (),
     training: bool = True,
+    marks: Marks = COMMAS,
 ) -> Table:
     """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
 
@@ -79,10 +93,10 @@ def read_csv(
 
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = next((fields for _, fields in _records(stream)), [])
+            header = next((fields for _, fields in _records(stream, marks.sep)), [])
         if not header:
             raise ValueError(f"{path.name} is empty")
-        check_commas(path.name, header)
+        check_sep(path.name, header, marks.sep)
         if any("\0" in name for name in header):
             raise ValueError(f"{path.name} has a NUL character in its header: it is no text file")
         repeated = sorted({name for name in header if header.count(name) > 1})
@@ -93,13 +107,15 @@ def read_csv(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             whole = pd.read_csv(
                 path,
+                sep=marks.sep,
+                decimal=marks.decimal,
                 encoding="utf-8-sig",
                 index_col=False,
                 low_memory=False,
                 dtype={name: str for name in text if name in header},
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(describe_fault(path.name, error)) from error
+        raise ValueError(describe_fault(path.name, error, marks.sep)) from error
     if target not in whole.columns:
         raise ValueError(
             f"--target: {path.name} has no column {target!r}; {_hint(target, list(whole.columns))}"
@@ -107,9 +123,10 @@ def read_csv(
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
     frame = whole.drop(columns=_index_columns(whole, header, target))
-    table = leave_out(Table(path.name, frame.drop(columns=target), frame[target], path), drop, training)
+    table = Table(path.name, frame.drop(columns=target), frame[target], path, marks)
+    table = leave_out(table, drop, training)
     if training:
-        _warn_of_columns(table.frame)
+        _warn_of_columns(table.frame, marks)
     return table
 
 
@@ -121,7 +138,7 @@ def leave_out(table: Table, columns: Sequence[str], strict: bool = True) -> Tabl
         if strict and name not in table.frame:
             raise ValueError(f"--drop: {table.name} has no column {name!r}; {_hint(name, list(table.frame))}")
     kept = table.frame.drop(columns=list(columns), errors="ignore")
-    return Table(table.name, kept, table.target, table.path)
+    return replace(table, frame=kept)
 
 
 def _hint(name: str, columns: list[Any]) -> str:
@@ -150,9 +167,11 @@ def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[
     return found
 
 
-def _warn_of_columns(features: pd.DataFrame) -> None:
+def _warn_of_columns(features: pd.DataFrame, marks: Marks) -> None:
     """Warn of columns that are hardly features."""
     for name, what in [*find_numberings(features), *find_odd_texts(features)]:
+        if marks.decimal == ".":
+            what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")
         warnings.warn(f"column {name!r} {what} leave it out with --drop {shlex.quote(name)}", stacklevel=3)
 
 
@@ -165,11 +184,11 @@ def text_columns(table: Table) -> tuple[str, ...]:
     return tuple(name for name, column in columns.items() if not types.is_numeric_dtype(column.dtype))
 
 
-def _records(stream: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def _records(stream: Iterable[str], sep: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the records that pandas sees, header included, each with its first line's number."""
     before = csv.field_size_limit(2**31 - 1)
     try:
-        reader = csv.reader(stream)
+        reader = csv.reader(stream, delimiter=sep)
         start = 1
         for fields in reader:
             if len(fields) > 1 or "".join(fields).strip():  # else a blank line
@@ -179,10 +198,10 @@ def _records(stream: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         csv.field_size_limit(before)
 
 
-def _line(path: Path, position: Hashable) -> int | str:
+def _line(path: Path, position: Hashable, sep: str) -> int | str:
     """Return the first line of a record: quoted line breaks and blank lines make them differ."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        for record, (line, _) in enumerate(_records(stream), start=-1):
+        for record, (line, _) in enumerate(_records(stream, sep), start=-1):
             if record == position:
                 return line
     return "?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -43,12 +44,12 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         index = X.index.to_numpy()
         columns = [str(column) for column in X.columns]
-        for title, dtype in zip(columns, X.dtypes, strict=True):
-            if getattr(dtype, "kind", "O") not in "biuf":
-                raise TypeError(
-                    f"{name} has column {title!r} of type {dtype}, expected numbers: encode categories "
-                    "first, for example with sklearn.preprocessing.OneHotEncoder"
-                )
+        for place, (title, dtype) in enumerate(zip(columns, X.dtypes, strict=True)):
+            if getattr(dtype, "kind", "O") not in "biuf" and not _holds_numbers(X.iloc[:, place]):
+                advice = "encode categories first, for example with sklearn.preprocessing.OneHotEncoder"
+                if getattr(dtype, "kind", "O") in "mM":
+                    advice = "turn dates and durations into numbers, such as days, or drop them"
+                raise TypeError(f"{name} has column {title!r} of type {dtype}, expected numbers: {advice}")
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     elif is_sparse(X):
         if keep_sparse:
@@ -79,6 +80,31 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
         _refuse_missing(name, values[row, column], row_name, column_name, int(bad.sum()))
     _check_size(values, name)
     return Table(values, index, columns)
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column of objects holds nothing but numbers, as after a transposition."""
+    from pandas.api.types import infer_dtype
+
+    kinds = ("integer", "floating", "mixed-integer-float", "boolean", "decimal")
+    return column.dtype == object and infer_dtype(column, skipna=True) in kinds
+
+
+def warn_of_order(X: Any, name: str, **columns: Any) -> None:
+    """Warn of columns with the index of X in another order: rows are matched by position."""
+    if not (hasattr(X, "iloc") and hasattr(X, "index")):
+        return
+    for title, values in columns.items():
+        index: Any = getattr(values, "index", None)
+        if not hasattr(values, "iloc") or len(index) != len(X.index) or index.equals(X.index):
+            continue
+        if index.is_unique and X.index.is_unique and index.isin(X.index).all():
+            warnings.warn(
+                f"the index of {title} is that of {name} in another order, and rows are matched by position: "
+                f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def make_dense(X: Any, name: str) -> NDArray[Any]:

@@ -140,6 +140,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
             n = X.shape[0]
+            arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
             y = (arrays.as_targets if regression else arrays.as_labels)(y, "y", n, "row of X")
             groups = None if groups is None else arrays.as_names(groups, "groups", n, "row of X")
             if sample_weight is not None:

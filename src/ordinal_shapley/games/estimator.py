@@ -163,6 +163,8 @@ class EstimatorGame(RowGame):
         X, X_valid = arrays.indexable(X, "X"), arrays.indexable(X_valid, "X_valid")
         columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
         arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
+        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
+        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1

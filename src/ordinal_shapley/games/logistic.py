@@ -130,6 +130,8 @@ class LogisticGame(CompiledRowGame):
         empty_value: str | float = "majority",
     ) -> None:
         train, valid = arrays.as_tables(X, X_valid, keep_wide_sparse=True)
+        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
+        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         n_rows = train.values.shape[0]
         self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
         self.n_rows = n_rows

@@ -105,6 +105,8 @@ class NearestNeighborGame(CompiledRowGame):
         empty_value: str | float = "majority",
     ) -> None:
         train, valid = arrays.as_tables(X, X_valid)
+        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
+        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         self.n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)

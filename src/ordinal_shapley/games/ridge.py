@@ -103,6 +103,8 @@ class RidgeGame(CompiledRowGame):
     ) -> None:
         self.classes_ = None
         train, valid = arrays.as_tables(X, X_valid)
+        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
+        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         self.n_rows, n_features = train.values.shape
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")

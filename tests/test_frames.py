@@ -1,0 +1,119 @@
+"""Frames and columns as users have them: types that may be missing, Arrow's, and indices in another order."""
+
+from __future__ import annotations
+
+import decimal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import ordinal_shapley as osv
+
+N = 24
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=N), "b": rng.integers(0, 5, N), "c": rng.random(N) > 0.5})
+
+
+@pytest.fixture
+def y(frame) -> pd.Series:
+    return frame["a"] + np.random.default_rng(1).normal(0, 0.3, N) > 0
+
+
+def utility(X, y, kind=osv.LogisticGame, **options):
+    game = kind(X, y, X, y, **options)
+    return game(range(game.n_players))
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow", "objects", "decimals"])
+def test_columns_of_numbers_of_any_type(frame, y, backend):
+    if backend == "pyarrow":
+        pytest.importorskip("pyarrow")
+    if backend == "objects":
+        other = frame.astype(object)
+    elif backend == "decimals":
+        other = frame.assign(a=[decimal.Decimal(repr(number)) for number in frame["a"]])
+    else:
+        other = frame.convert_dtypes(dtype_backend=backend)
+    assert utility(other, y) == utility(frame, y)
+    other.loc[3, "b"] = None
+    with pytest.raises(ValueError, match="X holds nan at row 3, column 'b'"):
+        utility(other, y)
+
+
+@pytest.mark.parametrize("kind", ["boolean", "Int64", "string", "category", "bool[pyarrow]"])
+def test_classes_of_any_type(frame, y, kind):
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    classes = y.map({True: "yes", False: "no"}) if kind in ("string", "category") else y
+    other = (classes.astype(int) if kind == "Int64" else classes).astype(kind)
+    assert utility(frame, other) == utility(frame, y.to_numpy())
+    model = osv.OrdinalShapley(n_permutations=2, random_state=0)
+    values = model.fit(frame, other).values_
+    np.testing.assert_array_equal(values, model.fit(frame, y.to_numpy()).values_)
+    other.iloc[4] = None
+    with pytest.raises(ValueError, match="y has a missing label at row 4"):
+        utility(frame, other)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pd.date_range("2026", periods=N), "of type datetime64.*: turn dates and durations into numbers"),
+        (pd.Series(["x", "y"] * 12, dtype="string"), "of type string, expected numbers: encode categories"),
+        (pd.Series(["x", 1.0] * 12), "of type object, expected numbers: encode categories"),
+        (pd.Series(["1", "2"] * 12, dtype=object), "of type object, expected numbers: encode categories"),
+    ],
+)
+def test_columns_that_are_no_numbers(frame, y, column, words):
+    with pytest.raises(TypeError, match=f"X has column 'd' {words}"):
+        utility(frame.assign(d=column), y)
+
+
+GAMES = [
+    (osv.LogisticGame, {}),
+    (osv.NearestNeighborGame, {}),
+    (osv.RidgeGame, {}),
+    (osv.EstimatorGame, {"estimator": DecisionTreeClassifier(max_depth=1)}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), GAMES)
+def test_an_index_in_another_order_is_told_of(frame, y, kind, options):
+    y = y.astype(float) if kind is osv.RidgeGame else y
+    rows = {"X": frame, "y": y, "X_valid": frame, "y_valid": y, **options}
+    for name, of in (("y", "X"), ("y_valid", "X_valid"), ("groups", "X"), ("sample_weight", "X")):
+        mixed = pd.Series(np.arange(1.0, N + 1), index=frame.index[::-1]) if name not in rows else y[::-1]
+        with pytest.warns(
+            UserWarning, match=rf"the index of {name} is that of {of} in another order.*to_numpy"
+        ):
+            kind(**rows | {name: mixed})
+
+
+def test_fit_tells_of_it_once(frame, y):
+    model = osv.ClassicShapley(n_permutations=2, random_state=0)
+    for arguments in ((frame, y[::-1]), (frame, y[::-1], frame, y)):
+        with pytest.warns(UserWarning, match="the index of y is that of X in another order") as caught:
+            model.fit(*arguments)
+        assert len(caught) == 1
+
+
+def test_indices_that_say_nothing_are_not_told_of(frame, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for other in (
+            y,
+            y.to_numpy()[::-1],
+            y[::-1].reset_index(drop=True),
+            y.set_axis(range(100, 100 + N)),
+            y.set_axis([0] * N),
+        ):
+            utility(frame, other)
+        utility(frame.to_numpy(), y[::-1])
+        utility(frame.set_axis([0] * N), y[::-1])

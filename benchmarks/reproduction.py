@@ -26,7 +26,8 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
     return {"reproduction.md": page_of(record)}
 
 
-SCRIPT = Script("reproduction", measure, pages)
+# So that the page is the one that the command wrote.
+SCRIPT = Script("reproduction", measure, pages, exact=True)
 
 if __name__ == "__main__":
     SCRIPT.main()

@@ -251,7 +251,7 @@ class TestOwnSplit:
     @pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, 10, "0.3", None])
     def test_bad_fraction(self, fraction):
         X, y = data()
-        with pytest.raises(ValueError, match="valid_fraction is"):
+        with pytest.raises((TypeError, ValueError), match="valid_fraction is"):
             small(valid_fraction=fraction).fit(X, y)
 
     def test_a_class_with_one_row(self):

@@ -13,7 +13,8 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.verification.expectation import ordered_selections
+from ordinal_shapley.sampling.driver import full_score
+from ordinal_shapley.verification.expectation import ordered_selections, walk_lengths
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
 from test_exact import random_table, random_weights
@@ -596,3 +597,11 @@ def test_roulette_has_no_bias():
         assert result.bias.tolist() == [0.0] * 5
         assert result.valuation.mean_walk_length < 5
         assert np.abs(result.z).max() < 4.5
+
+
+def test_a_rule_that_ends_no_walk_is_refused():
+    game, rule = osv.TableGame(2, {(0, 1): 1.0}), osv.Truncation.roulette()
+    with pytest.raises(ValueError, match="no walk is known to end by rule 'roulette'"):
+        walk_lengths(np.zeros((1, 3)), np.ones((1, 3), bool), rule, 0.0)
+    with pytest.raises(ValueError, match="target 'none' of rule 'roulette' is no score"):
+        full_score(game, rule, 0)

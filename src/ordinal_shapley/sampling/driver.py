@@ -368,15 +368,18 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
 
 
 def full_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
-    """Return what the patience rule compares with in a run of this seed, and the utilities that it took.
+    """Return the one score that a rule compares with in a run of this seed, and the utilities that it took.
 
-    The paper's rule compares with each permutation's own full order: 0 and none.
+    A rule that compares with each permutation's own full order has none: 0 and none.
     """
-    if rule.rule != "patience":
+    if rule.target == "own":
         return 0.0, 0
-    orders = np.arange(game.n_players)[None]
-    if rule.target == "mean":
+    if rule.target == "given":
+        orders = np.arange(game.n_players)[None]
+    elif rule.target == "mean":
         orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
+    else:
+        raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
     return float(np.mean([game(order) for order in orders])), len(orders)
 
 

@@ -84,7 +84,7 @@ def expectation(utilities: Utilities, sampler: Sampler) -> Floats:
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
             lengths = walk_lengths(worth, models, rule, sampler.target)
-            if rule.rule == "patience":
+            if rule.target != "own":  # the walk kernel fills in what the rule compares with
                 full = np.full(len(orders), sampler.target)
         credits = _credits(worth, lengths, full, factors, sampler.in_out)
         players = orders.ravel()
@@ -147,13 +147,15 @@ def walk_lengths(
     """How many players of each row are evaluated, from the utilities of its prefixes."""
     if truncation.rule == "paper":
         ends = np.abs(worth[:, -1:] - worth) < truncation.tol
-    else:
+    elif truncation.rule == "patience":
         close = np.abs(worth - target) <= truncation.tol * abs(target)
         ends = np.zeros(worth.shape, bool)
         calm = np.zeros(len(worth), np.int64)
         for place in range(1, worth.shape[1]):
             calm = np.where(close[:, place] & models[:, place], calm + 1, 0)
             ends[:, place] = calm >= truncation.repeats
+    else:
+        raise ValueError(f"no walk is known to end by rule {truncation.rule!r}")
     ends &= models
     ends[:, -1] = True
     return np.asarray(np.argmax(ends, axis=1))

@@ -104,5 +104,18 @@ def test_make_targets_named_exist():
     assert named <= targets
 
 
+def test_tests_named_exist():
+    named = [
+        (path, word)
+        for page in PAGES
+        for _, kind, text in blocks(page)
+        if kind == "sh"
+        for path, word in re.findall(r"pytest (tests/\S+\.py)(?: -k (\w+))?", text)
+    ]
+    assert any(word for _, word in named)
+    for path, word in named:
+        assert re.search(rf"^\s*def test_\w*{word}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_the_readme_shows_python_and_a_command():
     assert {"python", "bash"} <= {kind for _, kind, _ in blocks(ROOT / "README.md")}

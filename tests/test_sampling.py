@@ -15,6 +15,8 @@ from problems import JIT, named, random_problem, size, wine
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
 METHODS = ["mc", "tmc", "cmc", "ctmc"]
+# Also played by test_every_game.py: a rule must cut walks of some 40 players here and of 5 there, or its test
+# says that it shows nothing.
 RULES = {
     "paper": osv.Truncation.paper(0.1),
     "patience": osv.Truncation.patience(0.15, patience=2, target="given"),

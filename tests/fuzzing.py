@@ -24,7 +24,7 @@ HOME = str(Path(osv.__file__).parent)
 SECONDS = 60
 # How warnings of the library begin.
 OWN_WARNINGS = (
-    "truncation ended", "no standard errors", "the game is not as partition", "models could not",
+    "truncation ended", "no standard errors", "the game is not as", "models could not",
     "a model could not", "labels of type",
 )  # fmt: skip
 

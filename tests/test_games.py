@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import json
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -505,3 +506,11 @@ def test_the_error_survives_a_trip_between_processes():
 
     assert pickle.loads(pickle.dumps(UtilityError((2, 0)))).sequence == (2, 0)
     assert ctypes.sizeof(ctypes.c_void_p) == 8
+
+
+@pytest.mark.parametrize("run", [osv.exact_values, partial(osv.sample_values, n_permutations=10)])
+def test_an_order_that_was_said_not_to_matter_is_told_of(run):
+    wrong = osv.FunctionGame(lambda s: float(len(s) > 0 and s[0] == 0), 3, order_free=True)
+    with pytest.warns(UserWarning, match="not as order_free=True says: the sequence .* ask for value="):
+        run(wrong, "classic")
+    run(osv.FunctionGame(lambda s: float(0 in s), 3, order_free=True), "classic")  # a warning is an error

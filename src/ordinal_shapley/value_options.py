@@ -20,6 +20,7 @@ from ordinal_shapley.vocabulary import CASES, choose
 # How far sums and utilities that should be equal may be apart.
 TOLERANCE = 1e-9
 _SPOT_CHECKS = 20
+_ORDER_CHECKS = 5
 _CHECKED_SETS = 10  # of each size
 _LARGEST_CHECKED = 4
 
@@ -65,6 +66,25 @@ def check_symmetry(game: Game, groups: NDArray[np.int64], case: str) -> None:
                 f"the game is not as partition and case={case!r} say: the sequence "
                 f"{tuple(sequence.tolist())} is worth {one}, {tuple(alike.tolist())} is worth {two}; the "
                 "values are those of a game in which both are worth the latter",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
+
+
+def check_order_free(game: Game) -> None:
+    """Warn if the order of some random sequences matters in a game that was said to have none."""
+    if not isinstance(game, FunctionGame):
+        return  # other games know, or cost a fit each time they are asked
+    rng = np.random.default_rng(0)
+    n = game.n_players
+    for _ in range(_ORDER_CHECKS if n > 1 else 0):
+        sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
+        one, two = game(sequence), game(sequence[::-1].copy())
+        if not math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            warnings.warn(
+                f"the game is not as order_free=True says: the sequence {tuple(sequence.tolist())} is worth "
+                f"{one}, its reverse {two}; ask for value='partial_ordinal' or value='ordinal'",
                 UserWarning,
                 stacklevel=3,
             )

@@ -16,7 +16,7 @@ from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wante
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
 from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.games.logistic import warn_unconverged
-from ordinal_shapley.value_options import check_options, check_symmetry
+from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry
 from ordinal_shapley.vocabulary import EXACT_VALUES, WAYS, choose
 from ordinal_shapley_kernels import enumeration as kernels
 
@@ -223,6 +223,8 @@ def exact_values(
         weights, uniform = tabulate_weights(order_weight, n, n_jobs, limit, asked)
     if partition is not None:
         check_symmetry(game, scope.groups, str(case))
+    if value == "classic":
+        check_order_free(game)
     wanted = Wanted(value in ("ordinal", "blend"))
     if weights is not None:
         wanted = wanted._replace(weights=weights)

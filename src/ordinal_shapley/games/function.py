@@ -131,7 +131,8 @@ class FunctionGame(Game):
     n_players : int
         Players are 0, ..., n_players - 1.
     order_free : bool, default False
-        Whether the order of the players does not matter. Taken on trust.
+        Whether the order of the players does not matter. Taken on trust, but for a few random sequences that
+        the classic value tries: it warns if their reverse is worth something else.
     names : array-like of shape (n_players,), optional
         Names of the players for tables of results.
 

@@ -40,7 +40,7 @@ from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley.valuation.result import Valuation
-from ordinal_shapley.value_options import check_options, check_symmetry, encode_partition
+from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry, encode_partition
 from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
 from ordinal_shapley_kernels.permutations import LATIN
 
@@ -176,7 +176,8 @@ def sample_values(
     UserWarning
         If truncation ended most walks at the first row that completes the classes (in other games: at the
         first player): the values then say little, and a smaller tolerance is called for. If the game turns
-        out to depend on orders that ``partition`` and ``case`` say do not matter. If there are no standard
+        out to depend on orders that ``partition`` and ``case``, or
+        ``order_free=True`` of a `FunctionGame`, say do not matter. If there are no standard
         errors because a Latin design has fewer than two complete blocks.
     RuntimeWarning
         If models could not be brought to convergence, or the checkpoint could not be written.
@@ -282,6 +283,8 @@ def sample_values(
         if groups is not None:
             played = RearrangedGame(game, groups, CASE_CODES[str(case)])
             check_symmetry(game, groups, str(case))
+        if value == "classic":
+            check_order_free(game)
         plan = plan._replace(empty_value=played(()))
         with _reporting(played, plan.weight_game):
             plan, evaluations = _with_rule(plan, rule, played, clock.cancellation)

@@ -44,6 +44,8 @@ def naive_change(history, window):
             (v, e) for v, e in zip(values, earlier, strict=True) if v == v and e == e
         ]  # NaN is the only float that differs from itself
         scale = sum(abs(v) for v, _ in known) / len(known) if known else 0.0
+        if known and not any(v or e for v, e in known):
+            continue
         if scale == 0.0:
             return math.inf
         terms = [abs(v - e) / max(abs(v), scale) for v, e in known]
@@ -112,10 +114,14 @@ class TestRelativeChange:
         assert wide(at(400, [1.0, 1.0])) is False
         assert narrow(at(400, [1.0, 1.0])) is True
 
-    def test_never_on_zeros(self):
+    def test_zeros_that_stay_have_not_changed(self):
+        check = RelativeChange(tol=1e-9).begin()
+        assert [check(at(t, [0.0, 0.0])) for t in (100, 200)] == [False, True]
+        assert check.converged
+
+    def test_never_on_zeros_that_were_something_else(self):
         check = RelativeChange(tol=1e9).begin()
-        assert not any(check(at(t, [0.0, 0.0])) for t in range(100, 1_000, 100))
-        assert not check.converged
+        assert not any(check(at(t, values)) for t, values in ((100, [0.0, 1.0]), (200, [0.0, 0.0])))
 
     def test_a_floor_lets_zeros_converge(self):
         check = RelativeChange(floor=1e-3).begin()
@@ -488,7 +494,15 @@ def test_a_game_that_is_worth_nothing_converges():
     for rule in (MaxStandardError(0.1), MaxStandardError(0.1, relative=True), RankStability()):
         run = osv.sample_values(game, stopping=rule, random_state=1)
         assert run.converged
-    assert osv.sample_values(game, stopping=RelativeChange(floor=1e-6), random_state=1).converged
+    for rule in (RelativeChange(floor=1e-6), None):
+        run = osv.sample_values(game, stopping=rule, random_state=1)
+        assert (run.converged, run.stopped_by, run.n_permutations) == (True, "RelativeChange", 200)
+
+
+@pytest.mark.parametrize(("worth", "advice"), [(0.0, "no tolerance is small"), (0.01, "use a smaller")])
+def test_what_is_said_of_walks_that_end_at_once(worth, advice):
+    with pytest.warns(UserWarning, match=f"truncation ended 20 of 20 walks .* {advice}"):
+        osv.sample_values(osv.TableGame(2, {(0, 1): worth}), method="tmc", n_permutations=20, random_state=0)
 
 
 def test_evaluations_stop_between_the_same_shards_for_any_number_of_jobs():

@@ -328,9 +328,12 @@ def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
     if moments.completed_stops > 0.5 * moments.n_permutations:
         first_row = "the first row that completed the classes"
         where = first_row if game._awaits_classes else "the first player or before it"
+        advice = "use a smaller tolerance or Truncation.patience()"
+        if not moments.sums.any() and game(np.arange(game.n_players)) == plan.empty_value:
+            advice = "no utility differed from that of all players, for which no tolerance is small enough"
         warnings.warn(
             f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
-            "values say little; use a smaller tolerance or Truncation.patience()",
+            f"values say little; {advice}",
             UserWarning,
             stacklevel=3,
         )

@@ -329,6 +329,11 @@ class TableGame(Game):
                 )
         texts, values = frame[sequence].tolist(), frame[value].tolist()
         for row, text in zip(frame.index, texts, strict=True):
+            if isinstance(text, float) and math.isnan(text):
+                raise TypeError(
+                    f"frame has no sequence at row {row!r}: if it is the empty one, expected the text '', "
+                    "which read_csv keeps with keep_default_na=False"
+                )
             if not isinstance(text, str):
                 raise TypeError(f"frame has {text!r} at row {row!r}, expected a text such as 'a > b'")
         where = "players holds"

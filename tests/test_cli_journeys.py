@@ -211,8 +211,8 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
         ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
         ("path,conversions\nA,nan\n", "conversions is 'nan' in row 1"),
         ("path,conversions\nA,many\n", "conversions is 'many' in row 1"),
-        ("path,conversions\nA > > B,1\n", "paths[0] is 'A > > B'"),
-        ("path,conversions\nA > A,1\n", "touches 'A' twice, expected distinct channels: say which touch"),
+        ("path,conversions\nA > > B,1\n", "path in row 1 is 'A > > B'"),
+        ("path,conversions\nB,1\nA > A,1\n", "x.csv: path in row 2 touches 'A' twice, expected distinct"),
         ("path,conversions\nA > A,1\n", "counts, --repeats first or --repeats last"),
         ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "give --file-order to take them"),
         ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more entries than the header"),
@@ -255,6 +255,15 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     code, shown, err = run("journeys", file, "--sep", sep, "--json")
     assert (code, err) == (0, "")
     assert json.loads(shown)["data"]["channels"] == 2
+
+
+@pytest.mark.parametrize("path", ["A > B", '"A > B, C > A"'])
+def test_the_usual_separator_is_warned_of_where_another_is_given(run, tmp_path, path):
+    file = tmp_path / "x.csv"
+    file.write_text(f"path,conversions\n{path},2\n")
+    code, _, err = run("journeys", file, "--sep", ",")
+    assert code == 0
+    assert "told apart by ',': if it should be '>'" in err
 
 
 def test_channels_may_hold_other_separators(run, tmp_path):

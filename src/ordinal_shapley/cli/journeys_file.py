@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import warnings
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 # What others put between channels.
-_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",")
+_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",", ">")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,11 @@ class PathOptions:
             if name is not None
         }
         lost = None if non_conversions is None else counts[non_conversions]
-        return JourneyGame.from_paths(frame[path].tolist(), counts[conversions], lost, sep=sep, **options)
+        try:
+            return JourneyGame.from_paths(frame[path].tolist(), counts[conversions], lost, sep=sep, **options)
+        except ValueError as error:
+            at = re.sub(r"^paths\[(\d+)\]", lambda m: f"{path} in row {frame.index[int(m[1])]}", str(error))
+            raise ValueError(at) from error
 
 
 @dataclass(frozen=True)
@@ -182,7 +187,12 @@ def _warn_of_sep(paths: pd.Series, sep: str) -> None:
     """Warn if something else seems to stand between channels."""
     for other in _OTHER_SEPS:
         holds = paths.str.contains(other, regex=False)
-        if other != sep and holds.any() and (sep in other or not paths.str.contains(sep, regex=False).any()):
+        if other == sep or not holds.any():
+            continue
+        whole = not paths.str.contains(sep, regex=False).any()
+        # A file of few channels, each of them a path by the other mark.
+        inside = sep and other not in sep and all(other in name for text in paths for name in text.split(sep))
+        if sep in other or whole or inside:
             warnings.warn(
                 f"{paths.name} is {paths[holds].iloc[0]!r} in row {paths.index[holds][0]}, and channels are "
                 f"told apart by {sep!r}: if it should be {other!r}, give --sep {shlex.quote(other)}",

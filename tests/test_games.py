@@ -515,3 +515,19 @@ def test_an_order_that_was_said_not_to_matter_is_told_of(run):
     with pytest.warns(UserWarning, match="not as order_free=True says: the sequence .* ask for value="):
         run(wrong, "classic")
     run(osv.FunctionGame(lambda s: float(0 in s), 3, order_free=True), "classic")  # a warning is an error
+
+
+@pytest.mark.parametrize(
+    ("game", "advice"),
+    [
+        (osv.FunctionGame(first_of_all, 3), "build it with order_free=True, or ask"),
+        (osv.TableGame(2, {(0, 1): 1.0}), "give all orders of the same players one utility, or ask"),
+        (
+            osv.LogisticGame([[0.0], [1.0]], [0, 1], [[0.0], [1.0]], [0, 1]),
+            "build it with position_weight='uniform', or ask",
+        ),
+    ],
+)
+def test_a_classic_value_is_refused_with_what_the_game_has(game, advice):
+    with pytest.raises(ValueError, match=f"does: {advice} for value='partial_ordinal'"):
+        osv.exact_values(game, "classic")

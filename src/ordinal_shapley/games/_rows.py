@@ -73,6 +73,8 @@ class RowGame(Game):
         Score of a constant prediction; None where it has none.
     """
 
+    _without_order = "build it with position_weight='uniform'"
+
     n_rows: int
     position_weight: str
     empty_value_: float

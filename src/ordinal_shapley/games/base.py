@@ -56,6 +56,8 @@ class Game(ABC):
     _runs_in_parallel: bool = True
     # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
     _prefer: Prefer = "threads"
+    # How to get such a game whose order does not matter.
+    _without_order: str = "build it with order_free=True"
     # Whether no sequence has a model before every class has come.
     _awaits_classes: bool = False
 
@@ -98,9 +100,8 @@ class Game(ABC):
         """ValueError unless the game has a classic value."""
         if not self.order_free:
             raise ValueError(
-                "value='classic' is for games whose order does not matter, and this one's does: build it "
-                "with position_weight='uniform' or order_free=True, or ask for value='partial_ordinal' or "
-                "value='ordinal'"
+                "value='classic' is for games whose order does not matter, and this one's does: "
+                f"{self._without_order}, or ask for value='partial_ordinal' or value='ordinal'"
             )
 
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

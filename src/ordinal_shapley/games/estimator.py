@@ -138,6 +138,7 @@ class EstimatorGame(RowGame):
     """
 
     _prefer: Prefer = "processes"
+    _without_order = "build it with position_weight='uniform' and order_free=True"
 
     def __init__(
         self,

@@ -65,6 +65,8 @@ class TableGame(Game):
     array([0.25, 0.25])
     """
 
+    _without_order = "give all orders of the same players one utility"
+
     def __init__(
         self,
         n_players: int,

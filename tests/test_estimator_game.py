@@ -665,6 +665,10 @@ def test_what_estimators_refuse():
         osv.ClassicShapley(error_score=0.5).fit(*PROBLEM)
     with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
         osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
+    with pytest.raises(TypeError, match=r"estimator is 'in_out', expected a model, .* of sample_values"):
+        osv.OrdinalShapley(estimator="in_out").fit(*PROBLEM)
+    with pytest.raises(TypeError, match=r"estimator is a .*, expected one of .* goes to EstimatorGame"):
+        osv.sample_values(osv.TableGame(2, {}), estimator=TREE)
     failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
     with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
         failing.fit(*PROBLEM)

@@ -16,7 +16,7 @@ from ordinal_shapley.games import LogisticGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
 from ordinal_shapley.sampling import Truncation, sample_values
-from ordinal_shapley.vocabulary import TRUNCATED_METHODS
+from ordinal_shapley.vocabulary import ESTIMATORS, TRUNCATED_METHODS
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
 # What there is once `fit` was called.
@@ -127,6 +127,11 @@ class _ShapleyEstimator(BaseEstimator):
         RuntimeError
             If ``estimator`` cannot be fitted or scored.
         """
+        if isinstance(self.estimator, str) and self.estimator in ESTIMATORS:
+            raise TypeError(
+                f"estimator is {self.estimator!r}, expected a model, a classifier or regressor: how values "
+                "are estimated is the estimator of sample_values"
+            )
         regression = self.estimator is not None and is_regression(self.estimator)
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"

@@ -119,6 +119,11 @@ def make_strata(
 def in_out_share(value: str, estimator: Any, alpha: float | None) -> float:
     """Share of the in/out estimator: all for the ordinal value, none for others unless asked for."""
     if estimator is not None:
+        if hasattr(estimator, "fit"):
+            raise TypeError(
+                f"estimator is a {type(estimator).__name__}, expected one of 'marginal', 'in_out', ways to "
+                "estimate: a model to value rows by goes to EstimatorGame"
+            )
         choose("estimator", estimator, ESTIMATORS)
         if value == "ordinal" and estimator == "marginal":
             raise ValueError(

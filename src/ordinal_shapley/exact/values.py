@@ -163,7 +163,8 @@ def exact_values(
     Warns
     -----
     UserWarning
-        If the game turns out to depend on orders that ``partition`` and ``case`` say do not matter.
+        If the game turns out to depend on orders that ``partition`` and ``case``, or ``order_free=True`` of a
+        `FunctionGame`, say do not matter.
 
     Notes
     -----

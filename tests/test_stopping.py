@@ -44,8 +44,6 @@ def naive_change(history, window):
             (v, e) for v, e in zip(values, earlier, strict=True) if v == v and e == e
         ]  # NaN is the only float that differs from itself
         scale = sum(abs(v) for v, _ in known) / len(known) if known else 0.0
-        if known and not any(v or e for v, e in known):
-            continue
         if scale == 0.0:
             return math.inf
         terms = [abs(v - e) / max(abs(v), scale) for v, e in known]
@@ -114,14 +112,10 @@ class TestRelativeChange:
         assert wide(at(400, [1.0, 1.0])) is False
         assert narrow(at(400, [1.0, 1.0])) is True
 
-    def test_zeros_that_stay_have_not_changed(self):
-        check = RelativeChange(tol=1e-9).begin()
-        assert [check(at(t, [0.0, 0.0])) for t in (100, 200)] == [False, True]
-        assert check.converged
-
-    def test_never_on_zeros_that_were_something_else(self):
+    def test_never_on_zeros(self):
         check = RelativeChange(tol=1e9).begin()
-        assert not any(check(at(t, values)) for t, values in ((100, [0.0, 1.0]), (200, [0.0, 0.0])))
+        assert not any(check(at(t, [0.0, 0.0])) for t in range(100, 1_000, 100))
+        assert not check.converged
 
     def test_a_floor_lets_zeros_converge(self):
         check = RelativeChange(floor=1e-3).begin()
@@ -494,9 +488,7 @@ def test_a_game_that_is_worth_nothing_converges():
     for rule in (MaxStandardError(0.1), MaxStandardError(0.1, relative=True), RankStability()):
         run = osv.sample_values(game, stopping=rule, random_state=1)
         assert run.converged
-    for rule in (RelativeChange(floor=1e-6), None):
-        run = osv.sample_values(game, stopping=rule, random_state=1)
-        assert (run.converged, run.stopped_by, run.n_permutations) == (True, "RelativeChange", 200)
+    assert osv.sample_values(game, stopping=RelativeChange(floor=1e-6), random_state=1).converged
 
 
 @pytest.mark.parametrize(("worth", "advice"), [(0.0, "no tolerance is small"), (0.01, "use a smaller")])

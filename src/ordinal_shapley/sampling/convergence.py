@@ -57,9 +57,9 @@ class RelativeChange(StoppingRule):
     .. math:: \frac{1}{n} \sum_i \frac{|v_i - v'_i|}{\max(|v_i|, \frac{1}{n} \sum_j |v_j|, f)},
 
     and the rule looks at the largest change against the rounds that ended within the last ``window``
-    permutations and the latest round that ended before. Players without a value (NaN) are left out. Values
-    that are all 0 have not changed if they were all 0 before. It never stops a run that cannot yet look back
-    over ``window`` permutations.
+    permutations and the latest round that ended before. Players without a value (NaN) are left out. It
+    never stops a run that cannot yet look back over ``window`` permutations, nor, with a floor :math:`f` of
+    0, one whose values are all 0.
 
     It bounds the recent movement, not the error: use `MaxStandardError` for that.
 
@@ -125,16 +125,11 @@ class _RelativeChangeCheck(_LookingBack):
 
 
 def _relative_change(values: Values, earlier: Values, floor: float) -> float:
-    """Return the mean relative change of the values known at both times.
-
-    It is inf where there is no scale, unless nothing has changed.
-    """
+    """Return the mean relative change of the values known at both times; inf when there is no scale."""
     known = ~np.isnan(values) & ~np.isnan(earlier)
     size = np.abs(values[known])
-    if not known.any():
+    if not known.any() or not (size.any() or floor):
         return math.inf
-    if not (size.any() or floor):
-        return math.inf if earlier[known].any() else 0.0
     with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, as those at 0 do
         scale = np.maximum(size, max(float(size.mean()), floor))
         return float((np.abs(values[known] - earlier[known]) / scale).mean())

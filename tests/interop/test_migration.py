@@ -76,6 +76,8 @@ def test_opendataval(tmp_path, monkeypatch):
     page = run_page(tmp_path, monkeypatch, "opendataval")
     theirs, ordinal, classic = page["mediator"].data_evaluators
     assert np.corrcoef(theirs.data_values, classic.data_values)[0, 1] > 0.5
+    counts = theirs.sampler.marginal_count
+    assert (counts[:, :5] < 1).all() and 0.2 < (counts[:, 5:] < 1).mean() < 0.3
     assert len(set(page["found"].index)) == len(set(page["curves"].index)) == 3
     lowest = np.argsort(ordinal.data_values)[:9]
     # Six wrong labels in thirty rows: 1.8 of them in nine rows by chance.

@@ -88,9 +88,8 @@ def test_opendataval(tmp_path, monkeypatch):
 @pytest.mark.skipif("DATASHAPLEY" not in os.environ, reason="needs DATASHAPLEY, a folder with its code")
 def test_datashapley(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(Path(os.environ["DATASHAPLEY"]).resolve())
-    if not find_spec("tensorflow"):
-        # Its networks need it, the values of a logistic regression do not.
-        monkeypatch.setitem(sys.modules, "tensorflow", mock.MagicMock())
+    # Its networks need version 1, the values of a logistic regression none.
+    monkeypatch.setitem(sys.modules, "tensorflow", mock.MagicMock())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         importlib.import_module("DShap")
@@ -98,8 +97,20 @@ def test_datashapley(tmp_path, monkeypatch):
     dshap, ours = page["dshap"], page["classic"].valuation_
     errors = dshap.mem_tmc.std(axis=0, ddof=1) / np.sqrt(len(dshap.mem_tmc))
     assert z_scores(dshap.vals_tmc, errors, ours.values, ours.stderr).max() < 4.5
+    assert len(dshap.mem_tmc) > ours.n_permutations
     # liblinear stops early, so that decisions on the border may differ.
     np.testing.assert_allclose(dshap.vals_loo, page["left_out"], atol=0.02)
+    game, rng = page["classic"].game_, np.random.default_rng(1)
+    assert dshap.random_score == game(())
+    sets = [rng.permutation(30)[: 1 + k % 30] for k in range(120)]
+    both = [len(set(page["y"][rows])) == 2 for rows in sets]
+    assert 0 < sum(both) < len(sets)
+    theirs = [
+        dshap.value(dshap.model.fit(page["X"][rows], page["y"][rows])) if fits else dshap.random_score
+        for rows, fits in zip(sets, both, strict=True)
+    ]
+    differences = np.abs(theirs - np.array([game(rows) for rows in sets]))
+    assert differences.max() < 0.02 and np.mean(differences > 1e-9) < 0.05
 
 
 def test_every_block_is_for_a_library_that_is_tested():

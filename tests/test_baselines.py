@@ -155,7 +155,7 @@ GOOD = {"X": X, "y": Y, "X_valid": X_VALID, "y_valid": Y_VALID}
         ({"X_valid": X_VALID[:, :1]}, ValueError, "X_valid has 1 features, expected 2"),
         ({"y_valid": ["a", "c", "b", "b", "a", "z"]}, ValueError, "y_valid holds 'z'"),
         ({"y_valid": None}, TypeError, "y_valid is a NoneType"),
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected 1"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected an integer from 1"),
         ({"n_neighbors": 2.5}, TypeError, "n_neighbors is 2.5, expected an integer"),
     ],
 )
@@ -171,7 +171,7 @@ def test_bad_input_of_knn_shapley(changes, error, words):
         ({"X": X * 1e60}, ValueError, "X holds a number of size .* for trees"),
         ({"y": Y[:3]}, ValueError, "y has 3 entries, expected 7"),
         ({"y": [0.5, 1, 2, 3, 4, 5, 6]}, ValueError, "y .* looks like regression"),
-        ({"n_estimators": 0}, ValueError, "n_estimators is 0, expected 1"),
+        ({"n_estimators": 0}, ValueError, "n_estimators is 0, expected an integer from 1"),
         ({"n_estimators": True}, TypeError, "n_estimators is True"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
         ({"random_state": "x"}, TypeError, "random_state is 'x'"),

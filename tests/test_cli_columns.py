@@ -161,7 +161,7 @@ TEXTS = (
     "holds text that differs in every row, like a name or an identifier, and is used as a feature; leave it"
 )
 DATES = "dates as text, which become as many columns: turn it into numbers, or leave it out with --drop"
-COMMAS = "numbers with commas as text, which become as many columns: write them as in 1234.5, or leave it"
+COMMAS = "numbers with commas as text, which become as many columns: give --decimal , if they are decimals"
 SHUFFLED = np.random.default_rng(1).permutation(N)
 
 

@@ -168,7 +168,7 @@ def test_estimators_take_one():
     [
         ((None,), TypeError, "rule is None, expected a rule"),
         ((osv.MaxPermutations,), TypeError, "rule is <class"),
-        ((osv.MaxPermutations(5), 0), ValueError, "most_rounds is 0, expected 1"),
+        ((osv.MaxPermutations(5), 0), ValueError, "most_rounds is 0, expected an integer from 1"),
         ((osv.MaxPermutations(5), 2.0), TypeError, r"most_rounds is 2\.0"),
     ],
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rules.stated import EVERYWHERE, GIVEN, MEASURED, Measured
+from rules.stated import EVERYWHERE, GIVEN, MEASURED, UNMEASURED, Measured
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN_PAGES = {f"docs/{name}.md" for name in ("benchmarks", "reliability", "variance", "reproduction")}
@@ -100,7 +100,8 @@ def check_measured(
         if not places(words, texts[page]):
             yield f"{page}: stated.py lists words that are no longer there: {words!r}"
         if record not in results:
-            yield f"{page}: {words!r} needs benchmarks/results/{record}.json, which is missing"
+            if record not in UNMEASURED:
+                yield f"{page}: {words!r} needs benchmarks/results/{record}.json, which is missing"
         elif not holds(results[record]):
             yield f"{page}: {words!r} is not what benchmarks/results/{record}.json says"
 
@@ -123,15 +124,21 @@ def check_listed(texts: dict[str, str], listed: dict[str, list[str]]) -> Iterato
 
 
 def breaches(root: Path = ROOT) -> list[str]:
-    texts = pages(root)
+    texts, results = pages(root), records(root)
     listed = {page: list(words) for page, words in GIVEN.items()}
     for page, words, *_ in MEASURED:
         listed.setdefault(page, []).append(words)
-    return sorted({*check_measured(texts, records(root), MEASURED), *check_listed(texts, listed)})
+    late = [
+        f"benchmarks/results/{name}.json is there: take {name!r} from UNMEASURED in tests/rules/stated.py"
+        for name in UNMEASURED & results.keys()
+    ]
+    return sorted({*check_measured(texts, results, MEASURED), *check_listed(texts, listed), *late})
 
 
 def main() -> int:
     found = breaches()
+    for name in sorted(UNMEASURED):
+        print(f"no record of {name!r} yet: what the text says of it is from a run before there were records")
     for line in found:
         print(line, file=sys.stderr)
     return 1 if found else 0

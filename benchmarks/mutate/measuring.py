@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 WANTED = {"sampling": 240, "exact": 160, "bounds": 100, "kernels": 500}
 SEED = 0
-BUDGET = Budget(test=2.0, file=20.0, first=2.5, more=20.0)
+BUDGET = Budget(test=2.0, file=6.0, first=2.0, more=8.0)
 # The tests of these modules, of the games that walks play and of what sampling and exact values must be.
 TESTS = (
     *("axioms", "bad_input", "bounds", "checkpoint", "designs", "elementary", "estimator_game", "every_game"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.record import ROOT, Record, surroundings
 from mutate.mutants import Mutant, all_mutants, apply, sample
+from mutate.server import load
 from mutate.trials import Budget, Copy, Reach, attempt, in_turns, within
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -19,7 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "bounds": ("src/ordinal_shapley/bounds.py",),
     "kernels": ("kernels/ordinal_shapley_kernels/[!_]*.py",),
 }
-WANTED = {"sampling": 240, "exact": 160, "bounds": 100, "kernels": 500}
+WANTED = {"sampling": 120, "exact": 80, "bounds": 60, "kernels": 240}
 SEED = 0
 BUDGET = Budget(test=2.0, file=6.0, first=2.0, more=8.0)
 # The tests of these modules, of the games that walks play and of what sampling and exact values must be.
@@ -32,13 +33,14 @@ TESTS = (
 FOLDER = ROOT / "build" / "mutation"
 EQUAL = ROOT / "benchmarks" / "mutate" / "equal.json"
 KILLED = ("killed", "out of time")
+WORKERS = int(os.environ.get("WORKERS", os.cpu_count() or 1))
 
 
-def change(mutant: Mutant, source: str) -> tuple[str, str]:
-    """Return what the changed line was and is."""
-    lines, changed = source.split("\n"), apply(mutant, source).split("\n")
-    k = next(k for k, (old, new) in enumerate(zip(lines, changed, strict=True)) if old != new)
-    return lines[k].strip(), changed[k].strip()
+def changed_line(source: str, changed: str) -> tuple[str, str]:
+    """Return what the first line was and is that differs."""
+    lines = zip(source.split("\n"), changed.split("\n"), strict=True)
+    old, new = next((old, new) for old, new in lines if old != new)
+    return old.strip(), new.strip()
 
 
 def digest(*texts: str) -> str:
@@ -73,24 +75,27 @@ def measure(share: str = "1") -> Record:
     files = [f"tests/test_{name}.py" for name in TESTS]
     state = digest(*(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("tests/*.py"))))
 
-    copies = [
-        Copy(ROOT, FOLDER / f"copy-{k}") for k in range(int(os.environ.get("WORKERS", os.cpu_count() or 1)))
-    ]
-    reach = Reach(FOLDER / "reach", modules, BUDGET)
-    reach.measure(copies, files)
     log = FOLDER / "trials.jsonl"
     kept = kept_trials(log)
     trials: list[Record] = []
 
+    load()
+    copies = [Copy(ROOT, FOLDER / "copy-0")]
+    copies += [Copy(copies[0].folder, FOLDER / f"copy-{k}") for k in range(1, WORKERS)]
+    reach = Reach(FOLDER / "reach", modules, BUDGET)
+    reach.measure(copies, files)
+
     def one(copy: Copy, mutant: Mutant) -> None:
-        key = digest(mutant.path, apply(mutant, modules[mutant.path]))
+        source = modules[mutant.path]
+        changed = apply(mutant, source)
+        key = digest(mutant.path, changed)
         trial = kept.get(key)
         if trial is None or (trial["fate"] not in KILLED and trial["state"] != state):
-            before, after = change(mutant, modules[mutant.path])
+            before, after = changed_line(source, changed)
             trial = {
                 **{name: getattr(mutant, name) for name in ("group", "path", "line", "operator")},
                 **{"before": before, "after": after, "key": key, "state": state},
-                **attempt(copy, mutant, reach, BUDGET),
+                **attempt(copy, mutant, changed, reach, BUDGET),
             }
             with log.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(trial) + "\n")

@@ -38,6 +38,7 @@ _OTHERS = (
     "ZeroIterationForLoop",
 )
 _NEVER = {"name", "newline", "endmarker", "string", "fstring", "fstring_string", "param", "parameters"}
+_NEITHER = {*"()[]{},:.=;@", "->", "..."}  # operators of the grammar that compute nothing
 
 
 class Mutant(NamedTuple):
@@ -67,7 +68,7 @@ class Mutant(NamedTuple):
 
 def _operators() -> dict[str, Any]:
     provider = OperatorProvider()
-    chosen = {}
+    chosen: dict[str, Any] = {}
     for name in provider:
         words = name.split("_")
         if name in _OTHERS or (len(words) == 3 and any({*words[1:]} <= {*kind} for kind in _ALIKE)):
@@ -117,7 +118,7 @@ def mutants_of(group: str, path: str, source: str) -> list[Mutant]:
     lines = source.split("\n")
     found = []
     for node in ast_nodes(parso.parse(source)):
-        if node.type in _NEVER:
+        if node.type in _NEVER or getattr(node, "value", "") in _NEITHER:
             continue
         for name, operator in operators.items():
             for place in operator.mutation_positions(node):

@@ -1,7 +1,6 @@
-"""Runs tests of a copy of the repository in forks of one process, which has loaded what they import.
+"""Runs tests of a copy of the repository, in forks of a process that has loaded what they import.
 
-Reads requests from standard input and answers on standard output, a line of JSON each. Of the project itself
-nothing is imported before the fork, so each fork takes the source as it stands then.
+Of the project itself nothing is imported before the fork, so each fork takes the source as it stands then.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -187,14 +187,24 @@ def in_fork(work: Callable[[Answer], Answer], request: Answer) -> Answer:
         return json.loads(text) if text else {"code": -1, "failed": ""}
 
 
-def main() -> None:
+def load() -> None:
+    """Import what tests import, but for the project, with the compiler off and one thread."""
+    os.environ |= {
+        "NUMBA_DISABLE_JIT": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     for name in LOADED:
         importlib.import_module(name)
-    print(json.dumps("ready"), flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(in_fork({"attempt": attempt, "reach": reach}[request["work"]], request)), flush=True)
 
 
-if __name__ == "__main__":
-    main()
+def serve(requests: Connection, folder: Path) -> None:
+    """Answer requests of one copy of the repository until there are no more."""
+    os.chdir(folder)
+    paths = [str(folder / name) for name in ("src", "kernels", "tests", "benchmarks")]
+    sys.path[:0] = paths
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    while (request := requests.recv()) is not None:
+        requests.send(in_fork({"attempt": attempt, "reach": reach}[request["work"]], request))

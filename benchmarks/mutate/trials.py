@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -15,10 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mutate.mutants import Mutant, apply
+from mutate.mutants import Mutant
+from mutate.server import serve
 
 COPIED = ("src", "kernels", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
-HERE = Path(__file__).parent
 
 
 class Budget(NamedTuple):
@@ -45,58 +46,31 @@ class Budget(NamedTuple):
 class Copy:
     """A copy of the repository, in which one mutant at a time is tried."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, source: Path, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        ignored = shutil.ignore_patterns("__pycache__", "build", "*.nbi", "*.nbc")
         for name in COPIED:
-            if (root / name).is_dir():
-                shutil.copytree(root / name, folder / name, ignore=ignored)
+            if (source / name).is_dir():
+                shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
             else:
-                shutil.copy(root / name, folder / name)
-        self.folder = folder.resolve()
+                shutil.copy(source / name, folder / name)
         # Compiled files that are told by what is in them: a mutant may be as long and as old as the original.
-        compiled = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "src", "kernels"]
-        subprocess.run([sys.executable, *compiled], cwd=folder, check=True)
-        paths = (self.folder / name for name in ("src", "kernels", "tests", "benchmarks"))
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "NUMBA_DISABLE_JIT": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
-        }
-        self.server = subprocess.Popen(
-            [sys.executable, str(HERE / "server.py")],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._read()
-
-    def _read(self) -> Any:
-        assert self.server.stdout is not None
-        line = self.server.stdout.readline()
-        if not line:
-            raise RuntimeError("the process that runs tests has ended")
-        return json.loads(line)
+        compiled = [sys.executable, "-m", "compileall", "-qq", "--invalidation-mode", "checked-hash"]
+        subprocess.run([*compiled, "src", "kernels"], cwd=folder, check=True)
+        self.folder = folder.resolve()
+        context = multiprocessing.get_context("fork")
+        self._requests, ours = context.Pipe()
+        self._process = context.Process(target=serve, args=(ours, self.folder), daemon=True)
+        self._process.start()
 
     def ask(self, work: str, cpu: float, **request: Any) -> Any:
         """Have something done in a fork, within so many seconds of processor time."""
-        assert self.server.stdin is not None
-        line = json.dumps({"work": work, "cpu": cpu, "wall": 60 + 15 * cpu, **request})
-        self.server.stdin.write(line + "\n")
-        self.server.stdin.flush()
-        return self._read()
+        self._requests.send({"work": work, "cpu": cpu, "wall": 60 + 15 * cpu, **request})
+        return self._requests.recv()
 
     def close(self) -> None:
         """End the process that runs tests."""
-        assert self.server.stdin is not None
-        self.server.stdin.close()
-        self.server.wait()
+        self._requests.send(None)
+        self._process.join()
 
 
 def in_turns(copies: list[Copy], work: Callable[[Copy, Any], None], items: Iterable[Any]) -> None:
@@ -200,8 +174,8 @@ def within(tests: list[str], seconds: dict[str, float], budget: float) -> list[s
     return chosen
 
 
-def attempt(copy: Copy, mutant: Mutant, reach: Reach, budget: Budget) -> dict[str, Any]:
-    """Try a mutant; what became of it, and by which test."""
+def attempt(copy: Copy, mutant: Mutant, changed: str, reach: Reach, budget: Budget) -> dict[str, Any]:
+    """Try a mutant, `changed` being the source of its module; what became of it, and by which test."""
     module = copy.folder / mutant.path
     original = module.read_text(encoding="utf-8")
     tests = reach.tests(mutant)
@@ -211,12 +185,14 @@ def attempt(copy: Copy, mutant: Mutant, reach: Reach, budget: Budget) -> dict[st
     if not tests:
         return {"fate": "not reached", "by": "", "tests": 0, "all": 0}
     try:
-        module.write_text(apply(mutant, original), encoding="utf-8")
+        module.write_text(changed, encoding="utf-8")
         for batch in (first, more):
             if not batch:
                 continue
             limit = 15 + 4 * sum(reach.seconds[test] for test in batch)
             answer = copy.ask("attempt", limit, tests=batch)
+            if answer["code"] == 4 and not answer["failed"]:
+                raise RuntimeError(f"{mutant}: tests have gone that were there when reach was measured")
             if answer["code"] != 0:
                 fate = "out of time" if answer["code"] == -1 else "killed"
                 return {"fate": fate, "by": answer["failed"], "tests": len(batch), "all": len(tests)}

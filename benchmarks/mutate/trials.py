@@ -64,7 +64,7 @@ class Copy:
 
     def ask(self, work: str, cpu: float, **request: Any) -> Any:
         """Have something done in a fork, within so many seconds of processor time."""
-        self._requests.send({"work": work, "cpu": cpu, "wall": 60 + 15 * cpu, **request})
+        self._requests.send({"work": work, "cpu": cpu, **request})
         return self._requests.recv()
 
     def close(self) -> None:

@@ -10,11 +10,14 @@ import reproduction
 import variance
 import workers
 import write_tables
-from bench.record import Script
+from bench.record import RESULTS, Script
 
 MODULES = (write_tables, workers, variance, ordinal_error, pieces, reliability, mutation, reproduction)
 SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)
 
 if __name__ == "__main__":
     for script in SCRIPTS:
-        script.write()
+        if (RESULTS / f"{script.name}.json").exists():
+            script.write()
+        else:
+            print(f"{script.name}: not measured yet; its page stays as it is")

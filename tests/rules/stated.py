@@ -113,7 +113,7 @@ MEASURED = [
     ),
     Measured(
         "docs/which_value.md",
-        "in each of 40 runs",
+        "in each of 40 comparisons",
         "reproduction",
         lambda run: _ahead(run, "partial_ordinal") == (40, 40),
     ),

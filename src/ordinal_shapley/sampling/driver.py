@@ -176,9 +176,9 @@ def sample_values(
     UserWarning
         If truncation ended most walks at the first row that completes the classes (in other games: at the
         first player): the values then say little, and a smaller tolerance is called for. If the game turns
-        out to depend on orders that ``partition`` and ``case``, or
-        ``order_free=True`` of a `FunctionGame`, say do not matter. If there are no standard
-        errors because a Latin design has fewer than two complete blocks.
+        out to depend on orders that ``partition`` and ``case``, or ``order_free=True`` of a
+        `FunctionGame`, say do not matter. If there are no standard errors because a Latin design has fewer
+        than two complete blocks.
     RuntimeWarning
         If models could not be brought to convergence, or the checkpoint could not be written.
 

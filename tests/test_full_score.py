@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import ordinal_shapley as osv
+from ordinal_shapley.sampling.shards import random_orders
 from ordinal_shapley.valuation.scores import guess_of, is_better, score_words
 from problems import size, wine
 
@@ -113,6 +116,49 @@ def test_a_score_that_is_for_no_constant_prediction():
     assert result.guess_score is None
 
 
+class Picky(DecisionTreeClassifier):
+    """Counts the fits to all rows, and refuses them in any but the given order if told to."""
+
+    fits = 0
+    refuses = False
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) == 40:
+            Picky.fits += 1
+            if Picky.refuses and not np.array_equal(X, rows()[0]):
+                raise ValueError("too picky")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_model_outside_of_kernels_is_fitted_to_all_rows_once(monkeypatch, refuses):
+    monkeypatch.setattr(Picky, "refuses", refuses)
+    game = osv.EstimatorGame(Picky(max_depth=2, random_state=0), *rows())
+    monkeypatch.setattr(Picky, "fits", 0)
+    # Random orders of a part of each class: no walk takes all rows.
+    result = value(game, method="cmc", n_permutations=1)
+    assert Picky.fits == 1
+    assert result.values.any()
+    assert result.guess_score == game.guess_score
+    if refuses:
+        assert (result.full_score, is_better(result), score_words(result, game)) == (None, None, "")
+    else:
+        assert result.full_score == game(random_orders(40, 0, 1)[0])
+
+
+def test_its_time_counts(monkeypatch):
+    def slow(self, orders):
+        time.sleep(0.2)
+        return 1.0
+
+    monkeypatch.setattr(osv.RidgeGame, "mean_score", slow)
+    X, _, X_valid, _ = rows(n=12)
+    game = osv.RidgeGame(X[:, 1:], X[:, 0], X_valid[:, 1:], X_valid[:, 0])
+    assert value(game).seconds >= 0.2
+    with pytest.raises(TimeoutError):
+        value(game, stopping=osv.MaxSeconds(0.1))
+
+
 def test_players_without_rows_have_none():
     result = value(osv.TableGame(2, {(0, 1): 1.0}))
     assert (result.full_score, result.guess_score, score_words(result)) == (None, None, "")
@@ -145,10 +191,13 @@ def test_words_say_when_the_model_is_no_better():
     )
     assert [is_better(r) for r in (good, equal, bad)] == [True, False, False]
     assert score_words(good) == "0.75 by the model of all rows, 0.5 by guessing"
-    assert score_words(bad, "throwing dice", orders=True) == (
-        "0.25 by the model of all rows (the mean over random orders), 0.5 by throwing dice: no better, so "
-        "these values say little"
+    game = SimpleNamespace(scoring="roc_auc", order_free=False, scored_orders=10)
+    assert score_words(bad, game) == (
+        "0.25 by the model of all rows (the mean over random orders), 0.5 by guessing: no better, so these "
+        "values say little"
     )
+    game.scored_orders = 1
+    assert "all rows (in a random order), 0.5" in score_words(bad, game)
     assert "no better" in score_words(equal)
     assert repr(good).endswith("full_score=0.75, guess_score=0.5)")
     # Rounding makes no model better: r2 of a mean is 0 to some digits only.
@@ -166,7 +215,10 @@ def test_words_say_when_the_model_is_no_better():
     ],
 )
 def test_what_guessing_is_called(scoring, classes, words):
-    assert guess_of(scoring, classes) == words
+    # Games of numbers lack the attribute, or have none.
+    numbers = [SimpleNamespace(scoring=scoring), SimpleNamespace(scoring=scoring, classes_=None)]
+    for game in [SimpleNamespace(scoring=scoring, classes_=["no", "yes"])] if classes else numbers:
+        assert guess_of(game) == words
 
 
 def test_files_keep_it_and_older_ones_lack_it(tmp_path):

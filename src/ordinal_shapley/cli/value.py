@@ -227,14 +227,6 @@ class _Result:
         if files.report is not None:
             write_report(files.report, self.valuation, self.problem, self.game, self.history, self.settings)
 
-    def _score(self) -> str:
-        """Say how good the model of all rows is."""
-        from ordinal_shapley.valuation.scores import guess_of, score_words
-
-        game: Any = self.game
-        guess = guess_of(game.scoring, game.classes_ is not None)
-        return score_words(self.valuation, guess, orders=not game.order_free)
-
     def document(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         from ordinal_shapley.cli import screen
@@ -261,6 +253,7 @@ class _Result:
     def show(self, files: _Files) -> None:
         """Show the result on the screen, and say what was written."""
         from ordinal_shapley.cli import screen
+        from ordinal_shapley.valuation.scores import score_words
 
         classes = getattr(self.game, "classes_", None) is not None
         console = screen.screen()
@@ -271,7 +264,7 @@ class _Result:
             name=self.problem.name,
             n_valid=len(self.problem.y_valid),
             settings=self.settings,
-            score=self._score(),
+            score=score_words(self.valuation, self.game),
             goals=self.goals,
             dim=self.valuation.value == "partial_ordinal" and classes and not self.game.order_free,
         )

@@ -74,6 +74,7 @@ class RowGame(Game):
     """
 
     _without_order = "build it with position_weight='uniform'"
+    _scored_orders = 1  # a fit may take minutes
 
     n_rows: int
     position_weight: str
@@ -145,6 +146,11 @@ class RowGame(Game):
                 with suppress(ValueError):  # of a score that is for no constant prediction
                     self.guess_score = constant()
 
+    @property
+    def scored_orders(self) -> int:
+        """How many orders of all rows tell how good their models are."""
+        return 1 if self.order_free else self._scored_orders
+
     def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
         """Return the mean utility of some sequences."""
         return float(np.mean([self(order) for order in orders]))
@@ -152,6 +158,8 @@ class RowGame(Game):
 
 class CompiledRowGame(RowGame):
     """A game of training rows that kernels alone evaluate."""
+
+    _scored_orders = 10
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.report.drawing import number
-from ordinal_shapley.valuation.scores import guess_of, score_words
+from ordinal_shapley.valuation.scores import score_words
 from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
 
 if TYPE_CHECKING:
@@ -140,14 +140,6 @@ def stopped(valuation: Valuation, history: History | None) -> str:
     return f"{words[:1].upper()}{words[1:]}{asked_for}; {kind} ended the run."
 
 
-def score(valuation: Valuation, game: Game | None) -> str:
-    """Return what the model of all rows scores, and what guessing does; "" if it is not known."""
-    if game is None:
-        return score_words(valuation)
-    guess = guess_of(getattr(game, "scoring", None), getattr(game, "classes_", None) is not None)
-    return score_words(valuation, guess, orders=not game.order_free)
-
-
 def sure(valuation: Valuation, game: Game | None, history: History | None, noun: str, level: float) -> Facts:
     """Return how sure the values are, in pairs of a term and its words."""
     low, high = valuation.confidence_interval(level)
@@ -157,7 +149,7 @@ def sure(valuation: Valuation, game: Game | None, history: History | None, noun:
     if valuation.seconds > 0:
         rate = number(valuation.n_evaluations / valuation.seconds)
         speed = f" in {number(valuation.seconds)} s, {rate} a second"
-    model = score(valuation, game)
+    model = score_words(valuation, game)
     facts = [("Score reached", model)] if model else []
     facts += [
         ("Permutations", f"{valuation.n_permutations:,}"),

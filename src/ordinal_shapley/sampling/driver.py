@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import Any
 
@@ -45,8 +45,6 @@ from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, ME
 from ordinal_shapley_kernels.permutations import LATIN
 
 _TARGET_ORDERS = 20
-# So many orders of all rows tell how good their models are.
-_SCORED_ORDERS = 10
 _CENTRING_ORDERS = 10
 
 
@@ -286,6 +284,7 @@ def sample_values(
         if value == "classic":
             check_order_free(game)
         plan = plan._replace(empty_value=played(()))
+        full_score, guess_score = _scores(game, seed)
         with _reporting(played, plan.weight_game):
             plan, evaluations = _with_rule(plan, rule, played, clock.cancellation)
             made = _digest(value, plan, played, game)
@@ -295,7 +294,6 @@ def sample_values(
                 played, plan, state, stop_rule, average, first, n_jobs, progress, clock, keeper
             )
             seconds = state.seconds + time.monotonic() - began
-            full_score, guess_score = _scores(game, seed)
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
@@ -319,8 +317,10 @@ def _scores(game: Game, seed: int) -> tuple[float | None, float | None]:
     if not isinstance(game, RowGame):
         return None, None
     # The given order may be a sorted one, and no better than any other.
-    orders = random_orders(game.n_players, seed, 1 if game.order_free else _SCORED_ORDERS)
-    return game.mean_score(orders), game.guess_score
+    orders = random_orders(game.n_players, seed, game.scored_orders)
+    with suppress(RuntimeError):  # of a model that fails here, and may not in the run
+        return game.mean_score(orders), game.guess_score
+    return None, game.guess_score
 
 
 def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:

@@ -72,8 +72,9 @@ class Valuation(Views):
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
     full_score : float or None
-        What the model of all rows scores; where order matters, the mean over ten random orders. These fits
-        are not among ``n_evaluations``. None for games of players that bring no rows.
+        What the model of all rows scores; where order matters, in a random order for an `EstimatorGame`, else
+        the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
+        rows, and where the model of all rows fails.
     guess_score : float or None
         What guessing scores on the same validation rows: always predicting their commonest class or their
         mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation import Valuation
@@ -18,25 +18,24 @@ def is_better(valuation: Valuation) -> bool | None:
     return full > guess + _ROUNDING * abs(guess)
 
 
-def score_words(valuation: Valuation, guess: str = "guessing", orders: bool = False) -> str:
-    """Say what the model of all rows scores, and what `guess` does; "" if that is not known.
-
-    `orders` says that the first is a mean over orders.
-    """
+def score_words(valuation: Valuation, game: Any = None) -> str:
+    """Say what the model of all rows scores, and what guessing does; "" if that is not known."""
     if valuation.full_score is None:
         return ""
     words = f"{valuation.full_score:.4g} by the model of all rows"
-    if orders:
-        words += " (the mean over random orders)"
+    if game is not None and not game.order_free:
+        words += f" ({'in a random order' if game.scored_orders == 1 else 'the mean over random orders'})"
     if valuation.guess_score is not None:
-        words += f", {valuation.guess_score:.4g} by {guess}"
+        words += f", {valuation.guess_score:.4g} by {guess_of(game)}"
     if is_better(valuation) is False:
         words += ": no better, so these values say little"
     return words
 
 
-def guess_of(scoring: object, classes: bool) -> str:
-    """Say what guessing is for a score of `classes` or of numbers."""
-    if not classes:
+def guess_of(game: Any) -> str:
+    """Say what guessing is in a game of training rows, if that is known."""
+    if game is None or game.scoring in ("roc_auc", "neg_log_loss"):
+        return "guessing"
+    if getattr(game, "classes_", None) is None:
         return "always predicting the mean"
-    return "guessing" if scoring in ("roc_auc", "neg_log_loss") else "always predicting the commonest class"
+    return "always predicting the commonest class"

@@ -127,6 +127,14 @@ def test_cmc(seed, quota, n_permutations):
             assert_bounded(errors, bounds.cmc_tail, low, high, n_permutations=n_permutations, q=q)
 
 
+def test_cmc_of_contributions_of_one_sign():
+    # Who is not drawn gets 0, which may be outside of the range.
+    for arguments in ({"n_permutations": 50, "q": 0.6}, {"n_permutations": 50, "q": 0.6, "printed": True}):
+        below, above = (bounds.cmc_tail(0.2, *ends, **arguments) for ends in ((-1.0, -0.5), (0.5, 1.0)))
+        assert below == pytest.approx(above, rel=1e-12)
+        assert below == pytest.approx(bounds.cmc_tail(0.2, 0.0, 1.0, **arguments), rel=1e-12)
+
+
 def test_cmc_is_about_what_it_samples():
     """Every full order but no sample ever shows the third position: the value is another number."""
     table = {s: float(len(s) == 3) for s in naive.sequences_of(range(3))}

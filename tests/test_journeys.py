@@ -235,6 +235,13 @@ def test_pooled_sets_back_off_to_the_largest_seen():
         assert game(sequence) == pytest.approx(U(sequence), rel=1e-12)
 
 
+def test_sets_have_tables_of_their_own():
+    # D and F back off to F, whatever subsets of A, B and C were seen before.
+    rows = [((0,), 3, 7), ((0, 1, 2), 8, 2), ((5,), 4, 6), ((3, 4, 5), 9, 1)]
+    expected = naive.exact_classic(utility_of(rows, 6, "classic"), 6)
+    np.testing.assert_allclose(credits(game_of(rows, 6), "classic"), expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("value", VALUES)
 def test_conversions_alone_give_last_touch_and_equal_parts(value):
     rows = random_rows(np.random.default_rng(11), 8, 60, longest=5)

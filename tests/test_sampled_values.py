@@ -10,6 +10,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.sampling.plan import make_weight_game
 from problems import JIT, random_problem, size
 from test_designs import table
 from test_ordinal_sampling import in_out_samples, played
@@ -438,3 +439,12 @@ def test_weights_near_the_smallest_numbers_keep_their_precision():
         random_state=0,
     )
     np.testing.assert_allclose(result.values, 1e-17, rtol=1e-6)
+
+
+def test_weights_below_the_smallest_number_are_refused():
+    def uniform(sequence):
+        return 1 / math.factorial(len(sequence))
+
+    assert make_weight_game(uniform, 171).n_players == 171
+    with pytest.raises(ValueError, match=r"of 172 players .* 1 / 171!: expected at most 171 players"):
+        make_weight_game(uniform, 172)

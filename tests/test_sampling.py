@@ -510,7 +510,7 @@ def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins
     assert late.ranges[0][1] % 100 == 0
 
 
-@pytest.mark.parametrize("first", [-1, 1.0, True, "0"])
+@pytest.mark.parametrize("first", [-1, 2**62, 1.0, True, "0"])
 def test_first_permutation_is_checked(first):
     game, _ = six_players()
     with pytest.raises((TypeError, ValueError), match="first_permutation"):

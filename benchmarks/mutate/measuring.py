@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 WANTED = {"sampling": 120, "exact": 80, "bounds": 60, "kernels": 240}
 SEED = 0
-BUDGET = Budget(test=2.0, file=6.0, first=2.0, more=8.0)
+BUDGET = Budget(test=6.0, file=40.0, first=2.0, more=40.0)
 # The tests of these modules, of the games that walks play and of what sampling and exact values must be.
 TESTS = (
     *("axioms", "bad_input", "bounds", "checkpoint", "designs", "elementary", "estimator_game", "every_game"),

@@ -387,6 +387,7 @@ def test_valid_excludes_valid_fraction(refused, train):
         ('x,y\n"a\nb",a\n,b\n', "row 1 (line 4 of train.csv), column 'x': the entry is missing"),
         ("x,y\n1,a\n2,b\ninf,a\n", "row 2 (line 4 of train.csv), column 'x': the number is inf"),
         ("x,y\n1,a\n2,\n", "row 1 (line 3 of train.csv), column 'y': the class is missing"),
+        ("x,y\n1,a\n2,  \n", "row 1 (line 3 of train.csv), column 'y': the class is missing"),
         ("x,y\n1,a\n2,a\n", "--target: column 'y' of train.csv has only one class, 'a'"),
         ("x,x,y\n1,1,a\n2,2,b\n", "train.csv has more than one column 'x'"),
         ("x,y\n1,a\n2,b,c\n", "train.csv can't be read as CSV: Expected 2 fields in line 3, saw 3; put text"),

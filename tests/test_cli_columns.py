@@ -10,6 +10,7 @@ import pytest
 
 from ordinal_shapley.cli.data_options import DataOptions
 from ordinal_shapley.tables.cautions import find_alike
+from pages import Page
 from problems import size
 
 N = 30
@@ -113,6 +114,40 @@ def test_a_report_shows_what_was_read(value, gaps, tmp_path):
     code, _, err = value(gaps, "--impute", "--report", page)
     assert (code, err) == (0, "")
     assert "city" in page.read_text(encoding="utf-8")
+
+
+def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
+    gaps.insert(0, "name", [f"person {i}" for i in range(N)])
+    gaps["number"] = range(N)
+    html = tmp_path / "report.html"
+    code, shown, err = value(gaps, "--impute", "--drop", "name", "--report", html)
+    assert code == 0
+    page = Page(html.read_text(encoding="utf-8"))
+    warned = err.strip().split("\n")
+    assert any("'number' looks like a numbering" in line for line in warned)
+    for line in warned:
+        assert line.removeprefix("warning: ") in page.texts["warnings"]
+    # Who a row is stands there, though nothing is learned from it.
+    assert "name" in [column["title"] for column in page.data["columns"]]
+    assert any("person 29" in row for row in page.tables["rows"])
+    assert page.facts["Columns left out"] == "name"
+    assert page.facts["Missing entries"].startswith("filled in: numbers with the median")
+    kept = "9, kept out of training to score it: they get no value, and their labels are taken for right"
+    assert page.facts["Validation rows"] == f"{kept}; so few that each is 11 % of the accuracy"
+    assert kept in " ".join(shown.split())
+
+
+def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
+    html = tmp_path / "report.html"
+    code, _, err = value(people, "--model", "neighbors", "--value", "classic", "--report", html)
+    assert (code, err) == (0, "")
+    assert "warnings" not in Page(html.read_text(encoding="utf-8")).texts
+
+
+def test_rows_of_a_file_that_validate_are_named_by_it(value, people, tmp_path):
+    people.to_csv(tmp_path / "later.csv", index=False)
+    shown = " ".join(value(people, "--valid", tmp_path / "later.csv")[1].split())
+    assert "validation 30 of later.csv score" in shown
 
 
 def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):

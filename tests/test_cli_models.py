@@ -105,12 +105,12 @@ def test_what_the_screen_says(run, files, tmp_path):
     code, shown, err = run("value", train, *options, "--model", "ridge")
     assert (code, err) == (0, "")
     assert "ridge regression, tmc, gaussian weights, r2, seed 0" in shown
-    assert "  target  " in shown
+    assert "  label  " in shown
     train, valid = files("kind")
     options = ("--target", "kind", "--valid", valid, "--permutations", N)
     shown = run("value", train, *options, "--model", "neighbors", "--neighbors", 2)[1]
     assert "2 nearest neighbours, ctmc, class fraction 0.8" in shown
-    assert "  class  " in shown
+    assert "  label  " in shown
 
 
 def test_a_picture_of_numbers(run, files, tmp_path):

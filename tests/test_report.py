@@ -172,8 +172,9 @@ class TestWords:
         assert page.facts["Signal"].startswith(f"{100 * share:.0f} %")
         assert "Orders were ended early" in page.texts["sure"]
         assert "sample of each class" not in page.texts["sure"]
-        tiles = re.findall(r"<b>([\d,]+)</b>", valuation.to_html())
-        assert tiles == ["40", str(valuation.n_permutations), str(below), str(above)]
+        tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
+        scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
+        assert tiles == ["40", str(valuation.n_permutations), str(below), str(above), *scores]
 
     @pytest.mark.parametrize(
         ("rule", "words"),
@@ -360,14 +361,14 @@ class TestLabels:
         valuation, frame, labels, *_, page = run
         table = page.tables["suspects"]
         assert [row[1] for row in table[1:]] == frame.index[valuation.ranking()[::-1][:20]].tolist()
-        against = {row[1] for row in table[1:] if row[-1] == "against the label"}
+        against = {row[1] for row in table[1:] if row[3] == "against the label"}
         assert {"id 4", "id 9", "id 30"} == against
         wrong = next(row for row in table if row[1] == "id 4")
-        assert (wrong[4], wrong[5]) == (labels[4], "yes" if labels[4] == "no" else "no")
+        assert (wrong[2], wrong[4]) == (labels[4], "yes" if labels[4] == "no" else "no")
         assert "another class to 3 of these 20, and to 0 of 20 drawn at random" in page.texts["lowest"]
         assert "no proof" in page.texts["lowest"]
         assert "dimly" not in page.texts["lowest"]
-        assert [row[1] for row in table[1:] if row[3] == "below 0"] == valuation.suspects().index.tolist()[
+        assert [row[1] for row in table[1:] if row[-1] == "below 0"] == valuation.suspects().index.tolist()[
             :20
         ]
 
@@ -391,7 +392,7 @@ class TestLabels:
         numbers = pd.DataFrame({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]})
         valuation = by_hand([-1.0, 1, 2, 3, 4, 5], [0.1] * 6)
         page = Page(valuation.to_html(X=numbers, y=["b", "a", "a", "b", "b", "b"]))
-        assert page.tables["suspects"][1][4:] == ["b", "3 of 5", "for the label"]
+        assert page.tables["suspects"][1][2:5] == ["b", "for the label", "3 of 5"]
         text = Page(valuation.to_html(X=numbers.astype(str), y=["b", "a"] * 3)).texts["lowest"]
         assert "pass the game, or columns that are numbers" in text
         game = osv.NearestNeighborGame(numbers, ["a", "b"] * 3, numbers, ["a", "b"] * 3)
@@ -545,6 +546,13 @@ class TestArguments:
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(ImportError, match=r"pip install 'ordinal-shapley\[report\]'"):
             by_hand([1.0], [0.1]).to_html()
+
+    def test_warnings_stand_at_the_top(self):
+        html = by_hand([1.0], [0.1]).to_html(warnings=["a <b> of one's own"])
+        assert "a <b> of one's own" in Page(html).texts["warnings"]
+        assert html.index('id="warnings"') < html.index('id="lowest"')
+        with pytest.raises(TypeError, match="warnings is 'text', expected a list of texts"):
+            by_hand([1.0], [0.1]).to_html(warnings="text")
 
     def test_the_file_is_the_page(self, tmp_path):
         path = tmp_path / "r.html"

@@ -81,6 +81,9 @@ Decimal = Annotated[
     str, data_option(f"The mark in decimal numbers: {either(_DECIMALS)}.", choices=_DECIMALS, metavar="MARK")
 ]
 _VALID_FRACTION = 0.3
+VALIDATION = "Validation rows"
+_KEPT = "kept out of training to score it: they get no value, and their labels are taken for right"
+_FEW = 30
 # Of Adult the paper's sizes: 200 rows valued, 200 to validate, and as many held out where some are.
 _ADULT_FRACTION = 0.5
 _ADULT_ROWS = 400
@@ -116,6 +119,21 @@ class DataOptions:
             "sep": self.sep,
             "decimal": self.decimal,
         }
+
+    def words(self, problem: Problem) -> dict[str, str]:
+        """Return what a report tells of the options, as terms and their words."""
+        n = len(problem.y_valid)
+        words = {VALIDATION: f"{n:,} of {self.valid.name}" if self.valid else f"{n:,}, {_KEPT}"}
+        if n < _FEW:
+            words[VALIDATION] += f"; so few that each is {100 / n:.2g} % of the accuracy"
+        if self.drop:
+            words["Columns left out"] = ", ".join(self.drop)
+        if self.impute:
+            words["Missing entries"] = (
+                f"filled in: numbers with the median, text with the category {MISSING!r}"
+            )
+        words["Numbers"] = "as they are" if self.raw else "standardised"
+        return words
 
     def _marks(self) -> Marks:
         """Return how the files are written."""
@@ -229,7 +247,8 @@ def check_source(
             if given is not None:
                 raise ValueError(f"{option} goes with a TRAIN.csv, not with --dataset")
     elif target is None:
-        raise ValueError("--target is needed: the column of classes in TRAIN.csv")
+        assert train is not None
+        raise ValueError(f"--target is needed, the column of {train.name} to predict: --target COLUMN")
 
 
 def check_fraction(option: str, fraction: float | None) -> None:

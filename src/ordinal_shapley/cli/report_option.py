@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ordinal_shapley.cli.options import running_option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling import History
     from ordinal_shapley.tables.problem import Problem
@@ -36,7 +38,8 @@ def write_report(
     problem: Problem,
     game: Game,
     history: History | None,
-    settings: str,
+    settings: Mapping[str, str],
+    warnings: Sequence[str],
 ) -> None:
     """Write the page."""
     kind = valuation.value.replace("_", " ").capitalize()
@@ -50,6 +53,7 @@ def write_report(
         title=f"{kind} Shapley values of {len(valuation):,} rows of {problem.name}",
         settings={
             "Data": f"{problem.name}, with the {targets} in column {problem.target}",
-            "Settings": settings,
+            **settings,
         },
+        warnings=warnings,
     )

@@ -73,6 +73,7 @@ def show(
     *,
     name: str,
     n_valid: int,
+    valid: str,
     settings: str,
     score: str,
     goals: tuple[int | None, float | None],
@@ -92,6 +93,8 @@ def show(
         The file or data set.
     n_valid : int
         Number of validation rows.
+    valid : str
+        What they are, in words.
     settings : str
         Method and options, in words.
     score : str
@@ -107,7 +110,7 @@ def show(
         f"scored on {n_valid:,} validation rows",
         highlight=False,
     )
-    console.print(_summary(valuation, settings, score, goals, len(frame)), highlight=False)
+    console.print(_summary(valuation, settings, valid, score, goals, len(frame)), highlight=False)
 
     plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
@@ -156,12 +159,18 @@ def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) ->
 
 
 def _summary(
-    valuation: Valuation, settings: str, score: str, goals: tuple[int | None, float | None], n: int
+    valuation: Valuation,
+    settings: str,
+    valid: str,
+    score: str,
+    goals: tuple[int | None, float | None],
+    n: int,
 ) -> Table:
     stop = stop_reason(valuation, *goals)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     return facts(
         ("method", settings),
+        ("validation", safe(valid)),
         ("score", score),
         ("permutations", f"{valuation.n_permutations:,}: {stop}"),
         (
@@ -176,8 +185,7 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -
     table = plain_table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", justify="right", no_wrap=True)
-    target = "target" if rows["label"].dtype.kind == "f" else "class"
-    table.add_column(target, max_width=room)  # the one column that gives way on a narrow screen
+    table.add_column("label", max_width=room)  # the one column that gives way on a narrow screen
     table.add_column(f"value {plus_minus} std. error", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

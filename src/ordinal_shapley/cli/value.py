@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ordinal_shapley.cli.data_options import DataOptions
+from ordinal_shapley.cli.data_options import VALIDATION, DataOptions
 from ordinal_shapley.cli.json_documents import (
     Json,
     print_document,
@@ -164,9 +164,15 @@ def value(
                 sampling, history = recorded(sampling)
             valuation = sample_values(game, n_jobs=jobs, checkpoint=checkpoint, progress=progress, **sampling)
             result = _Result(
-                problem, game, valuation, history, _words(models, asked), (permutations, standard_error)
+                problem,
+                game,
+                valuation,
+                history,
+                _words(models, asked),
+                data.words(problem),
+                (permutations, standard_error),
             )
-            result.write(files)
+            result.write(files, [*warned_reading(), *warned()])
             if as_json:
                 parts = result.document(asked) | {"written": written(out, plot, report)}
                 print_document("value", parts, lambda: [*warned_reading(), *warned()])
@@ -200,13 +206,14 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out, with what is needed to tell it: settings in words, and when the run was to stop."""
+    """What came out, with what is needed to tell it: words on settings and rows, and when it was to stop."""
 
     problem: Problem
     game: Game
     valuation: Valuation
     history: History | None
     settings: str
+    rows: dict[str, str]
     goals: tuple[int | None, float | None]
 
     @cached_property
@@ -216,7 +223,7 @@ class _Result:
 
         return outputs.result_frame(self.valuation, self.problem.y)
 
-    def write(self, files: _Files) -> None:
+    def write(self, files: _Files, warned: list[str]) -> None:
         """Write the files asked for."""
         from ordinal_shapley.cli import outputs
 
@@ -225,7 +232,15 @@ class _Result:
         if files.plot is not None:
             outputs.write_picture(self.valuation, self.problem.y, files.plot)
         if files.report is not None:
-            write_report(files.report, self.valuation, self.problem, self.game, self.history, self.settings)
+            write_report(
+                files.report,
+                self.valuation,
+                self.problem,
+                self.game,
+                self.history,
+                self.rows | {"Settings": self.settings},
+                warned,
+            )
 
     def document(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -263,6 +278,7 @@ class _Result:
             self.frame,
             name=self.problem.name,
             n_valid=len(self.problem.y_valid),
+            valid=self.rows[VALIDATION],
             settings=self.settings,
             score=score_words(self.valuation, self.game),
             goals=self.goals,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,7 @@ def render(
     title: str | None = None,
     level: float = 0.95,
     settings: Mapping[str, Any] | None = None,
+    warnings: Iterable[str] = (),
 ) -> str:
     """Return the page; the arguments are those of `Valuation.to_html`."""
     check_jinja()
@@ -49,6 +50,8 @@ def render(
         raise TypeError(f"title is {title!r}, expected a text")
     if settings is not None and not isinstance(settings, Mapping):
         raise TypeError(f"settings is a {type(settings).__name__}, expected a dictionary of terms and words")
+    if isinstance(warnings, str):
+        raise TypeError(f"warnings is {warnings!r}, expected a list of texts")
     if title is None:
         n = len(valuation)
         title = f"{words.kind_of(valuation)} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
@@ -66,7 +69,9 @@ def render(
             ("permutations", f"{valuation.n_permutations:,}"),
             ("intervals below 0", f"{int((high < 0).sum()):,}"),
             ("intervals above 0", f"{int((low > 0).sum()):,}"),
+            *words.score_tiles(valuation),
         ],
+        "warnings": [str(line) for line in warnings],
         "asked": words.asked(
             valuation, given.game, given.noun, settings or {}, None if given.X is None else given.X.shape[1]
         ),

@@ -140,6 +140,12 @@ def stopped(valuation: Valuation, history: History | None) -> str:
     return f"{words[:1].upper()}{words[1:]}{asked_for}; {kind} ended the run."
 
 
+def score_tiles(valuation: Valuation) -> Facts:
+    """Return what the model of all rows scores, and what guessing does, as far as it is known."""
+    scores = [("score of all rows", valuation.full_score), ("score of guessing", valuation.guess_score)]
+    return [(term, f"{score:.4g}") for term, score in scores if score is not None]
+
+
 def sure(valuation: Valuation, game: Game | None, history: History | None, noun: str, level: float) -> Facts:
     """Return how sure the values are, in pairs of a term and its words."""
     low, high = valuation.confidence_interval(level)

@@ -42,7 +42,8 @@ def check_classes(table: Table) -> Table:
     from pandas.api import types
 
     target = table.target
-    absent = target.isna().to_numpy()
+    blank = [isinstance(label, str) and not label.strip() for label in target]
+    absent = target.isna().to_numpy() | blank
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
         raise ValueError(

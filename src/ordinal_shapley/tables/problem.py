@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Problem:
     """What a game of training rows takes; the index of `X` is what the result calls the rows by.
 
-    `frame` holds the training rows as they were read, `target` is the name of the column that says what is
-    predicted.
+    `frame` holds the training rows as they were read, columns that are no features first; `target` is the
+    name of the column that says what is predicted.
     """
 
     name: str
@@ -124,7 +124,8 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
         )
         for table in (train, valid)
     )
-    return Problem(train.name, X, y, X_valid, y_valid, train.frame, str(train.target.name))
+    frame = pd.concat([train.left_out, train.frame], axis=1)
+    return Problem(train.name, X, y, X_valid, y_valid, frame, str(train.target.name))
 
 
 def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

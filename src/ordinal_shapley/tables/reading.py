@@ -48,6 +48,8 @@ class Table:
         The file, if there is one.
     marks : Marks
         How it is written.
+    left_out : pandas.DataFrame or None
+        Columns that are no features, on the same index.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Table:
     target: pd.Series
     path: Path | None = None
     marks: Marks = COMMAS
+    left_out: pd.DataFrame | None = None
 
     @property
     def has_numbers(self) -> bool:
@@ -69,7 +72,8 @@ class Table:
 
     def take(self, rows: npt.NDArray[np.intp]) -> Table:
         """Return the rows at these positions."""
-        return replace(self, frame=self.frame.iloc[rows], target=self.target.iloc[rows])
+        left_out = None if self.left_out is None else self.left_out.iloc[rows]
+        return replace(self, frame=self.frame.iloc[rows], target=self.target.iloc[rows], left_out=left_out)
 
 
 def read_csv(
@@ -122,8 +126,9 @@ def read_csv(
         )
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
-    frame = whole.drop(columns=_index_columns(whole, header, target))
-    table = Table(path.name, frame.drop(columns=target), frame[target], path, marks)
+    unnamed = _index_columns(whole, header, target)
+    features = whole.drop(columns=[*unnamed, target])
+    table = Table(path.name, features, whole[target], path, marks, whole[unnamed])
     table = leave_out(table, drop, training)
     if training:
         _warn_of_columns(table.frame, marks)
@@ -137,8 +142,11 @@ def leave_out(table: Table, columns: Sequence[str], strict: bool = True) -> Tabl
             raise ValueError(f"--drop: {name!r} is the column of --target")
         if strict and name not in table.frame:
             raise ValueError(f"--drop: {table.name} has no column {name!r}; {_hint(name, list(table.frame))}")
-    kept = table.frame.drop(columns=list(columns), errors="ignore")
-    return replace(table, frame=kept)
+    import pandas as pd
+
+    gone = [name for name in columns if name in table.frame]
+    left_out = pd.concat([table.left_out, table.frame[gone]], axis=1)
+    return replace(table, frame=table.frame.drop(columns=gone), left_out=left_out)
 
 
 def _hint(name: str, columns: list[Any]) -> str:

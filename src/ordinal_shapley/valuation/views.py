@@ -16,7 +16,7 @@ from ordinal_shapley.common.arguments import file_name, number
 from ordinal_shapley.common.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -249,6 +249,7 @@ class Views:
         title: str | None = None,
         level: float = 0.95,
         settings: Mapping[str, Any] | None = None,
+        warnings: Iterable[str] = (),
     ) -> str:
         """Return one self-contained page that says what was asked, what came out and how sure it is.
 
@@ -275,6 +276,8 @@ class Views:
             Level of the confidence intervals.
         settings : dict, optional
             More to say about what was asked, as terms and their words.
+        warnings : list of str, optional
+            What the run was warned of, to stand at the top of the page.
 
         Returns
         -------
@@ -316,6 +319,7 @@ class Views:
             title=title,
             level=level,
             settings=settings,
+            warnings=warnings,
         )
         if path is not None:
             with replacing(path) as temporary:

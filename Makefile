@@ -75,12 +75,12 @@ $(VENV)/.stamp-bench: pyproject.toml | $(VENV)/.stamp-dev
 # Compiled apart, so that the demo's fits a second are those of a machine that has its kernels.
 $(VENV)/.stamp-kernels: $(wildcard kernels/ordinal_shapley_kernels/*.py) | $(VENV)/.stamp-demo
 	@echo "Compiling the kernels, once: about a minute"
-	@$(BIN)/ordinal-shapley value --dataset wine --permutations 1 > /dev/null
+	@$(BIN)/ordinal-shapley value --dataset wine --value ordinal --permutations 1 > /dev/null
 	@touch $@
 
 demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 	@mkdir -p $(DEMO)
-	$(BIN)/ordinal-shapley value --dataset wine --seed 0 --out $(DEMO)/wine.csv --plot $(DEMO)/wine.png
+	$(BIN)/ordinal-shapley value --dataset wine --value ordinal --seed 0 --out $(DEMO)/wine.csv --plot $(DEMO)/wine.png
 
 test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest

@@ -160,7 +160,7 @@ def _readings(history: History) -> list[Picture]:
         low = 0.9 * float(both.min()) if log else min(0.0, float(both.min()))
         reach = (low, float(both.max()) + 0.1 * abs(float(both.max())))
         chart = Chart(_span(at), reach, "permutations", "stopping figure", log_y=log)
-        chart.across(limit, "strong")
+        chart.across(limit, "stop")
         chart.line(_floats(at), reading, "s0")
         key, title = f"rule{len(pictures)}", "What the stopping rule looked at"
         pictures.append(
@@ -169,7 +169,7 @@ def _readings(history: History) -> list[Picture]:
                 title,
                 f"{name[:1].upper()}{name[1:]}.",
                 chart.svg(key, title),
-                [Legend("line s0", "measured"), Legend("rule strong", f"stops at {number(limit)}")],
+                [Legend("line s0", "measured"), Legend("rule stop", f"stops at {number(limit)}")],
                 ["permutations", name],
                 [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],
             )

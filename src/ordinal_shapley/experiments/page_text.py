@@ -91,6 +91,8 @@ _EMPTY = {
   changes the values of its rows a lot.
 """,
 }
+# Fewer give intervals of one degree of freedom.
+_ENOUGH_RUNS = 3
 _ADULT = {
     "paper": """
 - **Adult.** 200 rows are valued on 200 others, with features that those 200 rows show; all 48,442
@@ -134,11 +136,11 @@ def advice(differences: pd.DataFrame) -> str:
     equal = differences[differences["unit"] == "permutations"]
     for other, name in (("partial_ordinal", "partial ordinal"), ("classic", "classic")):
         rows = equal[equal["less"] == other].to_dict("records")
-        won, runs = (sum(row[key] for row in rows) for key in ("above_zero", "runs"))
+        won, total = (sum(row[key] for row in rows) for key in ("above_zero", "runs"))
         gap = f"{min(row['mean'] for row in rows):+.2f} to {max(row['mean'] for row in rows):+.2f}"
         sentences.append(
-            f"From equal permutations it is ahead of the {name} value in {won} of {runs} runs (mean "
-            f"differences of ROC AUC {gap})."
+            f"From equal permutations it is ahead of the {name} value in {won} of {total} "
+            f"comparisons (mean differences of ROC AUC {gap})."
         )
     classic = differences[differences["less"] == "classic"]
     few = (classic["budget"] == 300) | (classic["budget"] == 25_000)
@@ -148,9 +150,10 @@ def advice(differences: pd.DataFrame) -> str:
 positions; not the partial ordinal value.** The paper could compute the partial ordinal value only.
 Here it is compared with the ordinal value, estimated from the very same permutations and model fits
 (how: docs/ordinal.md), and with the classic one, of the same model without weights of positions.
-{sentences[0]} {sentences[1]} The classic value is as good or better in {behind[0]} settings of few
-fits (300 permutations or 25,000 fits) and in {behind[1]} of more: where positions mean nothing to
-you, or fits are few, take it.
+{sentences[0]} {sentences[1]} A comparison is one run on one data set with one number of permutations, so
+they are not all independent.{_few_runs(equal)} The classic value is as good or better in
+{behind[0]} settings of few fits (300 permutations or 25,000 fits) and in {behind[1]} of more: where
+positions mean nothing to you, or fits are few, take it.
 
 Features are standardised and the empty sequence is worth the score of the commonest label, the
 default of the library. Walks are full for equal permutations. For equal model fits, walks are also
@@ -160,6 +163,12 @@ not evaluated) or made shorter without bias (roulette, see docs/variance.md). On
 `ordinal-shapley value --value ordinal` values them.
 """
     return text
+
+
+def _few_runs(differences: pd.DataFrame) -> str:
+    if differences["runs"].min() >= _ENOUGH_RUNS:
+        return ""
+    return f" Fewer than {_ENOUGH_RUNS} runs a setting say little, and their times less."
 
 
 def same_permutations(manifest: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ def test_credit_of_paths(run, paths, tmp_path):
         (["--value", "classic", "--unseen", "zero"], {"unseen": "zero"}, "classic"),
         (["--unseen", "zero"], {"unseen": "zero"}, "partial_ordinal"),
         (["--worth", "conversions"], {"worth": "conversions"}, "partial_ordinal"),
-        (["--repeats", "last", "--sep", "|"], {"repeats": "last", "sep": "|"}, "partial_ordinal"),
+        (["--repeats", "last", "--path-sep", "|"], {"repeats": "last", "sep": "|"}, "partial_ordinal"),
     ],
 )
 def test_credit_is_that_of_the_library(run, tmp_path, more, options, value):
@@ -183,7 +183,7 @@ BAD = {
     "no such column": (["--path", "way"], "paths.csv: no column 'way', the columns are 'path'"),
     "no such counts": (["--conversions", "won"], "no column 'won'"),
     "touches without": (["--journey", "path"], "no column 'channel'"),
-    "empty sep": (["--sep", ""], "sep is ''"),
+    "empty sep": (["--path-sep", ""], "sep is ''"),
     "its own input": (["--out", "paths.csv"], "is an input of this run"),
     "no folder": (["--out", "nowhere/x.csv"], "there is no folder 'nowhere'"),
     "no picture": (["--plot", "x.txt"], "must end with a kind of picture"),
@@ -251,8 +251,8 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     code, _, err = run("journeys", file)
     assert code == 0
     assert err.startswith(f"warning: path is '{path.strip(chr(34))}' in row 2, and channels are told apart")
-    assert f"--sep {shlex.quote(sep)}" in err
-    code, shown, err = run("journeys", file, "--sep", sep, "--json")
+    assert f"--path-sep {shlex.quote(sep)}" in err
+    code, shown, err = run("journeys", file, "--path-sep", sep, "--json")
     assert (code, err) == (0, "")
     assert json.loads(shown)["data"]["channels"] == 2
 
@@ -261,7 +261,7 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
 def test_the_usual_separator_is_warned_of_where_another_is_given(run, tmp_path, path):
     file = tmp_path / "x.csv"
     file.write_text(f"path,conversions\n{path},2\n")
-    code, _, err = run("journeys", file, "--sep", ",")
+    code, _, err = run("journeys", file, "--path-sep", ",")
     assert code == 0
     assert "told apart by ',': if it should be '>'" in err
 

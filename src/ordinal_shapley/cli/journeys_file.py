@@ -54,7 +54,7 @@ class PathOptions:
             autocompletion=file_columns,
         ),
     ] = None
-    sep: Annotated[
+    path_sep: Annotated[
         str | None, data_option("Paths: what stands between channels.", default=">", metavar="TEXT")
     ] = None
 
@@ -64,7 +64,7 @@ class PathOptions:
             "--path": self.path,
             "--conversions": self.conversions,
             "--non-conversions": self.non_conversions,
-            "--sep": self.sep,
+            "--path-sep": self.path_sep,
         }
         return [flag for flag, word in options.items() if word is not None]
 
@@ -73,7 +73,7 @@ class PathOptions:
         from ordinal_shapley.games import JourneyGame
 
         path, conversions = self.path or "path", self.conversions or "conversions"
-        sep = ">" if self.sep is None else self.sep
+        sep = ">" if self.path_sep is None else self.path_sep
         non_conversions = self.non_conversions
         if non_conversions is None and "non_conversions" in frame.columns:
             non_conversions = "non_conversions"
@@ -195,7 +195,7 @@ def _warn_of_sep(paths: pd.Series, sep: str) -> None:
         if sep in other or whole or inside:
             warnings.warn(
                 f"{paths.name} is {paths[holds].iloc[0]!r} in row {paths.index[holds][0]}, and channels are "
-                f"told apart by {sep!r}: if it should be {other!r}, give --sep {shlex.quote(other)}",
+                f"told apart by {sep!r}: if it should be {other!r}, give --path-sep {shlex.quote(other)}",
                 stacklevel=2,
             )
             return

@@ -339,7 +339,7 @@ def draw(record: Record, docs: Path) -> None:
     axes[1, 0].legend(frameon=False)
     figure.supxlabel("evaluations of the utility", fontsize="medium")
     figure.supylabel("root mean square error / standard deviation of the values", fontsize="medium")
-    figure.savefig(docs / "ordinal_error.png", dpi=150)
+    figure.savefig(docs / "images" / "ordinal_error.png", dpi=150)
     plt.close(figure)
 
 
@@ -386,7 +386,7 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
     )
     parts = [
         table(columns, [row for name, game in record["games"].items() for row in rows(name, game)]),
-        "![Error of the estimators against evaluations, in four games](ordinal_error.png)",
+        "![Error of the estimators against evaluations, in four games](images/ordinal_error.png)",
         "Settings:",
         wrap("- " + "\n- ".join(settings)),
     ]

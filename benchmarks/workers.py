@@ -1,4 +1,4 @@
-"""Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md and docs/scaling.png.
+"""Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md and docs/images/scaling.png.
 
 Usage: python benchmarks/workers.py [--render]
 
@@ -161,7 +161,7 @@ def draw(record: Record, docs: Path) -> None:
     axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="times as fast as one worker")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    figure.savefig(docs / "scaling.png", dpi=130)
+    figure.savefig(docs / "images" / "scaling.png", dpi=130)
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
@@ -183,7 +183,7 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
             )
         ),
         table(("", "1 worker", "2 workers", "times faster"), rows),
-        "![Permutations a second against workers](scaling.png)",
+        "![Permutations a second against workers](images/scaling.png)",
         wrap(
             SIMULATION.format(
                 simulated=record["simulated_permutations"],

@@ -1,4 +1,4 @@
-"""Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md and docs/images/scaling.png.
+"""Runs on 1 and 2 workers, and what 1,000 would do: a section of docs/distributed.md with a picture.
 
 Usage: python benchmarks/workers.py [--render]
 

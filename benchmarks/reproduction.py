@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from bench.record import DOCS, Record, Script
-from ordinal_shapley.experiments.outputs import FIGURES, page_of
+from ordinal_shapley.reproduction.outputs import FIGURES, page_of
 
 
 def measure(folder: str) -> Record:

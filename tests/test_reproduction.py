@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import naive
 from ordinal_shapley import LogisticGame, datasets
-from ordinal_shapley.experiments import (
+from ordinal_shapley.reproduction import (
     claims,
     figures,
     headline,
@@ -27,7 +27,7 @@ from ordinal_shapley.experiments import (
     splits,
     tables,
 )
-from ordinal_shapley.experiments.runs import Task, run
+from ordinal_shapley.reproduction.runs import Task, run
 from problems import JIT, size
 
 Settings = results.Settings

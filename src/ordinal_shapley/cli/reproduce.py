@@ -24,7 +24,7 @@ from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
 if TYPE_CHECKING:
-    from ordinal_shapley.experiments.results import Settings
+    from ordinal_shapley.reproduction.results import Settings
 
 _ALL = "all"
 # The rows of a table are numbered, and seeds of runs count on from the first.
@@ -96,7 +96,7 @@ def reproduce(
         from ordinal_shapley.cli.outputs import make_folder
 
         make_folder(out, "--out")
-        from ordinal_shapley.experiments.results import Settings
+        from ordinal_shapley.reproduction.results import Settings
 
         settings = Settings(
             NAMES if dataset == _ALL else (dataset,),
@@ -122,8 +122,8 @@ def _command(dataset: str, settings: Settings) -> str:
 def _run(settings: Settings, out: Path, command: str, progress: bool, as_json: bool) -> None:
     from ordinal_shapley.cli.screen import screen
     from ordinal_shapley.common.progress import ProgressBar
-    from ordinal_shapley.experiments.outputs import PAGE, write_all
-    from ordinal_shapley.experiments.results import reproduce as run_all
+    from ordinal_shapley.reproduction.outputs import PAGE, write_all
+    from ordinal_shapley.reproduction.results import reproduce as run_all
 
     began = time.monotonic()
     with ProgressBar(enabled=progress, unit="runs") as bar:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.experiments import paper
-from ordinal_shapley.experiments.headline import VALUES, WALKS
-from ordinal_shapley.experiments.methods import NAMES, PAPER_METHODS
+from ordinal_shapley.reproduction import paper
+from ordinal_shapley.reproduction.headline import VALUES, WALKS
+from ordinal_shapley.reproduction.methods import NAMES, PAPER_METHODS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ordinal_shapley.experiments._markdown import DATASETS, listed, number
-from ordinal_shapley.experiments.methods import NAMES, PAPER_METHODS
-from ordinal_shapley.experiments.tables import paired
+from ordinal_shapley.reproduction._markdown import DATASETS, listed, number
+from ordinal_shapley.reproduction.methods import NAMES, PAPER_METHODS
+from ordinal_shapley.reproduction.tables import paired
 
 if TYPE_CHECKING:
     import pandas as pd

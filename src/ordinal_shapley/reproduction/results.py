@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.experiments.headline import FITS, PERMUTATIONS, Found, HeadlineTask, compare_values
-from ordinal_shapley.experiments.influence import SEQUENCES, Influence
-from ordinal_shapley.experiments.methods import METHODS, MOST_PERMUTATIONS, PAPER_METHODS
-from ordinal_shapley.experiments.runs import MethodResult, Task, run, warm_up
-from ordinal_shapley.experiments.sklearn_loop import LEAST_FITS
-from ordinal_shapley.experiments.splits import make_split
+from ordinal_shapley.reproduction.headline import FITS, PERMUTATIONS, Found, HeadlineTask, compare_values
+from ordinal_shapley.reproduction.influence import SEQUENCES, Influence
+from ordinal_shapley.reproduction.methods import METHODS, MOST_PERMUTATIONS, PAPER_METHODS
+from ordinal_shapley.reproduction.runs import MethodResult, Task, run, warm_up
+from ordinal_shapley.reproduction.sklearn_loop import LEAST_FITS
+from ordinal_shapley.reproduction.splits import make_split
 
 if TYPE_CHECKING:
     import pandas as pd

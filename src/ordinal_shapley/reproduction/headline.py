@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from ordinal_shapley.experiments.detection import detect_noisy_labels
-from ordinal_shapley.experiments.influence import SEQUENCES, Influence, influence
-from ordinal_shapley.experiments.methods import make_game
-from ordinal_shapley.experiments.splits import Split, make_split
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.reproduction.influence import SEQUENCES, Influence, influence
+from ordinal_shapley.reproduction.methods import make_game
+from ordinal_shapley.reproduction.splits import Split, make_split
 from ordinal_shapley.sampling import Truncation, sample_values
 from ordinal_shapley.valuation.result import Valuation
 

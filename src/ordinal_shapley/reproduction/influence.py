@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ordinal_shapley.experiments.splits import Split
 from ordinal_shapley.games import LogisticGame
+from ordinal_shapley.reproduction.splits import Split
 
 SEQUENCES = 500
 

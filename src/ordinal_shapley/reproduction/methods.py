@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.experiments.baselines import data_oob, knn_shapley, leave_one_out
-from ordinal_shapley.experiments.splits import Split
 from ordinal_shapley.games import LogisticGame
+from ordinal_shapley.reproduction.splits import Split
 from ordinal_shapley.sampling import MaxPermutations, RelativeChange, Truncation, sample_values
 
 TOLERANCE = 0.05

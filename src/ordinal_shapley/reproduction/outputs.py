@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.common.files import replacing
-from ordinal_shapley.experiments import tables
-from ordinal_shapley.experiments.claims import Claim, check_claims
-from ordinal_shapley.experiments.methods import TOLERANCE, WINDOW
-from ordinal_shapley.experiments.page import (
+from ordinal_shapley.reproduction import tables
+from ordinal_shapley.reproduction.claims import Claim, check_claims
+from ordinal_shapley.reproduction.methods import TOLERANCE, WINDOW
+from ordinal_shapley.reproduction.page import (
     differences_table,
     influence_table,
     methods_table,
@@ -27,8 +27,8 @@ from ordinal_shapley.experiments.page import (
     values_table,
     write_page,
 )
-from ordinal_shapley.experiments.results import Results, Settings
-from ordinal_shapley.experiments.splits import seeds_of, sizes_in_words
+from ordinal_shapley.reproduction.results import Results, Settings
+from ordinal_shapley.reproduction.splits import seeds_of, sizes_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,7 @@ def _columns_and_rows(frame: pd.DataFrame) -> dict[str, list[Any]]:
 def _draw(results: Results, folder: Path) -> list[str]:
     if find_spec("matplotlib") is None:
         return []
-    from ordinal_shapley.experiments.figures import draw_all
+    from ordinal_shapley.reproduction.figures import draw_all
 
     return draw_all(results, folder)
 

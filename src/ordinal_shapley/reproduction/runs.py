@@ -10,16 +10,16 @@ from threadpoolctl import threadpool_limits
 
 from ordinal_shapley.experiments.baselines import data_oob
 from ordinal_shapley.experiments.detection import NoiseDetection, detect_noisy_labels
-from ordinal_shapley.experiments.methods import (
+from ordinal_shapley.experiments.removal import RemovalCurves, remove_high_value
+from ordinal_shapley.reproduction.methods import (
     METHODS,
     MOST_PERMUTATIONS,
     PAPER_METHODS,
     Outcome,
     run_method,
 )
-from ordinal_shapley.experiments.removal import RemovalCurves, remove_high_value
-from ordinal_shapley.experiments.sklearn_loop import LEAST_FITS, seconds_per_fit
-from ordinal_shapley.experiments.splits import Split, make_split
+from ordinal_shapley.reproduction.sklearn_loop import LEAST_FITS, seconds_per_fit
+from ordinal_shapley.reproduction.splits import Split, make_split
 
 # What an empty sequence is worth in the paper, and in its authors' public code.
 EMPTY_VALUES: dict[str, str | float] = {"paper": 0.0, "authors": "majority"}

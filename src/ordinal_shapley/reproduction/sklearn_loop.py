@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.experiments.methods import CLASS_FRACTION, TOLERANCE
-from ordinal_shapley.experiments.splits import Split
+from ordinal_shapley.reproduction.methods import CLASS_FRACTION, TOLERANCE
+from ordinal_shapley.reproduction.splits import Split
 from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
 
 LEAST_FITS = 60

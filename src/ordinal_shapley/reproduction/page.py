@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.experiments import page_text, paper
-from ordinal_shapley.experiments._markdown import DATASETS, number, table, with_spread
-from ordinal_shapley.experiments.claims import Claim, interval
-from ordinal_shapley.experiments.methods import NAMES
+from ordinal_shapley.reproduction import page_text, paper
+from ordinal_shapley.reproduction._markdown import DATASETS, number, table, with_spread
+from ordinal_shapley.reproduction.claims import Claim, interval
+from ordinal_shapley.reproduction.methods import NAMES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.experiments._markdown import DATASETS
-from ordinal_shapley.experiments.headline import VALUES
-from ordinal_shapley.experiments.methods import NAMES
-from ordinal_shapley.experiments.results import Results
 from ordinal_shapley.plots import plot_detection, plot_removal
 from ordinal_shapley.plots.files import blank_figure, save_figure
+from ordinal_shapley.reproduction._markdown import DATASETS
+from ordinal_shapley.reproduction.headline import VALUES
+from ordinal_shapley.reproduction.methods import NAMES
+from ordinal_shapley.reproduction.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.experiments import paper
-from ordinal_shapley.experiments._markdown import DATASETS, listed, number
-from ordinal_shapley.experiments.methods import NAMES, PAPER_METHODS
+from ordinal_shapley.reproduction import paper
+from ordinal_shapley.reproduction._markdown import DATASETS, listed, number
+from ordinal_shapley.reproduction.methods import NAMES, PAPER_METHODS
 
 if TYPE_CHECKING:
     import pandas as pd

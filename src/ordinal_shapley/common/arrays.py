@@ -98,7 +98,7 @@ def warn_of_order(X: Any, name: str, **columns: Any) -> None:
         index: Any = getattr(values, "index", None)
         if not hasattr(values, "iloc") or len(index) != len(X.index) or index.equals(X.index):
             continue
-        if index.is_unique and X.index.is_unique and index.isin(X.index).all():
+        if index.is_unique and X.index.is_unique and set(index) == set(X.index):
             warnings.warn(
                 f"the index of {title} is that of {name} in another order, and rows are matched by position: "
                 f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",

@@ -21,6 +21,7 @@ from ordinal_shapley.reproduction import (
     methods,
     outputs,
     page,
+    page_text,
     paper,
     results,
     sklearn_loop,
@@ -138,6 +139,24 @@ def test_every_method_values_every_row(small):
         assert (outcome.permutations == small) == sampled == outcome.capped
         assert (outcome.fits > 0) == (sampled or method == "loo")
     assert set(methods.NAMES) == set(methods.METHODS)
+
+
+def test_baselines_that_find_wrong_labels_as_well_are_named():
+    found = pd.DataFrame(
+        [
+            ("wine", "noisy", "ordinal", 0.9),
+            ("wine", "noisy", "oob", 0.95),
+            ("wine", "noisy", "loo", 0.9),
+            ("wine", "noisy", "knn", 0.8),
+            ("wdbc", "noisy", "ordinal", 0.9),
+            ("wdbc", "noisy", "oob", 0.8),
+            ("wdbc", "raw", "oob", 0.99),
+        ],
+        columns=["dataset", "labels", "method", "roc_auc"],
+    )
+    text = page_text.baselines(found)
+    assert "below: Wine Data-OOB 0.95 and leave-one-out 0.90, the ordinal value 0.90. In Python" in text
+    assert page_text.baselines(found[found["dataset"] == "wdbc"]) == ""
 
 
 def test_the_papers_game_is_worth_0_without_rows():

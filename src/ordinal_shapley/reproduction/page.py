@@ -39,6 +39,7 @@ def write_page(
         page_text.opening(manifest),
         "## Which value to use for finding wrong labels",
         page_text.advice(tables["differences"]),
+        page_text.baselines(tables["methods"]),
         _picture("reproduction-values", page_text.VALUES_CAPTION, pictures),
         values_table(tables["headline"], tables["differences"]),
         page_text.same_permutations(manifest),

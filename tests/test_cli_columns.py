@@ -138,10 +138,20 @@ def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
 
 
 def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
-    html = tmp_path / "report.html"
-    code, _, err = value(people, "--model", "neighbors", "--value", "classic", "--report", html)
+    html, valid = tmp_path / "report.html", tmp_path / "later.csv"
+    people.to_csv(valid, index=False)
+    code, _, err = value(people, "--valid", valid, "--value", "classic", "--report", html)
     assert (code, err) == (0, "")
     assert "warnings" not in Page(html.read_text(encoding="utf-8")).texts
+    value(people.iloc[:29], "--valid", valid, "--report", html)
+    told = Page(html.read_text(encoding="utf-8")).texts["warnings"]
+    assert "only dimly" in told
+    assert "validate" not in told
+    people.iloc[:29].to_csv(valid, index=False)
+    value(people, "--valid", valid, "--report", html)
+    assert (
+        "only 29 rows validate: each is 3.4 % of" in Page(html.read_text(encoding="utf-8")).texts["warnings"]
+    )
 
 
 def test_rows_of_a_file_that_validate_are_named_by_it(value, people, tmp_path):
@@ -174,7 +184,7 @@ def test_classes_are_never_filled_in(value, people):
     code, _, err = value(people, "--impute")
     assert code == 2
     assert "row 5 (line 7 of train.csv), column 'outcome': the class is missing" in err
-    assert "leave the row out: classes are never filled in" in err
+    assert "in 1 row of 30; leave them out: classes are never filled in" in err
 
 
 def test_imputing_what_is_complete_changes_no_value(value, people, tmp_path):

@@ -138,7 +138,7 @@ def test_a_game_in_a_csv(run, tmp_path, end):
         ),
         (
             ["--method", "tmc", "--value", "ordinal"],
-            {"method": "tmc", "value": "ordinal", "truncation": osv.Truncation.patience()},
+            {"method": "tmc", "value": "ordinal", "truncation": osv.Truncation.roulette()},
         ),
         (
             ["--method", "tmc", "--truncation", "patience", "--tolerance", "0.9"],

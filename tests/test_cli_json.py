@@ -167,7 +167,7 @@ def test_experiments(run, train, tmp_path, kind):
     else:
         assert figures["all_rows"]["runs"][1] == mine["high_first"].iloc[0]
     assert whole["settings"]["values"] == [
-        {"value": "ordinal", "method": "tmc", "truncation": "patience", "tolerance": 0.05}
+        {"value": "ordinal", "method": "tmc", "truncation": "roulette", "tolerance": None}
     ]
     assert (whole["settings"]["runs"], whole["settings"]["seed"]) == (2, 4)
     assert whole["written"] == [str(out)]

@@ -75,7 +75,7 @@ def valued(run, files, target, *more):
                 osv.NearestNeighborGame,
                 {"n_neighbors": 3, "scoring": "vote_share", "position_weight": "uniform"},
             ),
-            {"method": "tmc", "value": "classic"},
+            {"method": "tmc", "value": "classic", "truncation": osv.Truncation.roulette()},
         ),
         (
             "kind",

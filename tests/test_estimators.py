@@ -19,11 +19,15 @@ from ordinal_shapley import (
     ClassicShapley,
     LogisticGame,
     MaxPermutations,
+    OrdinalShapley,
     PartialOrdinalShapley,
     Truncation,
     Valuation,
     sample_values,
 )
+from ordinal_shapley.estimators.usual import usual_truncation
+from ordinal_shapley.vocabulary import METHODS, VALUES
+from problems import wine
 
 # On data this small, most walks end as soon as they may, which the library warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended")
@@ -470,3 +474,31 @@ class TestWhatFollowsTheSplit:
         y = (groups == 3).astype(int)
         with pytest.raises(ValueError, match=r"y has a single group of class 1.*pass X_valid"):
             small().fit(X, y, groups=groups)
+
+
+class TestUsualTruncation:
+    """What rule there is where none is asked for."""
+
+    @pytest.mark.parametrize("kind", [OrdinalShapley, ClassicShapley])
+    def test_values_without_a_rule_of_their_own_have_no_bias(self, kind):
+        X, y = wine().X[:30], wine().y[:30]
+        asked = {"n_permutations": 20, "random_state": 0}
+        usual = kind(**asked).fit(X, y, wine().X_valid, wine().y_valid)
+        same = kind(truncation=Truncation.roulette(), **asked)
+        assert np.array_equal(usual.values_, same.fit(X, y, wine().X_valid, wine().y_valid).values_)
+
+    def test_rules(self):
+        rules = {
+            (value, method, n): usual_truncation(value, method, n)
+            for value in VALUES
+            for method in METHODS
+            for n in (2_000, 2_001)
+        }
+        for (value, method, n), rule in rules.items():
+            if method in ("mc", "cmc"):
+                expected = None
+            elif value == "partial_ordinal":
+                expected = Truncation.paper()
+            else:
+                expected = Truncation.roulette() if n == 2_000 else Truncation.patience()
+            assert rule == expected, (value, method, n)

@@ -376,7 +376,7 @@ class TestLabels:
         X, y, X_valid, y_valid = blobs(8)
         game = osv.LogisticGame(X, y, X_valid, y_valid)
         valuation = osv.sample_values(game, n_permutations=5, random_state=0)
-        told = Page(valuation.to_html(game=game)).texts["lowest"]
+        told = Page(valuation.to_html(game=game)).texts["warnings"]
         assert "only dimly" in told
         assert "--value ordinal on the command line, OrdinalShapley" in told
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.tables.reading import Marks, Table
 
+
+def _weight(n_valid: int) -> str:
+    return f"each is {100 / n_valid:.2g} % of the accuracy"
+
+
 Train = Annotated[
     Path | None,
     typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
@@ -125,7 +130,7 @@ class DataOptions:
         n = len(problem.y_valid)
         words = {VALIDATION: f"{n:,} of {self.valid.name}" if self.valid else f"{n:,}, {_KEPT}"}
         if n < _FEW:
-            words[VALIDATION] += f"; so few that each is {100 / n:.2g} % of the accuracy"
+            words[VALIDATION] += f"; so few that {_weight(n)}"
         if self.drop:
             words["Columns left out"] = ", ".join(self.drop)
         if self.impute:
@@ -134,6 +139,12 @@ class DataOptions:
             )
         words["Numbers"] = "as they are" if self.raw else "standardised"
         return words
+
+    def cautions(self, problem: Problem) -> list[str]:
+        """Return what to know before the values are used."""
+        n = len(problem.y_valid)
+        few = f"only {n:,} rows validate: {_weight(n)}, and other ones would give other values"
+        return [few] if n < _FEW else []
 
     def _marks(self) -> Marks:
         """Return how the files are written."""

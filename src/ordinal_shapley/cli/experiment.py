@@ -103,17 +103,17 @@ class ValueOptions:
         """The seed of each run."""
         return range(self.seed, self.seed + self.runs)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self, n_players: int) -> dict[str, Any]:
         """Return what ``--json`` tells of the options."""
         asked = {"scoring": self.scoring, "permutations": self.permutations}
         asked |= {"runs": self.runs, "seed": self.seed}
         kinds = [
             {"value": kind, "method": of["method"], **truncation_settings(of.get("truncation"))}
-            for kind, of in self.sampling().items()
+            for kind, of in self.sampling(n_players).items()
         ]
         return asked | {"values": kinds}
 
-    def sampling(self) -> dict[str, dict[str, Any]]:
+    def sampling(self, n_players: int = 0) -> dict[str, dict[str, Any]]:
         """Return the arguments of `sample_values` for each kind of value."""
         choose("--scoring", self.scoring, SCORINGS)
         check_jobs(self.jobs)
@@ -128,7 +128,7 @@ class ValueOptions:
                 "method": method,
                 "n_permutations": self.permutations,
                 "n_jobs": self.jobs,
-                **sampling_options(kind, method, None, self.truncation, self.tolerance),
+                **sampling_options(kind, method, None, self.truncation, self.tolerance, n_players),
             }
         return options
 
@@ -151,7 +151,7 @@ def noise(
     """Change labels and look for them."""
     with error_lines():
         check_fraction("--fraction", fraction)
-        sampling = values.sampling()
+        values.sampling()  # says what is wrong before there is any work
         check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid))
         from ordinal_shapley.experiments.detection import detect_noisy_labels
         from ordinal_shapley.experiments.noise import corrupt_labels
@@ -160,6 +160,7 @@ def noise(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem = data.read(run)
+                sampling = values.sampling(len(problem.y))
                 changed = corrupt_labels(problem.y, fraction, run)
                 if len(changed.rows) in (0, len(problem.y)):
                     raise ValueError(
@@ -168,7 +169,7 @@ def noise(
                     )
                 for name, worth in _values(problem, changed.labels, sampling, values.scoring, run):
                     found.setdefault(name, []).append(detect_noisy_labels(worth, changed))
-        settings = data.settings() | values.settings() | {"fraction": fraction}
+        settings = data.settings() | values.settings(len(problem.y)) | {"fraction": fraction}
         finish(found, problem, None, settings, outputs, warned)
 
 
@@ -183,7 +184,7 @@ def removal(
     """Remove rows by their values."""
     with error_lines():
         data.check()
-        sampling = values.sampling()
+        values.sampling()  # says what is wrong before there is any work
         check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid, data.test))
         from ordinal_shapley.experiments.removal import remove_high_value
 
@@ -191,13 +192,14 @@ def removal(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem, held = data.read_three(run)
+                sampling = values.sampling(len(problem.y))
                 for name, worth in _values(problem, problem.y, sampling, values.scoring, run):
                     curves.setdefault(name, []).append(
                         remove_high_value(
                             worth, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
                         )
                     )
-        settings = data.settings() | values.settings() | {"marks": marks}
+        settings = data.settings() | values.settings(len(problem.y)) | {"marks": marks}
         finish(curves, problem, held, settings, outputs, warned)
 
 

@@ -6,13 +6,16 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
+
+if TYPE_CHECKING:
+    from ordinal_shapley.sampling.truncation import Truncation
 
 _LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
 
@@ -68,7 +71,7 @@ TruncationName = Annotated[
     str | None,
     option(
         f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
-        default="paper; patience if ordinal",
+        default="paper; roulette if ordinal or classic, or patience of more than 2,000 rows",
         choices=TRUNCATIONS,
         metavar="RULE",
     ),
@@ -115,6 +118,7 @@ def sampling_options(
     class_fraction: float | None,
     truncation: str | None,
     tolerance: float | None,
+    n_players: int = 0,
 ) -> dict[str, Any]:
     """Return the arguments of `sample_values` that options of the method stand for."""
     options: dict[str, Any] = {}
@@ -126,17 +130,26 @@ def sampling_options(
     if given is not None and method not in TRUNCATED_METHODS:
         raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
     if method in TRUNCATED_METHODS:
-        rule = truncation or ("patience" if value_kind == "ordinal" else "paper")
-        choose("--truncation", rule, TRUNCATIONS)
-        if rule == "roulette" and tolerance is not None:
-            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
-        tol = number("--tolerance", 0.05 if tolerance is None else tolerance, least=0.0)
-        from ordinal_shapley import Truncation
-
-        options["truncation"] = (
-            Truncation.roulette() if rule == "roulette" else getattr(Truncation, rule)(tol=tol)
-        )
+        options["truncation"] = _rule(value_kind, method, truncation, tolerance, n_players)
     return options
+
+
+def _rule(
+    value_kind: str, method: str, asked: str | None, tolerance: float | None, n_players: int
+) -> Truncation | None:
+    from ordinal_shapley.estimators.usual import usual_truncation
+    from ordinal_shapley.sampling.truncation import Truncation
+
+    if asked is None and tolerance is None:
+        return usual_truncation(value_kind, method, n_players)
+    rule = asked or ("patience" if value_kind in ("ordinal", "classic") else "paper")
+    choose("--truncation", rule, TRUNCATIONS)
+    if rule == "roulette":
+        if tolerance is not None:
+            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
+        return Truncation.roulette()
+    tol = number("--tolerance", 0.05 if tolerance is None else tolerance, least=0.0)
+    return Truncation.paper(tol) if rule == "paper" else Truncation.patience(tol)
 
 
 def stopping_rule(

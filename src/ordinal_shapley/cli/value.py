@@ -128,12 +128,14 @@ def value(
             raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
         game_options = models.game_options(value_kind)
         check_jobs(jobs)
-        sampling = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
+        method_options = (value_kind, method, class_fraction, truncation, tolerance)
+        sampling_options(*method_options)  # says what is wrong with them before there is any work
         stops = stopping_rule(permutations, standard_error, max_seconds)
         files = _Files(out, plot, report)
         check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as warned_reading:
             problem = data.read(seed, numbers=models.numbers)
+        sampling = sampling_options(*method_options, n_players=len(problem.y))
         asked = {
             "value": value_kind,
             "method": method,
@@ -172,7 +174,7 @@ def value(
                 data.words(problem),
                 (permutations, standard_error),
             )
-            result.write(files, [*warned_reading(), *warned()])
+            result.write(files, [*warned_reading(), *warned(), *data.cautions(problem)])
             if as_json:
                 parts = result.document(asked) | {"written": written(out, plot, report)}
                 print_document("value", parts, lambda: [*warned_reading(), *warned()])

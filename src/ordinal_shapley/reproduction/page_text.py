@@ -337,9 +337,9 @@ def setup(manifest: dict[str, Any]) -> str:
   standardised, its categories one column each. Standardised in the comparison of values.
 - Seeds drawn from that of the run, for the split, the wrong labels and the permutations: {seeds}.
 - TMC, CMC, CTMC: truncation 0.05, class fraction 0.8, {settings["stopping"]}, the empty sequence
-  worth {empty}. MC is the same without truncation. Ordinal: walks cut short by `Truncation.patience()`,
-  the library's default. Classic TMC: no weights of positions. KNN-Shapley: 5 neighbours (Jia et al.
-  2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
+  worth {empty}. MC is the same without truncation. Ordinal: walks cut short by
+  `Truncation.patience()`, not by the roulette that is the library's default. Classic TMC: no weights
+  of positions. KNN-Shapley: 5 neighbours (Jia et al. 2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
 - Claims are held against
   {"; ".join(DATASETS[name] for name in settings["sizes"])}{_not_in_paper(settings)}.
 - Machine: {machine["processor"]}, {machine["cores"]} cores, {machine["system"]}. Versions:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ordinal_shapley.tables.cautions import find_alike
 from ordinal_shapley.tables.reading import Table
@@ -47,8 +48,8 @@ def check_classes(table: Table) -> Table:
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
         raise ValueError(
-            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null); leave "
-            "the row out: classes are never filled in"
+            f"{row}, column {target.name!r}: the class is missing (as is one called NA, None or null) in "
+            f"{_rows(absent)}; leave them out: classes are never filled in"
         )
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
@@ -76,6 +77,11 @@ def check_classes(table: Table) -> Table:
     return replace(table, target=target)
 
 
+def _rows(absent: npt.NDArray[np.bool_]) -> str:
+    n = int(absent.sum())
+    return f"{n:,} row{'s' * (n != 1)} of {len(absent):,}"
+
+
 def check_numbers(table: Table) -> Table:
     """Return the table with targets that are numbers, or say which is none."""
     import pandas as pd
@@ -86,8 +92,8 @@ def check_numbers(table: Table) -> Table:
     if absent.any():
         row = table.name_row(target.index[int(absent.argmax())])
         raise ValueError(
-            f"{row}, column {target.name!r}: the target is missing; leave the row out: targets are never "
-            "filled in"
+            f"{row}, column {target.name!r}: the target is missing in {_rows(absent)}; leave them out: "
+            "targets are never filled in"
         )
     if types.is_bool_dtype(target.dtype):
         target = target.astype(str)

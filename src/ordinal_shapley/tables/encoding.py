@@ -126,7 +126,9 @@ class Encoder:
         if repeated:
             raise ValueError(f"{repeated[0]!r} would name two encoded columns: rename a column or a category")
 
-    def transform(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None) -> npt.NDArray[np.float64]:
+    def transform(
+        self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, name: str = "this one"
+    ) -> npt.NDArray[np.float64]:
         """Encode a table that has the columns of the training table, in any order.
 
         Parameters
@@ -135,6 +137,8 @@ class Encoder:
             The features, without the target.
         name_row : callable, optional
             As for `fit`.
+        name : str, default "this one"
+            What an error calls the table.
 
         Returns
         -------
@@ -156,7 +160,7 @@ class Encoder:
         if missing or extra:
             faults = [f"lacks {_listed(missing)}"] * bool(missing)
             faults += [f"has {_listed(extra)}, unknown in training"] * bool(extra)
-            raise ValueError(f"the columns differ from the training table's: this one {' and '.join(faults)}")
+            raise ValueError(f"the columns differ from the training table's: {name} {' and '.join(faults)}")
         with np.errstate(over="ignore", invalid="ignore"):
             encoded = self._transformer.transform(self._clean(frame[self._columns], name_row))
         result: npt.NDArray[np.float64] = np.ascontiguousarray(encoded, dtype=np.float64)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# So many classes that are numbers may be none.
+_MANY_NUMBERS = 10
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What a game of training rows takes; the index of `X` is what the result calls the rows by.
@@ -84,6 +88,8 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
         rarest = plain(counts.idxmin())
         alike = [group for group in find_alike(map(str, counts.index)) if rarest in group]
         hint = f"; {' and '.join(map(repr, alike[0]))} differ in blanks or case only" if alike else ""
+        if len(counts) > _MANY_NUMBERS and table.target.dtype.kind == "i":
+            hint = "; if these are numbers to predict, ask `ordinal-shapley value` for --model ridge"
         raise ValueError(
             f"{option}-fraction: class {rarest!r} has a single row, so no split has every class "
             f"on both sides; give such rows with {option} or leave that class out{hint}"
@@ -118,7 +124,7 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
     encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
     X, X_valid = (
         pd.DataFrame(
-            encoder.transform(table.frame, name_row=table.name_row),
+            encoder.transform(table.frame, name_row=table.name_row, name=table.name),
             index=table.frame.index,
             columns=encoder.feature_names_out(),
         )

@@ -593,3 +593,20 @@ def test_a_deadline_on_another_machine(monkeypatch):
     never = pickle.loads(pickle.dumps(parallel.Cancellation()))
     assert never.deadline == math.inf
     assert not never.time_is_up
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_every_prefix_of_a_full_walk_is_counted(value):
+    game = osv.TableGame.from_array(4, np.arange(65.0))
+    assert osv.sample_values(game, value, n_permutations=3, random_state=0).n_evaluations == 12
+
+
+def test_a_part_of_a_shard_leaves_the_file_as_it_was(tmp_path):
+    game = osv.TableGame.from_array(4, np.random.default_rng(0).normal(size=65))
+    options = {"random_state": 0, "position_profile": True}
+    osv.sample_values(game, n_permutations=15, checkpoint=tmp_path / "run.npz", **options)
+    kept = osv.Valuation.load(tmp_path / "run.npz")
+    whole = osv.sample_values(game, n_permutations=10, **options)
+    assert kept.n_permutations == 10
+    assert np.array_equal(kept.position_profile, whole.position_profile, equal_nan=True)
+    assert np.array_equal(kept.values, whole.values)

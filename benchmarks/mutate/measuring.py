@@ -26,19 +26,9 @@ BUDGET = Budget(test=6.0, file=40.0, first=2.0, more=40.0)
 # The tests of these modules, of the games that walks play and of what sampling and exact values must be.
 TESTS = (
     *("axioms", "bad_input", "bounds", "checkpoint", "designs", "elementary", "estimator_game", "every_game"),
-    *(
-        "exact",
-        "exact_cost",
-        "games",
-        "history",
-        "journeys",
-        "lanes",
-        "neighbors",
-        "ordinal_sampling",
-        "permutations",
-    ),
-    *("ridge", "roulette", "sampled_values", "sampling", "scoring", "stopping", "trainer", "truncation"),
-    *("unbiased", "walk", "wide"),
+    *("exact", "exact_cost", "games", "history", "journeys", "lanes", "neighbors", "ordinal_sampling"),
+    *("permutations", "ridge", "roulette", "sampled_values", "sampling", "scoring", "stopping", "trainer"),
+    *("truncation", "unbiased", "walk", "wide"),
 )
 FOLDER = ROOT / "build" / "mutation"
 EQUAL = ROOT / "benchmarks" / "mutate" / "equal.json"

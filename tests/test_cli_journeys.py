@@ -247,7 +247,7 @@ def test_files_that_cannot_be_read(run, tmp_path, text, message):
 )
 def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     file = tmp_path / "x.csv"
-    file.write_text(f"path,conversions\nA,1\n{path},2\n", encoding="utf-8")
+    file.write_text(f"path,conversions,non_conversions\nA,1,0\n{path},2,1\n", encoding="utf-8")
     code, _, err = run("journeys", file)
     assert code == 0
     assert err.startswith(f"warning: path is '{path.strip(chr(34))}' in row 2, and channels are told apart")
@@ -268,8 +268,17 @@ def test_the_usual_separator_is_warned_of_where_another_is_given(run, tmp_path, 
 
 def test_channels_may_hold_other_separators(run, tmp_path):
     file = tmp_path / "x.csv"
-    file.write_text('path,conversions\n"mail, paid > A|B",2\n')
+    file.write_text('path,conversions,non_conversions\n"mail, paid > A|B",2,1\n')
     assert run("journeys", file)[::2] == (0, "")
+
+
+def test_conversions_alone_are_warned_of(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("path,conversions\nA > B,3\nB,1\n")
+    code, _, err = run("journeys", file)
+    assert code == 0
+    assert err.startswith("warning: every journey converts, so no path does better than another: ")
+    assert run("journeys", file, "--worth", "conversions")[::2] == (0, "")
 
 
 def test_files_that_are_not_there(run, tmp_path):
@@ -284,7 +293,7 @@ def test_files_that_are_not_there(run, tmp_path):
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")
 def test_a_pipe_and_what_a_spreadsheet_leaves_behind(run):
     given, end = os.pipe()
-    os.write(end, b"path,conversions,,\nA,3,,\nA > B,1,,\n")
+    os.write(end, b"path,conversions,non_conversions,,\nA,3,0,,\nA > B,1,1,,\n")
     os.close(end)
     try:
         code, shown, err = run("journeys", f"/dev/fd/{given}", "--json")

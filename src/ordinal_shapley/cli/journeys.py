@@ -129,8 +129,8 @@ def journeys(
                 game = make_game(frame, paths, touches, repeats=repeats, worth=worth, unseen=unseen)
                 if worth == "rate" and game.n_conversions == game.n_journeys > 0:
                     warnings.warn(
-                        "every journey converts, so no path does better than another: credit tells of last touches "
-                        "or equal parts only; give those that did not convert, too",
+                        "every journey converts, so no path does better than another: credit tells of last "
+                        "touches or equal parts only; give those that did not convert, too",
                         stacklevel=2,
                     )
                 result = _Result(file.name, game, value_kind, by_position)

@@ -22,6 +22,9 @@ import ordinal_shapley as osv
 
 HOME = str(Path(osv.__file__).parent)
 SECONDS = 60
+# The first inputs of a target may compile what it calls, which is no hang.
+FIRST, FIRST_SECONDS = 30, 900
+_seconds = SECONDS
 # How warnings of the library begin.
 OWN_WARNINGS = (
     "truncation ended", "no standard errors", "the game is not as", "models could not",
@@ -34,17 +37,17 @@ class NonsenseError(AssertionError):
 
 
 @contextmanager
-def time_limit():
+def time_limit(seconds):
     """A hang is a failure."""
 
     def late(*_):
-        raise NonsenseError(f"no answer within {SECONDS} s")
+        raise NonsenseError(f"no answer within {seconds} s")
 
     if not hasattr(signal, "SIGALRM"):
         yield
         return
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
+    signal.alarm(seconds)
     try:
         yield
     finally:
@@ -54,7 +57,7 @@ def time_limit():
 
 def outcome(work):
     """Do some work; "answer", or "error" for one that the library raised itself in plain words."""
-    with warnings.catch_warnings(record=True) as caught, time_limit():
+    with warnings.catch_warnings(record=True) as caught, time_limit(_seconds):
         warnings.simplefilter("always")
         try:
             work()
@@ -347,6 +350,8 @@ def fuzz(target, n_inputs, start=0):
     inner = target.hypothesis.inner_test
 
     def counted(*arguments, **more):
+        global _seconds
+        _seconds = FIRST_SECONDS if counts.total() < FIRST else SECONDS
         counts[inner(*arguments, **more)] += 1
 
     target.hypothesis.inner_test = counted

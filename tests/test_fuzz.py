@@ -12,8 +12,7 @@ from problems import size
 
 
 @pytest.mark.parametrize("target", fuzzing.TARGETS, ids=lambda target: target.__name__)
-def test_answers_and_clear_errors(target, monkeypatch):
-    monkeypatch.setattr(fuzzing, "SECONDS", 600)  # the first ones compile, which is no hang
+def test_answers_and_clear_errors(target):
     counts = fuzzing.fuzz(target, size(150, 25))
     assert set(counts) == {"answer", "error"}
 

@@ -49,7 +49,8 @@ ODD = """\
 Made by Hypothesis: wrong types and shapes, constant features, duplicate rows, scales from 5e-324 to 1e300,
 NaN and infinity, one row, one validation row, one class, classes of one row. An input ends well with an
 answer (finite values that add up, the same when asked again, no warning of another library) or with an
-error that the library itself raises. A crash, a hang of {seconds} s, a value that is no number or an error
+error that the library itself raises. A crash, a hang of {seconds} s (the first inputs, which compile, have
+more), a value that is no number or an error
 of somebody else do not count as that. The generators are in `tests/fuzzing.py`."""
 FAULTY = """\
 Each run with a fault is begun again afterwards; its result must be that of a run that nothing happened to,
@@ -242,7 +243,7 @@ def workers(path: Path, number: int) -> int:
         Client(cluster) as client,
     ):
         for _ in range(number):
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=300)
             victim = random.choice(list(client.run(os.getpid).values()))
             killer = threading.Timer(random.uniform(0.3, 1.0), os.kill, (victim, signal.SIGKILL))
             killer.start()

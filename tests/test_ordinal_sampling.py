@@ -166,14 +166,14 @@ def test_bad_options(options, words):
         osv.sample_values(game, n_permutations=10, **options)
 
 
-def test_estimator_truncates_with_patience():
+def test_the_estimator_has_no_bias_unless_asked():
     problem = random_problem(2, n=20, n_valid=25, seed=4)
     model = osv.OrdinalShapley(n_permutations=20, random_state=0).fit(*problem)
     expected = osv.sample_values(
         osv.LogisticGame(*problem),
         value="ordinal",
         method="tmc",
-        truncation=osv.Truncation.patience(),
+        truncation=osv.Truncation.roulette(),
         n_permutations=20,
         random_state=0,
     )

@@ -117,6 +117,7 @@ def test_a_report_shows_what_was_read(value, gaps, tmp_path):
 
 
 def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
+    pytest.importorskip("jinja2")
     gaps.insert(0, "name", [f"person {i}" for i in range(N)])
     gaps["number"] = range(N)
     html = tmp_path / "report.html"
@@ -138,6 +139,7 @@ def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
 
 
 def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
+    pytest.importorskip("jinja2")
     html, valid = tmp_path / "report.html", tmp_path / "later.csv"
     people.to_csv(valid, index=False)
     code, _, err = value(people, "--valid", valid, "--value", "classic", "--report", html)

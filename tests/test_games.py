@@ -15,6 +15,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import UtilityError
 from ordinal_shapley_kernels import enumeration, games, walks
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
@@ -531,3 +532,12 @@ def test_an_order_that_was_said_not_to_matter_is_told_of(run):
 def test_a_classic_value_is_refused_with_what_the_game_has(game, advice):
     with pytest.raises(ValueError, match=f"does: {advice} for value='partial_ordinal'"):
         osv.exact_values(game, "classic")
+
+
+@pytest.mark.parametrize("case", ["within", "between"])
+def test_a_rearranged_game_takes_players_out_of_their_places(case):
+    inner = osv.TableGame.from_array(5, np.random.default_rng(3).normal(size=326))
+    game = RearrangedGame(inner, np.array([0, 1, 0, 1, 0]), CASE_CODES[case])
+    # Walked through all sequences, and asked for each alone.
+    table = osv.TableGame(5, {sequence: game(sequence) for sequence in naive.sequences_of(range(5))})
+    np.testing.assert_allclose(osv.exact_values(game).values, osv.exact_values(table).values, atol=1e-14)

@@ -134,7 +134,7 @@ def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
     assert page.facts["Columns left out"] == "name"
     assert page.facts["Missing entries"].startswith("filled in: numbers with the median")
     kept = "9, kept out of training to score it: they get no value, and their labels are taken for right"
-    assert page.facts["Validation rows"] == f"{kept}; so few that each is 11 % of the accuracy"
+    assert page.facts["Validation rows"] == f"{kept}; so few that each is 11 % of them"
     assert kept in " ".join(shown.split())
 
 

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.tables.reading import Marks, Table
 
-
-def _weight(n_valid: int) -> str:
-    return f"each is {100 / n_valid:.2g} % of the accuracy"
-
-
 Train = Annotated[
     Path | None,
     typer.Argument(metavar="TRAIN.csv", help="The training rows; the first line names the columns."),
@@ -93,6 +88,10 @@ _FEW = 30
 _ADULT_FRACTION = 0.5
 _ADULT_ROWS = 400
 _ADULT_ROWS_OF_THREE = 600
+
+
+def _weight(n_valid: int) -> str:
+    return f"each is {100 / n_valid:.2g} % of them"
 
 
 @dataclass(frozen=True)

@@ -137,12 +137,12 @@ def sampling_options(
 def _rule(
     value_kind: str, method: str, asked: str | None, tolerance: float | None, n_players: int
 ) -> Truncation | None:
-    from ordinal_shapley.estimators.usual import usual_truncation
+    from ordinal_shapley.estimators.usual import WITHOUT_A_RULE, usual_truncation
     from ordinal_shapley.sampling.truncation import Truncation
 
     if asked is None and tolerance is None:
         return usual_truncation(value_kind, method, n_players)
-    rule = asked or ("patience" if value_kind in ("ordinal", "classic") else "paper")
+    rule = asked or ("patience" if value_kind in WITHOUT_A_RULE else "paper")
     choose("--truncation", rule, TRUNCATIONS)
     if rule == "roulette":
         if tolerance is not None:

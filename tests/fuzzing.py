@@ -206,7 +206,11 @@ def check_run(game, run, options, scale):
     if game.order_free and options.get("method", "mc") == "mc":
         gap = game(range(game.n_players)) - game(())
         size = max(np.abs(run.values).sum(), abs(gap), scale)
-        require(abs(run.values.sum() - gap) <= 1e-9 * size, f"sum {run.values.sum()}, expected {gap}")
+        # Below the smallest normal number there are few numbers left: half of the least of all is 0.
+        require(
+            abs(run.values.sum() - gap) <= 1e-9 * size + np.finfo(float).tiny,
+            f"sum {run.values.sum()}, expected {gap}",
+        )
 
 
 SIZES = st.sampled_from([2, 3, 4, 5, 6, 7, 1])

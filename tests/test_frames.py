@@ -96,6 +96,19 @@ def test_an_index_in_another_order_is_told_of(frame, y, kind, options):
             kind(**rows | {name: mixed})
 
 
+@pytest.mark.parametrize(("kind", "options"), GAMES)
+def test_an_index_with_nothing_in_common_is_told_of(frame, y, kind, options):
+    y = y.astype(float) if kind is osv.RidgeGame else y
+    patients = frame.set_axis([f"p{i}" for i in range(N)])
+    rows = {"X": patients, "y": y.to_numpy(), "X_valid": patients, "y_valid": y.to_numpy(), **options}
+    for other in (y.set_axis([f"q{i}" for i in range(N)]), y.set_axis(range(1, N + 1))):
+        with pytest.warns(UserWarning, match="y and X have no index label in common, .* pass y.to_numpy"):
+            kind(**rows | {"y": other})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(**rows | {"y": y})  # counted from 0, as after reset_index
+
+
 def test_fit_tells_of_it_once(frame, y):
     model = osv.ClassicShapley(n_permutations=2, random_state=0)
     for arguments in ((frame, y[::-1]), (frame, y[::-1], frame, y)):

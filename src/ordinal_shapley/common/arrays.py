@@ -91,20 +91,33 @@ def _holds_numbers(column: Any) -> bool:
 
 
 def warn_of_order(X: Any, name: str, **columns: Any) -> None:
-    """Warn of columns with the index of X in another order: rows are matched by position."""
+    """Warn of columns with the index of X in another order, or another one: rows are matched by position."""
     if not (hasattr(X, "iloc") and hasattr(X, "index")):
         return
     for title, values in columns.items():
         index: Any = getattr(values, "index", None)
         if not hasattr(values, "iloc") or len(index) != len(X.index) or index.equals(X.index):
             continue
-        if index.is_unique and X.index.is_unique and set(index) == set(X.index):
+        counted = any(_is_counted(labels) for labels in (index, X.index))
+        if not counted and not set(index) & set(X.index):
+            warnings.warn(
+                f"{title} and {name} have no index label in common, and rows are matched by position: if "
+                f"that is right pass {title}.to_numpy()",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif index.is_unique and X.index.is_unique and set(index) == set(X.index):
             warnings.warn(
                 f"the index of {title} is that of {name} in another order, and rows are matched by position: "
                 f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def _is_counted(index: Any) -> bool:
+    """Whether an index is the one that frames have if none is given."""
+    return bool(index.dtype.kind == "i" and (index.to_numpy() == np.arange(len(index))).all())
 
 
 def make_dense(X: Any, name: str) -> NDArray[Any]:

@@ -250,7 +250,7 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     file.write_text(f"path,conversions,non_conversions\nA,1,0\n{path},2,1\n", encoding="utf-8")
     code, _, err = run("journeys", file)
     assert code == 0
-    assert err.startswith(f"warning: path is '{path.strip(chr(34))}' in row 2, and channels are told apart")
+    assert err.startswith(f"warning: path in row 2 is '{path.strip(chr(34))}', and channels are told apart")
     assert f"--path-sep {shlex.quote(sep)}" in err
     code, shown, err = run("journeys", file, "--path-sep", sep, "--json")
     assert (code, err) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,9 @@ import fuzzing
 import ordinal_shapley as osv
 from problems import size
 from test_journeys import VALUES
+
+# Many games here are as small as can be, and all of their journeys convert.
+pytestmark = pytest.mark.filterwarnings("ignore:every journey converts")
 
 # --------------------------------------------------------------------------------------------
 # What journeys are read from
@@ -112,6 +116,34 @@ def test_counts_add_up_over_texts_of_one_path():
     assert counts_of(empty) == {"A": (1, 1)} and empty.n_players == 3
     nobody = osv.JourneyGame.from_paths(["A"], [0], [0])
     assert nobody.credit()["credit"].tolist() == [0.0] and nobody([0]) == 0.0
+
+
+def test_games_in_which_every_journey_converts_are_warned_of():
+    for make in (
+        lambda **more: osv.JourneyGame([["A"], ["B", "A"]], [3, 1], **more),
+        lambda **more: osv.JourneyGame.from_paths(["A", "B > A"], [3, 1], **more),
+        lambda **more: osv.JourneyGame.from_journeys([["A"], ["B", "A"]], [True, True], **more),
+        lambda **more: osv.JourneyGame.from_events(as_events([["A"], ["B", "A"]], [1, 1]), **more),
+    ):
+        with pytest.warns(UserWarning, match="every journey converts, so no path does better"):
+            make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            make(worth="conversions")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        osv.JourneyGame.from_paths(["A", "B > A"], [3, 1], [0, 1])
+
+
+def test_another_mark_between_channels_is_warned_of():
+    with pytest.warns(
+        UserWarning, match=r"^paths\[1\] is 'A,B', .* by '>': if it should be ',', pass sep=','$"
+    ):
+        osv.JourneyGame.from_paths(["A", "A,B", "A,B"], [1, 1, 1], [1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        osv.JourneyGame.from_paths(["A, a day", "B > A, a day"], [1, 1], [1, 1])
+        osv.JourneyGame.from_paths(["A", "A,B"], [1, 1], [1, 1], sep=",")
 
 
 def test_channels_can_be_numbers_and_have_a_given_order():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,12 +126,6 @@ def journeys(
             frame = read_file(file)
             with _naming(file):
                 game = make_game(frame, paths, touches, repeats=repeats, worth=worth, unseen=unseen)
-                if worth == "rate" and game.n_conversions == game.n_journeys > 0:
-                    warnings.warn(
-                        "every journey converts, so no path does better than another: credit tells of last "
-                        "touches or equal parts only; give those that did not convert, too",
-                        stacklevel=2,
-                    )
                 result = _Result(file.name, game, value_kind, by_position)
                 result.write(out, plot)
                 if as_json:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
-# What others put between channels.
-_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",", ">")
-
 
 @dataclass(frozen=True)
 class PathOptions:
@@ -81,18 +78,31 @@ class PathOptions:
         for row, text in zip(frame.index, frame[path], strict=True):
             if not text.strip():
                 raise ValueError(f"no {path} in row {row}, expected channels such as 'A {sep} B'")
-        _warn_of_sep(frame[path], sep)
         counts = {
             name: [_as_count(text, name, row) for row, text in zip(frame.index, frame[name], strict=True)]
             for name in (conversions, non_conversions)
             if name is not None
         }
         lost = None if non_conversions is None else counts[non_conversions]
-        try:
-            return JourneyGame.from_paths(frame[path].tolist(), counts[conversions], lost, sep=sep, **options)
-        except ValueError as error:
-            at = re.sub(r"^paths\[(\d+)\]", lambda m: f"{path} in row {frame.index[int(m[1])]}", str(error))
-            raise ValueError(at) from error
+
+        def in_words(message: object) -> str:
+            """Put a message of the library in terms of file and options."""
+            text = re.sub(
+                r"^paths\[(\d+)\]", lambda m: f"{path} in row {frame.index[int(m[1])]}", str(message)
+            )
+            return re.sub(r"pass sep='(.*)'$", lambda m: f"give --path-sep {shlex.quote(m[1])}", text)
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                game = JourneyGame.from_paths(
+                    frame[path].tolist(), counts[conversions], lost, sep=sep, **options
+                )
+            except ValueError as error:
+                raise ValueError(in_words(error)) from error
+        for caution in caught:
+            warnings.warn(in_words(caution.message), caution.category, stacklevel=2)
+        return game
 
 
 @dataclass(frozen=True)
@@ -181,24 +191,6 @@ def make_game(frame: pd.DataFrame, paths: PathOptions, touches: TouchOptions, **
             "name the columns by --path, or by --journey, --channel, --time and --converted"
         )
     return (touches if has_touches else paths).game(frame, **options)
-
-
-def _warn_of_sep(paths: pd.Series, sep: str) -> None:
-    """Warn if something else seems to stand between channels."""
-    for other in _OTHER_SEPS:
-        holds = paths.str.contains(other, regex=False)
-        if other == sep or not holds.any():
-            continue
-        whole = not paths.str.contains(sep, regex=False).any()
-        # A file of few channels, each of them a path by the other mark.
-        inside = sep and other not in sep and all(other in name for text in paths for name in text.split(sep))
-        if sep in other or whole or inside:
-            warnings.warn(
-                f"{paths.name} is {paths[holds].iloc[0]!r} in row {paths.index[holds][0]}, and channels are "
-                f"told apart by {sep!r}: if it should be {other!r}, give --path-sep {shlex.quote(other)}",
-                stacklevel=2,
-            )
-            return
 
 
 def _as_times(texts: pd.Series) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,8 @@ _MOST_TOUCHED = 100
 _MOST_CHANNELS = 1_000_000
 # Of counts: their ratios, times such a factorial, are far from the limits of floats.
 _LEAST, _MOST = 1e-30, 1e30
+# What others put between channels.
+_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",", ">")
 
 
 class Counted(NamedTuple):
@@ -71,6 +74,7 @@ def count_paths(
             places[path] = row
         sums[path][0] += pair[0]
         sums[path][1] += pair[1]
+    _warn_of_sep(places, sep.strip())
     distinct = np.array(list(sums.values()), np.float64).reshape(-1, 2).T
     names = ((f"paths[{row}]", _split(path, row, sep)) for path, row in places.items())
     return _count(names, distinct, repeats, channels)
@@ -228,6 +232,24 @@ def _split(path: str, row: int, sep: str) -> list[str]:
     if not all(names):
         raise ValueError(f"paths[{row}] is {path!r}, expected channels such as 'A {sep.strip()} B'")
     return names
+
+
+def _warn_of_sep(places: dict[str, int], sep: str) -> None:
+    """Warn if something else seems to stand between channels; paths come with their rows."""
+    for other in _OTHER_SEPS:
+        holding = next((path for path in places if other in path), None)
+        if other == sep or holding is None:
+            continue
+        whole = not any(sep in path for path in places)
+        # A few channels, each of them a path by the other mark.
+        inside = other not in sep and all(other in name for path in places for name in path.split(sep))
+        if sep in other or whole or inside:
+            warnings.warn(
+                f"paths[{places[holding]}] is {holding!r}, and channels are told apart by {sep!r}: if it "
+                f"should be {other!r}, pass sep={other!r}",
+                stacklevel=4,
+            )
+            return
 
 
 def _as_channels(channels: Any, found: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -157,6 +158,12 @@ class JourneyGame(JourneyForms):
         self._sets = sharing.make_sets(counted)
         if not self.ordered:
             sharing.check_tabulated(self._sets)
+        if worth == "rate" and self.n_conversions == self.n_journeys > 0:
+            warnings.warn(
+                "every journey converts, so no path does better than another: credit tells of last touches "
+                "or equal parts only; give those that did not convert, too",
+                stacklevel=3,
+            )
 
     def credit(self, value: str = "partial_ordinal", *, by_position: bool = False) -> pd.DataFrame:
         """Share out the conversions among channels, by the exact values of the game.

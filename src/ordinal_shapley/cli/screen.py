@@ -12,6 +12,7 @@ from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.valuation.decimals import decimals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -75,6 +76,8 @@ def show(
     n_valid: int,
     valid: str,
     settings: str,
+    uncovered: str,
+    labels: str,
     score: str,
     goals: tuple[int | None, float | None],
     dim: bool,
@@ -97,6 +100,10 @@ def show(
         What they are, in words.
     settings : str
         Method and options, in words.
+    uncovered : str
+        What the standard errors don't cover, in words.
+    labels : str
+        What is predicted, in words.
     score : str
         How good the model of all rows is, in words.
     goals : tuple of int or None and float or None
@@ -110,7 +117,8 @@ def show(
         f"scored on {n_valid:,} validation rows",
         highlight=False,
     )
-    console.print(_summary(valuation, settings, valid, score, goals, len(frame)), highlight=False)
+    facts_of_data = (("labels", safe(labels)), ("validation", safe(valid)), ("score", score))
+    console.print(_summary(valuation, settings, facts_of_data, goals, len(frame)), highlight=False)
 
     plus_minus = "±" if console.encoding.lower().startswith("utf") else "+/-"
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
@@ -130,8 +138,7 @@ def show(
     below = f"{n_below:,} of {known:,} rows" if known else "It is not known which rows"
     console.print(
         f"\n{below} {'has' if known and n_below == 1 else 'have'} a 95 % interval that lies below 0. "
-        "Standard errors are Monte Carlo noise about the sampled expectation only: they don't cover what "
-        "truncation and sampled subsets change, nor the choice of validation rows.",
+        f"Standard errors are Monte Carlo noise only: they don't cover {uncovered}.",
         highlight=False,
     )
     if dim:
@@ -161,8 +168,7 @@ def stop_reason(valuation: Valuation, asked: int | None, bound: float | None) ->
 def _summary(
     valuation: Valuation,
     settings: str,
-    valid: str,
-    score: str,
+    data: Sequence[tuple[str, str]],
     goals: tuple[int | None, float | None],
     n: int,
 ) -> Table:
@@ -170,8 +176,7 @@ def _summary(
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     return facts(
         ("method", settings),
-        ("validation", safe(valid)),
-        ("score", score),
+        *data,
         ("permutations", f"{valuation.n_permutations:,}: {stop}"),
         (
             "model fits",

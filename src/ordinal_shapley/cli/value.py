@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ordinal_shapley.cli import value_words
 from ordinal_shapley.cli.data_options import VALIDATION, DataOptions
 from ordinal_shapley.cli.json_documents import (
     Json,
@@ -170,7 +171,8 @@ def value(
                 game,
                 valuation,
                 history,
-                _words(models, asked),
+                value_words.settings(models, asked),
+                value_words.uncovered(asked),
                 data.words(problem),
                 (permutations, standard_error),
             )
@@ -180,17 +182,6 @@ def value(
                 print_document("value", parts, lambda: [*warned_reading(), *warned()])
             else:
                 result.show(files)
-
-
-def _words(models: ModelOptions, asked: dict[str, Any]) -> str:
-    """Return method and options in words."""
-    words = [*models.words(), asked["method"]]
-    if asked["class_fraction"] is not None:
-        words.append(f"class fraction {asked['class_fraction']:g}")
-    if asked["design"] != "independent":
-        words.append(f"{asked['design']} permutations")
-    words += [f"{asked['position_weight']} weights", asked["scoring"].replace("_", " ")]
-    return ", ".join([*words, f"seed {asked['seed']}"])
 
 
 @dataclass(frozen=True)
@@ -208,13 +199,14 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out, with what is needed to tell it: words on settings and rows, and when it was to stop."""
+    """What came out, with what is needed to tell it: words on settings, errors and rows, and when to stop."""
 
     problem: Problem
     game: Game
     valuation: Valuation
     history: History | None
     settings: str
+    uncovered: str
     rows: dict[str, str]
     goals: tuple[int | None, float | None]
 
@@ -282,6 +274,8 @@ class _Result:
             n_valid=len(self.problem.y_valid),
             valid=self.rows[VALIDATION],
             settings=self.settings,
+            uncovered=self.uncovered,
+            labels=value_words.labels(self.problem),
             score=score_words(self.valuation, self.game),
             goals=self.goals,
             dim=self.valuation.value == "partial_ordinal" and classes and not self.game.order_free,

@@ -30,6 +30,11 @@ def people() -> pd.DataFrame:
     )
 
 
+def later(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are no copies of these."""
+    return frame.assign(weight=frame["weight"] + 1)
+
+
 @pytest.fixture
 def gaps(people) -> pd.DataFrame:
     people["age"] = people["age"].mask(people.index.isin([3, 8, 9]))
@@ -141,7 +146,7 @@ def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
 def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
     pytest.importorskip("jinja2")
     html, valid = tmp_path / "report.html", tmp_path / "later.csv"
-    people.to_csv(valid, index=False)
+    later(people).to_csv(valid, index=False)
     code, _, err = value(people, "--valid", valid, "--value", "classic", "--report", html)
     assert (code, err) == (0, "")
     assert "warnings" not in Page(html.read_text(encoding="utf-8")).texts
@@ -149,7 +154,7 @@ def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
     told = Page(html.read_text(encoding="utf-8")).texts["warnings"]
     assert "only dimly" in told
     assert "validate" not in told
-    people.iloc[:29].to_csv(valid, index=False)
+    later(people).iloc[:29].to_csv(valid, index=False)
     value(people, "--valid", valid, "--report", html)
     assert (
         "only 29 rows validate: each is 3.4 % of" in Page(html.read_text(encoding="utf-8")).texts["warnings"]
@@ -165,7 +170,7 @@ def test_rows_of_a_file_that_validate_are_named_by_it(value, people, tmp_path):
 def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
     valid = tmp_path / "valid.csv"
     gaps.iloc[:12].to_csv(valid, index=False)
-    complete = gaps.dropna()
+    complete = later(gaps.dropna())
     code, _, err = value(complete, "--valid", valid)
     assert code == 2
     assert "row 3 (line 5 of valid.csv), column 'age': the entry is missing; in 12 rows" in err
@@ -243,7 +248,12 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
             [f"{i // 1.2:.0f} mg" for i in range(N)],
             f"different texts in {N} rows, which become as many",
         ),
-        ("a b", np.arange(N), f"{NUMBERING} 'a b'\n"),
+        ("a b", np.arange(N), f"{NUMBERING} 'a b', or name the rows by it: --id 'a b'\n"),
+        (
+            "zip",
+            [f"Z{i % 21}" for i in range(N)],
+            f"holds 21 different texts in {N} rows, which become as many",
+        ),
     ],
 )
 def test_each_is_warned_of_in_one_line(value, people, name, column, words):
@@ -276,6 +286,17 @@ def test_features_are_not_warned_of(value, people, name, column):
     assert value(people.assign(**{name: column}))[::2] == (0, "")
 
 
+def test_an_error_for_missing_entries_names_what_is_no_feature_either(value, gaps):
+    _, _, err = value(gaps.assign(name=[f"person {i}" for i in range(N)], number=range(N)))
+    assert err.endswith(" Hardly features, and better dropped or turned into numbers: 'number', 'name'.\n")
+    assert err.count("\n") == 1
+    assert (
+        " Hardly a feature, and better dropped or turned into numbers: 'number'."
+        in value(gaps.assign(number=range(N)))[2]
+    )
+    assert "Hardly" not in value(gaps)[2]
+
+
 def test_experiments_warn_once_for_all_runs(run, people, tmp_path):
     path = tmp_path / "train.csv"
     people.assign(who=[f"person {i}" for i in range(N)]).to_csv(path, index=False)
@@ -292,8 +313,8 @@ def test_experiments_warn_once_for_all_runs(run, people, tmp_path):
 def test_columns_left_out_are_as_if_they_had_not_been_there(value, people, tmp_path):
     outs = [tmp_path / f"{i}.csv" for i in range(2)]
     valid, fewer = tmp_path / "valid.csv", tmp_path / "fewer.csv"
-    people.assign(who="x", when=range(N)).to_csv(valid, index=False)
-    people.to_csv(fewer, index=False)
+    later(people).assign(who="x", when=range(N)).to_csv(valid, index=False)
+    later(people).to_csv(fewer, index=False)
     assert value(people, "--valid", fewer, "--out", outs[0])[0] == 0
     more = people.assign(when=range(N), who=[f"p{i}" for i in range(N)])
     for file in (valid, fewer):  # the other file may lack them
@@ -326,6 +347,111 @@ def test_columns_that_cannot_be_left_out(value, people, drop, words):
     code, shown, err = value(people, *(word for name in drop for word in ("--drop", name)))
     assert (code, shown) == (2, "")
     assert words in err
+
+
+# --- the column that names the rows
+
+
+def test_results_call_the_rows_by_a_column(value, people, tmp_path):
+    pytest.importorskip("jinja2")
+    names = [f"{i:03d}" for i in SHUFFLED]
+    named = people.assign(who=names)
+    outs = [tmp_path / f"{i}.csv" for i in range(2)]
+    html = tmp_path / "report.html"
+    assert value(people, "--out", outs[0])[::2] == (0, "")
+    code, shown, err = value(named, "--id", "who", "--drop", "who", "--out", outs[1], "--report", html)
+    assert (code, err) == (0, "")
+    plain, called = (pd.read_csv(out, dtype={"row": str}) for out in outs)
+    assert called["row"].tolist() == [names[int(row)] for row in plain["row"]]  # leading zeros stay
+    pd.testing.assert_frame_equal(called.drop(columns="row"), plain.drop(columns="row"))
+    lowest = called.loc[called["rank"].idxmax(), "row"]
+    assert f" {lowest} " in shown
+    page = Page(html.read_text(encoding="utf-8"))
+    columns = {column["title"]: column["cells"] for column in page.data["columns"]}
+    assert columns["row"] == called["row"].tolist()
+    assert "who" not in columns
+    document = json.loads(value(named, "--id", "who", "--json")[1])
+    assert [row["row"] for row in document["rows"]] == called["row"].tolist()
+    assert document["settings"]["id"] == "who"
+
+
+def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
+    train, valid = tmp_path / "train.csv", tmp_path / "valid.csv"
+    people.assign(who=range(N)).to_csv(train, index=False)
+    read = [
+        DataOptions(train, "outcome", raw=True, id="who", valid=file).read(0)
+        for file in (None, valid)
+        if file is None or later(people).to_csv(file, index=False) is None  # which need not have it
+    ]
+    for got in read:
+        assert "who" not in [*got.X, *got.frame]
+        assert got.X.index.equals(got.frame.index)
+    assert read[1].X.index.tolist() == [str(i) for i in range(N)]
+    options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
+    assert run("experiment", "noise", train, *options, "--id", "who")[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "words"),
+    [
+        (["x"] * N, "who", "--id: row 1 (line 3 of train.csv), column 'who': 'x' stands there already; each"),
+        (
+            ["x", None] * (N // 2),
+            "who",
+            "--id: row 1 (line 3 of train.csv), column 'who': the entry is missing",
+        ),
+        (range(N), "whom", "--id: train.csv has no column 'whom'; did you mean 'who'?"),
+        (range(N), "outcome", "--id: 'outcome' is the column of --target"),
+    ],
+)
+def test_columns_that_cannot_name_rows(value, people, names, more, words):
+    code, shown, err = value(people.assign(who=names), "--id", more)
+    assert (code, shown) == (2, "")
+    assert err.startswith(f"error: {words}")
+
+
+def test_rows_of_a_data_set_have_no_names(run):
+    code, _, err = run("value", "--dataset", "wine", "--id", "alcohol")
+    assert (code, err) == (2, "error: --id goes with a TRAIN.csv, not with --dataset\n")
+
+
+# --- rows that train and score
+
+
+def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
+    valid = tmp_path / "valid.csv"
+    mixed = pd.concat([people.iloc[:7], later(people).iloc[7:]])  # more than a fifth
+    mixed.to_csv(valid, index=False)
+    _, _, err = value(people, "--valid", valid)
+    assert err.startswith(
+        f"warning: 7 of the {N} rows that score the model stand among the training rows, too"
+    )
+    mixed.iloc[1:].to_csv(valid, index=False)
+    assert value(people, "--valid", valid)[2].startswith("warning: 6 of the 29 rows ")
+    mixed.iloc[2:].to_csv(valid, index=False)
+    assert value(people, "--valid", valid)[::2] == (0, "")
+    mixed.assign(outcome="old").to_csv(valid, index=False)  # another label is another row
+    expected = int((people["outcome"].iloc[:7] == "old").sum())
+    assert expected <= 6
+    assert value(people, "--valid", valid)[::2] == (0, "")
+
+
+# --- what is predicted
+
+
+def test_the_screen_says_what_is_predicted(value, people):
+    def labels(frame: pd.DataFrame, *more: object) -> str:
+        lines = value(frame, "--valid-fraction", 0.5, *more)[1].splitlines()
+        return next(line for line in lines if line.startswith("labels ")).removeprefix("labels").strip()
+
+    people["outcome"] = np.where(np.arange(N) % 3 == 0, "a", "b")
+    assert labels(people) == "column outcome: 2 classes, a (5 rows), b (10 rows)"
+    people["outcome"] = np.arange(N) % 10
+    assert labels(people, "--valid-fraction", 0.34) == "column outcome: 10 classes of 1 to 2 rows"
+    people["outcome"] = np.arange(N) + 0.5
+    start, low, to, high = labels(people, "--model", "ridge").rsplit(" ", 3)
+    assert (start, to) == ("column outcome: numbers from", "to")
+    assert 0.5 <= float(low) < float(high) <= N
 
 
 # --- labels that hardly are classes of their own
@@ -373,9 +499,15 @@ def test_files_with_other_marks_give_the_same(tmp_path, people, sep, mark, decim
     pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
     assert got.y.tolist() == expected.y.tolist()
     # The validation file is read the same way.
-    both = DataOptions(
-        tmp_path / "other.csv", "outcome", valid=tmp_path / "other.csv", sep=sep, decimal=decimal, raw=True
-    ).read(0)
+    with pytest.warns(UserWarning, match=f"{N} of the {N} rows that score the model stand among"):
+        both = DataOptions(
+            tmp_path / "other.csv",
+            "outcome",
+            valid=tmp_path / "other.csv",
+            sep=sep,
+            decimal=decimal,
+            raw=True,
+        ).read(0)
     pd.testing.assert_frame_equal(both.X, both.X_valid)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,6 +61,16 @@ Drop = Annotated[
     list[str] | None,
     data_option("Leave this column out; can be given again.", metavar="COLUMN", autocompletion=file_columns),
 ]
+Id = Annotated[
+    str | None,
+    data_option(
+        "The column that names the rows: results call them by it, and it is no feature.",
+        default="rows are counted from 0",
+        flag="--id",
+        metavar="COLUMN",
+        autocompletion=file_columns,
+    ),
+]
 Impute = Annotated[
     bool,
     data_option(
@@ -104,6 +114,7 @@ class DataOptions:
     valid: Valid = None
     valid_fraction: ValidFraction = None
     rows: Rows = None
+    id: Id = None
     drop: Drop = None
     impute: Impute = False
     raw: Raw = False
@@ -117,6 +128,7 @@ class DataOptions:
             "valid": self.valid,
             "valid_fraction": None if self.valid else self._fraction(self.valid_fraction, _ADULT_FRACTION),
             "rows": self._rows(_ADULT_ROWS),
+            "id": self.id,
             "drop": self.drop or [],
             "impute": self.impute,
             "raw": self.raw,
@@ -167,13 +179,13 @@ class DataOptions:
         if self.valid is not None and self.valid_fraction is not None:
             raise ValueError("give either --valid or --valid-fraction, and not both")
         check_fraction("--valid-fraction", self.valid_fraction)
-        check_source(self.train, self.target, self.dataset, {"--valid": self.valid})
+        check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--id": self.id})
 
         from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
         table = read_table(
-            self.train, self.target, self.dataset, self.impute, drop, numbers, marks=self._marks()
+            self.train, self.target, self.dataset, self.impute, drop, numbers, self.id, self._marks()
         )
         rows = self._rows(_ADULT_ROWS)
         if rows is not None:
@@ -212,7 +224,8 @@ class HeldOutOptions(DataOptions):
             if file is not None and fraction is not None:
                 raise ValueError(f"give either --{name} or --{name}-fraction, and not both")
             check_fraction(f"--{name}-fraction", fraction)
-        check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--test": self.test})
+        others = {"--valid": self.valid, "--test": self.test, "--id": self.id}
+        check_source(self.train, self.target, self.dataset, others)
 
     def settings(self) -> dict[str, Any]:
         """Return what ``--json`` tells of the options."""
@@ -225,7 +238,9 @@ class HeldOutOptions(DataOptions):
         from ordinal_shapley.tables import problem
 
         drop = self.drop or ()
-        table = read_table(self.train, self.target, self.dataset, self.impute, drop, marks=self._marks())
+        table = read_table(
+            self.train, self.target, self.dataset, self.impute, drop, names=self.id, marks=self._marks()
+        )
         rows = self._rows(_ADULT_ROWS_OF_THREE)
         if rows is not None:
             table = problem.draw(table, rows, seed)
@@ -246,9 +261,9 @@ class HeldOutOptions(DataOptions):
 
 
 def check_source(
-    train: Path | None, target: str | None, dataset: str | None, others: dict[str, Path | None]
+    train: Path | None, target: str | None, dataset: str | None, others: Mapping[str, Path | str | None]
 ) -> None:
-    """ValueError unless there is one source of rows, and `others`, files by option, go with it."""
+    """ValueError unless there is one source of rows, and `others`, files or columns by option, go with it."""
     if (train is None) == (dataset is None):
         raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
     if dataset is not None:
@@ -274,6 +289,7 @@ def read_table(
     impute: bool = False,
     drop: Sequence[str] = (),
     numbers: bool = False,
+    names: str | None = None,
     marks: Marks | None = None,
 ) -> Table:
     """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
@@ -286,7 +302,7 @@ def read_table(
         return reading.leave_out(reading.Table(dataset, data.frame, data.target), drop)
     assert train is not None and target is not None
     check = checks.check_numbers if numbers else checks.check_classes
-    table = check(reading.read_csv(train, target, drop=drop, marks=marks or reading.COMMAS))
+    table = check(reading.read_csv(train, target, drop=drop, names=names, marks=marks or reading.COMMAS))
     return table if impute else checks.check_complete(table)
 
 
@@ -296,5 +312,7 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
 
     text = reading.text_columns(table)
     check = checks.check_numbers if table.has_numbers else checks.check_classes
-    other = check(reading.read_csv(path, target, text, drop=drop, training=False, marks=table.marks))
+    other = check(
+        reading.read_csv(path, target, text, drop=drop, names=table.names, training=False, marks=table.marks)
+    )
     return other if impute else checks.check_complete(other)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +17,8 @@ _LONG_COUNT = 10
 # So few different texts may be names of groups, whatever they look like.
 _FEW_TEXTS = 20
 _FEW_DATES = 5
+# Of a text that so few rows share on average, little can be learned.
+_FEW_ROWS_A_TEXT = 5
 _ID_NAME = re.compile(
     r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
 )
@@ -31,8 +33,22 @@ _DATE = re.compile(
 )
 
 
-def find_numberings(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield the columns of whole numbers that look like a numbering, and what to say of them."""
+class OddColumn(NamedTuple):
+    """A column that is hardly a feature, what to say of it, and whether it may be the names of the rows."""
+
+    name: str
+    what: str
+    may_name: bool = False
+
+
+def find_odd_columns(frame: pd.DataFrame) -> Iterator[OddColumn]:
+    """Yield all columns that are hardly features."""
+    yield from _find_numberings(frame)
+    yield from find_odd_texts(frame)
+
+
+def _find_numberings(frame: pd.DataFrame) -> Iterator[OddColumn]:
+    """Yield the columns of whole numbers that look like a numbering."""
     from pandas.api import types
 
     for name, column in frame.items():
@@ -40,11 +56,11 @@ def find_numberings(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
             continue
         without_gap = int(column.max()) - int(column.min()) == len(column) - 1
         if (without_gap and len(column) >= _LONG_COUNT) or _is_id(str(name)):
-            yield str(name), "looks like a numbering of the rows, and is used as a feature;"
+            yield OddColumn(str(name), "looks like a numbering of the rows, and is used as a feature;", True)
 
 
-def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield the columns of text that become nearly as many columns as there are rows, and what to say."""
+def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
+    """Yield the columns of text that become very many columns."""
     import pandas as pd
     from pandas.api import types
 
@@ -53,6 +69,7 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
             continue
         texts = column.dropna().astype(str)
         kinds = texts.unique()
+        may_name = False
         if len(kinds) > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
             what = (
                 f"holds {len(kinds):,} dates as text, which become as many columns: turn it into numbers, or"
@@ -71,14 +88,15 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
                 "holds text that differs in every row, like a name or an identifier, and is used as a "
                 "feature;"
             )
-        elif len(kinds) > _FEW_TEXTS and 2 * len(kinds) > len(texts):
+            may_name = len(texts) == len(column)
+        elif len(kinds) > _FEW_TEXTS and _FEW_ROWS_A_TEXT * len(kinds) > len(texts):
             what = (
                 f"holds {len(kinds):,} different texts in {len(texts):,} rows, which become as many columns: "
-                "turn those that stand for numbers into numbers, or"
+                "turn those that stand for numbers into numbers, put rare ones together, or"
             )
         else:
             continue
-        yield str(name), what
+        yield OddColumn(str(name), what, may_name)
 
 
 def find_alike(labels: Iterable[str]) -> list[list[str]]:

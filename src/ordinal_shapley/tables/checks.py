@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.tables.cautions import find_alike
+from ordinal_shapley.tables.cautions import find_alike, find_odd_columns
 from ordinal_shapley.tables.reading import Table
 from ordinal_shapley.vocabulary import MISSING
 
@@ -16,6 +16,7 @@ from ordinal_shapley.vocabulary import MISSING
 _MOST_CLASSES = 100
 _MOST_FLOATS = 20
 _ALIKE_TOLD = 5
+_FEATURES = ("a feature", "features")
 
 
 def check_complete(table: Table) -> Table:
@@ -30,11 +31,14 @@ def check_complete(table: Table) -> Table:
     shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:5].items()]
     if len(counts) > 5:
         shown.append(f"some of {len(counts) - 5} other columns")
+    # What would be warned of in the next run, so that there need not be one more.
+    odd = [repr(column.name) for column in find_odd_columns(table.frame)][:5]
+    also = f" Hardly {_FEATURES[len(odd) > 1]}, and better dropped or turned into numbers: {', '.join(odd)}."
     raise ValueError(
         f"{row}, column {str(name)!r}: the entry is missing; in {len(table.frame):,} rows there are missing "
         f"{', '.join(shown)}. Fill them in, leave rows out, or columns with --drop, or add --impute: medians "
         f"of the training rows for numbers, a category {MISSING!r} for text. (Where a file says NA, None or "
-        "null, an entry is missing.)"
+        f"null, an entry is missing.){also if odd else ''}"
     )
 
 

@@ -68,7 +68,7 @@ class Encoder:
         name_row : callable, optional
             Turns an index label into the words an error calls the row by; by default ``row LABEL``.
         warn : bool, default True
-            Warn of columns of text that become nearly as many columns as there are rows.
+            Warn of columns of text that become very many columns.
 
         Returns
         -------
@@ -93,8 +93,8 @@ class Encoder:
         for name in categorical:
             _reject_disguised(frame[name], name_row)
         if warn:
-            for name, what in find_odd_texts(frame[categorical]):
-                warnings.warn(f"column {name!r} {what} drop it", stacklevel=2)
+            for odd in find_odd_texts(frame[categorical]):
+                warnings.warn(f"column {odd.name!r} {odd.what} drop it", stacklevel=2)
         if self.impute:
             _reject_empty(frame)
         self._gappy = [name for name in self._numeric if self.impute and frame[name].isna().any()]

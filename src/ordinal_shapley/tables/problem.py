@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,15 @@ from ordinal_shapley.tables.encoding import Encoder
 from ordinal_shapley.tables.reading import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
 
 # So many classes that are numbers may be none.
 _MANY_NUMBERS = 10
+# Rows of few categories are alike by chance; so many in both parts hardly are.
+_MOST_COPIES = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +135,32 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
         )
         for table in (train, valid)
     )
+    _warn_of_copies(X, y, X_valid, y_valid)
     frame = pd.concat([train.left_out, train.frame], axis=1)
+    if train.names is not None:
+        X.index = frame.index = pd.Index(frame.pop(train.names))
     return Problem(train.name, X, y, X_valid, y_valid, frame, str(train.target.name))
+
+
+def _warn_of_copies(
+    X: pd.DataFrame, y: npt.NDArray[Any], X_valid: pd.DataFrame, y_valid: npt.NDArray[Any]
+) -> None:
+    """Warn if many of the rows that score the model are training rows, entry for entry."""
+    trained = set(_entries(X, y))
+    copies = sum(row in trained for row in _entries(X_valid, y_valid))
+    if copies > _MOST_COPIES * len(y_valid):
+        warnings.warn(
+            f"{copies:,} of the {len(y_valid):,} rows that score the model stand among the training rows, "
+            "too, entry for entry: copies make model and values look better than they are; take them out on "
+            "one side",
+            stacklevel=3,
+        )
+
+
+def _entries(X: pd.DataFrame, y: npt.NDArray[Any]) -> Iterator[tuple[bytes, Any]]:
+    """Yield features and target of each row, to be compared."""
+    rows = X.to_numpy() + 0.0  # no row differs by the sign of a zero
+    return ((row.tobytes(), target) for row, target in zip(rows, y.tolist(), strict=True))
 
 
 def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

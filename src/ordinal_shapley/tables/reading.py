@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.tables.cautions import find_numberings, find_odd_texts
+from ordinal_shapley.tables.cautions import find_odd_columns
 from ordinal_shapley.tables.csv_faults import check_file, check_sep, describe_fault
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Table:
         How it is written.
     left_out : pandas.DataFrame or None
         Columns that are no features, on the same index.
+    names : str or None
+        The one of them that names the rows.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Table:
     path: Path | None = None
     marks: Marks = COMMAS
     left_out: pd.DataFrame | None = None
+    names: str | None = None
 
     @property
     def has_numbers(self) -> bool:
@@ -82,12 +85,14 @@ def read_csv(
     text: tuple[str, ...] = (),
     *,
     drop: Sequence[str] = (),
+    names: str | None = None,
     training: bool = True,
     marks: Marks = COMMAS,
 ) -> Table:
     """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
 
-    A training file must have the columns to drop, and is looked through for odd ones.
+    So is the column `names`, whose texts name the rows. A training file must have all of these, and is
+    looked through for odd columns.
     """
     check_file(path, "a CSV file")
     if not path.is_file():
@@ -116,7 +121,7 @@ def read_csv(
                 encoding="utf-8-sig",
                 index_col=False,
                 low_memory=False,
-                dtype={name: str for name in text if name in header},
+                dtype={name: str for name in (*text, names) if name in header},
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, UnicodeDecodeError) as error:
         raise ValueError(describe_fault(path.name, error, marks.sep)) from error
@@ -128,25 +133,44 @@ def read_csv(
         raise ValueError(f"{path.name} has a header but no rows")
     unnamed = _index_columns(whole, header, target)
     features = whole.drop(columns=[*unnamed, target])
-    table = Table(path.name, features, whole[target], path, marks, whole[unnamed])
-    table = leave_out(table, drop, training)
+    table = Table(path.name, features, whole[target], path, marks, whole[unnamed], names)
+    if names is not None:
+        table = leave_out(table, [names], training, "--id")
+        if training:
+            _check_names(table, names)
+    table = leave_out(table, [name for name in drop if name != names], training)
     if training:
         _warn_of_columns(table.frame, marks)
     return table
 
 
-def leave_out(table: Table, columns: Sequence[str], strict: bool = True) -> Table:
-    """Return a table without some columns; if `strict`, they must be there."""
+def leave_out(table: Table, columns: Sequence[str], strict: bool = True, option: str = "--drop") -> Table:
+    """Return a table without some columns, those of an option; if `strict`, they must be there."""
     for name in columns:
         if name == str(table.target.name):
-            raise ValueError(f"--drop: {name!r} is the column of --target")
+            raise ValueError(f"{option}: {name!r} is the column of --target")
         if strict and name not in table.frame:
-            raise ValueError(f"--drop: {table.name} has no column {name!r}; {_hint(name, list(table.frame))}")
+            hint = _hint(name, list(table.frame))
+            raise ValueError(f"{option}: {table.name} has no column {name!r}; {hint}")
     import pandas as pd
 
-    gone = [name for name in columns if name in table.frame]
+    gone = [name for name in dict.fromkeys(columns) if name in table.frame]
     left_out = pd.concat([table.left_out, table.frame[gone]], axis=1)
     return replace(table, frame=table.frame.drop(columns=gone), left_out=left_out)
+
+
+def _check_names(table: Table, column: str) -> None:
+    """ValueError unless each row has a name of its own."""
+    assert table.left_out is not None
+    names = table.left_out[column]
+    for odd, what in ((names.isna(), "the entry is missing"), (names.duplicated(), "stands there already")):
+        if odd.any():
+            label = names.index[int(odd.to_numpy().argmax())]
+            if not names.isna().any():
+                what = f"{names[label]!r} {what}"
+            raise ValueError(
+                f"--id: {table.name_row(label)}, column {column!r}: {what}; each row needs a name of its own"
+            )
 
 
 def _hint(name: str, columns: list[Any]) -> str:
@@ -177,10 +201,12 @@ def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[
 
 def _warn_of_columns(features: pd.DataFrame, marks: Marks) -> None:
     """Warn of columns that are hardly features."""
-    for name, what in [*find_numberings(features), *find_odd_texts(features)]:
+    for name, what, may_name in find_odd_columns(features):
         if marks.decimal == ".":
             what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")
-        warnings.warn(f"column {name!r} {what} leave it out with --drop {shlex.quote(name)}", stacklevel=3)
+        given = shlex.quote(name)
+        naming = f", or name the rows by it: --id {given}" if may_name else ""
+        warnings.warn(f"column {name!r} {what} leave it out with --drop {given}{naming}", stacklevel=3)
 
 
 def text_columns(table: Table) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def test_few_players_carry_their_labels_many_do_not():
     ax = plot_values(valuation([0.2, 0.1], labels=np.array(["b", "a"])))
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b"]
     many = plot_values(valuation(np.arange(100.0)))
-    assert "lowest" in many.get_xlabel()
+    assert many.get_xlabel() == "players, lowest value first: 0, 1, 2, 3, 4 … 99"
 
 
 def test_players_without_a_value_are_left_out_and_without_an_error_have_no_interval():
@@ -164,6 +164,31 @@ def test_pictures_of_any_size_are_drawn(n, size):
         ax = plt.figure(figsize=size, layout="constrained").add_subplot()
         assert draw(found, ax=ax) is ax
         ax.figure.canvas.draw()
+
+
+def test_many_classes_have_no_markers_of_their_own():
+    few, many = (plot_values(valuation(np.arange(26.0)), classes=np.arange(26) // k) for k in (2, 3))
+    assert few.get_legend_handles_labels()[1] == ["95 % interval", "value"]
+    assert len(many.get_legend_handles_labels()[1]) == 1 + 9
+
+
+@pytest.mark.parametrize("n", [4, 40])
+def test_names_with_dollar_signs_are_no_formulas(n):
+    names = [f"$x_$ {i}" for i in range(n)]
+    found = valuation(np.arange(float(n)), labels=names)
+    found.position_profile = np.zeros((n, n))
+    journeys = osv.JourneyGame.from_paths(["$x_$ > b", "b"], [3, 2], [4, 8])
+    detected = osv.detect_noisy_labels([0.1, 0.2, 0.3], np.array([True, False, False]))
+    for drawn in (
+        plot_values(found, classes=names[:2] * (n // 2)),
+        plot_estimates(found.values, {"$x_$": found, "$y_$": found}),
+        plot_profile(found),
+        osv.plots.plot_credit(journeys.credit()),
+        osv.plots.plot_credit(journeys.credit(by_position=True)),
+        osv.plots.plot_detection({"$x_$": detected}),
+    ):
+        drawn.figure.canvas.draw()
+        plt.close(drawn.figure)
 
 
 def test_estimates_stand_over_exact_values_with_their_intervals():

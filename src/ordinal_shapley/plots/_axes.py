@@ -129,4 +129,13 @@ def finish(ax: Axes, place: str, most_inside: int = 4, title: str | None = None)
             title=title, title_fontsize="small", fontsize="small", handlelength=3.2,
             framealpha=0.7, edgecolor="none", **where,
         )  # fmt: skip
+    return as_written(ax)
+
+
+def as_written(ax: Axes) -> Axes:
+    """Draw every name as it is: what stands between two dollar signs is no formula."""
+    from matplotlib.text import Text
+
+    for text in ax.findobj(Text):
+        text.set_parse_math(False)
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.plots._axes import axes_for, finish, names_of
+from ordinal_shapley.plots._axes import as_written, axes_for, finish, names_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,7 +87,7 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         return finish(ax, "lower right", title="position")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    return ax
+    return as_written(ax)
 
 
 def _parts_of(credit: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str]]:

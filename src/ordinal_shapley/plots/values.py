@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 _LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
+_NAMED = 5  # of more, as far as there is room
+_ROOM = 50
+_MOST_CLASSES = 12  # with markers that can be told apart, in a legend that leaves room for the rest
 
 
 def plot_values(
@@ -43,7 +46,7 @@ def plot_values(
     highlight : sequence of int, optional
         Player indices to ring, for instance rows known to be mislabelled.
     classes : sequence, optional
-        One class per player; each class gets a marker of its own.
+        One class per player; each class gets a marker of its own, unless there are more than 12.
 
     Returns
     -------
@@ -102,10 +105,10 @@ def plot_values(
         )
     size = float(np.clip(2400 / max(order.size, 1), 7.0, 36.0))
     drawn: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
-    if classes is None:
+    kinds, codes = np.unique([] if classes is None else np.asarray(classes), return_inverse=True)
+    if not 0 < len(kinds) <= _MOST_CLASSES:
         ax.scatter(at, values[order], marker="o", facecolors="black", label="value", **drawn)
     else:
-        kinds, codes = np.unique(np.asarray(classes), return_inverse=True)
         for code, kind in enumerate(kinds):
             mine = codes[order] == code
             ax.scatter(
@@ -137,10 +140,14 @@ def plot_values(
         wrap=True,
     )
     ax.margins(x=0.02)
+    every = names_of(valuation.labels, n)
+    names = [every[player] for player in order]
     if order.size <= _LABELLED_PLAYERS:
-        names = names_of(valuation.labels, n)
-        ax.set_xticks(at, [names[player] for player in order], rotation=90, fontsize="small")
+        ax.set_xticks(at, names, rotation=90, fontsize="small")
         ax.set_xlabel("player")
     else:
-        ax.set_xlabel("players, lowest value first")
+        # Where to look for the first of them in a table.
+        ends = np.cumsum([len(name) + 2 for name in names[:_NAMED]])
+        shown = ", ".join(names[: max(1, int((ends <= _ROOM).sum()))])
+        ax.set_xlabel(f"players, lowest value first: {shown} … {names[-1]}")
     return finish(ax, "upper left", most_inside=8)

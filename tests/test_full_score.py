@@ -231,7 +231,7 @@ def test_files_keep_it_and_older_ones_lack_it(tmp_path):
     with np.load(path) as file:
         parts = dict(file)
     header = json.loads(str(parts["header"]))
-    del header["scores"]
+    del header["optional"]
     np.savez(path, **parts | {"header": np.array(json.dumps(header))})
     older = osv.Valuation.load(path)
     assert (older.full_score, older.guess_score) == (None, None)

@@ -158,6 +158,18 @@ class TestWords:
         assert page.facts["Seed"].startswith("0, permutations 0 to ")
         assert f"ordinal-shapley {osv.__version__}, numpy {np.__version__}," in page.facts["Software"]
 
+    def test_the_rule_of_truncation_and_its_bias(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
+        game = osv.LogisticGame(X, y, X, y)
+        for rule in (osv.Truncation.paper(), osv.Truncation.roulette(pilot=2)):
+            found = osv.sample_values(game, method="tmc", truncation=rule, n_permutations=4, random_state=0)
+            page = Page(found.to_html())
+            assert page.facts["Method"].endswith(f"(truncation rule: {rule.rule})")
+            assert ("a bias that more" in page.texts["sure"]) == (rule.rule == "paper")
+        page = Page(osv.sample_values(game, n_permutations=4, random_state=0).to_html())
+        assert "truncation" not in page.facts["Method"]
+
     def test_how_sure(self, run):
         valuation, *_, page = run
         low, high = valuation.confidence_interval()

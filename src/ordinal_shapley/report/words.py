@@ -71,7 +71,7 @@ def asked(
         facts += _of_game(game, noun)
     ranges = ", ".join(f"{start:,} to {stop - 1:,}" for start, stop in valuation.ranges)
     facts += [
-        ("Method", f"{valuation.method}: {_METHODS[valuation.method].format(noun=noun)}"),
+        ("Method", f"{valuation.method}: {_METHODS[valuation.method].format(noun=noun)}{_rule(valuation)}"),
         ("Average", _average(valuation, noun)),
         ("Design", f"{valuation.design} permutations"),
         ("Seed", f"{valuation.seed}, permutations {ranges or 'none'}"),
@@ -79,6 +79,10 @@ def asked(
         ("Page made", f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"),
     ]
     return facts
+
+
+def _rule(valuation: Valuation) -> str:
+    return "" if valuation.truncation is None else f" (truncation rule: {valuation.truncation})"
 
 
 def _average(valuation: Valuation, noun: str) -> str:
@@ -199,11 +203,11 @@ def not_covered(valuation: Valuation, noun: str, level: float) -> list[str]:
     expected = len(valuation) * chance / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     lines = []
-    if valuation.method in TRUNCATED_METHODS:
+    if valuation.method in TRUNCATED_METHODS and valuation.truncation != "roulette":
         lines.append(
             f"Orders were ended early, and {noun}s that were not reached count 0 there (for the ordinal "
-            "value the full score stands in): a bias that more permutations don't shrink, unless the rule "
-            "was roulette, which has none."
+            "value the full score stands in): a bias that more permutations don't shrink. The rule roulette "
+            "has none."
         )
     if valuation.method in CLASS_METHODS:
         lines.append(

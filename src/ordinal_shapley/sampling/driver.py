@@ -307,6 +307,7 @@ def sample_values(
         seconds=seconds,
         labels=game.player_labels,
         digest=made,
+        truncation=None if rule is None else rule.rule,
         full_score=full_score,
         guess_score=guess_score,
     )

@@ -34,8 +34,8 @@ FIELDS: dict[str, type] = {
     "stopped_by": str,
     "seconds": float,
 }
-# What else may be known of the model: numbers, or None.
-SCORES = ("full_score", "guess_score")
+# What else may be known, or is None.
+OPTIONAL: dict[str, type] = {"truncation": str, "full_score": float, "guess_score": float}
 
 
 class File(NamedTuple):
@@ -121,9 +121,10 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
     """Make something of what `write_file` wrote; ValueError if the file holds something else."""
     file = read_file(path)
     try:
-        known = file.header.get("scores", {})  # not in checkpoints, nor in files of early versions
-        scores = {name: None if known.get(name) is None else float(known[name]) for name in SCORES}
-        return make(file.moments, file.ranges, labels=file.labels, **file.fields, **scores)
+        known = file.header.get("optional", {})  # not in checkpoints, nor in files of early versions
+        optional = {name: known.get(name) for name in OPTIONAL}
+        optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
+        return make(file.moments, file.ranges, labels=file.labels, **file.fields, **optional)
     except Exception as error:
         raise _no_valuation(path, error) from error
 

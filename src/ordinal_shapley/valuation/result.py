@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.valuation.file import (
     FIELDS,
-    SCORES,
+    OPTIONAL,
     File,
     as_labels,
     read_valuation,
@@ -25,6 +25,7 @@ from ordinal_shapley.valuation.views import Views
 
 # What parts of one estimate have in common, in the order in which a difference is reported.
 _SHARED = ("value", "method", "average", "design", "seed", "digest")
+_SCORES = ("full_score", "guess_score")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +72,8 @@ class Valuation(Views):
         blend and over whole Latin squares, else in expectation.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
+    truncation : str or None
+        The rule that ended walks early, "paper", "patience" or "roulette" (see `Truncation`); None for none.
     full_score : float or None
         What the model of all rows scores; where order matters, in a random order for an `EstimatorGame`, else
         the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
@@ -116,6 +119,7 @@ stopped_by='MaxPermutations', converged=False)
     digest: str = ""
     position_profile: NDArray[np.float64] | None = None
     position_profile_stderr: NDArray[np.float64] | None = None
+    truncation: str | None = None
     full_score: float | None = None
     guess_score: float | None = None
 
@@ -135,6 +139,7 @@ stopped_by='MaxPermutations', converged=False)
         seconds: float,
         labels: NDArray[Any] | Sequence[Any] | None,
         digest: str = "",
+        truncation: str | None = None,
         full_score: float | None = None,
         guess_score: float | None = None,
     ) -> Valuation:
@@ -152,7 +157,7 @@ stopped_by='MaxPermutations', converged=False)
             How the permutations hang together.
         seed, first_permutation : int
             Key of the permutation streams, and index of the first permutation.
-        converged, stopped_by, seconds, labels, digest, full_score, guess_score
+        converged, stopped_by, seconds, labels, digest, truncation, full_score, guess_score
             As the attributes of the class.
 
         Returns
@@ -181,6 +186,7 @@ stopped_by='MaxPermutations', converged=False)
             seconds=float(seconds),
             labels=None if labels is None else as_labels(labels),
             digest=digest,
+            truncation=truncation,
             full_score=full_score,
             guess_score=guess_score,
         )
@@ -228,8 +234,8 @@ stopped_by='MaxPermutations', converged=False)
             If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
-        scores = {name: getattr(self, name) for name in SCORES}
-        write_file(path, File(self.moments, self.ranges, self.labels, fields, {"scores": scores}))
+        optional = {name: getattr(self, name) for name in OPTIONAL}
+        write_file(path, File(self.moments, self.ranges, self.labels, fields, {"optional": optional}))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:
@@ -321,14 +327,15 @@ stopped_by='MaxPermutations', converged=False)
             seconds=sum(part.seconds for part in parts),
             labels=first.labels,
             **{name: getattr(first, name) for name in _SHARED},
-            **{name: getattr(scored, name) for name in SCORES},
+            truncation=first.truncation,
+            **{name: getattr(scored, name) for name in _SCORES},
         )
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
-        scores = [f", {name}={score:.4g}" for name in SCORES if (score := getattr(self, name)) is not None]
+        scores = [f", {name}={score:.4g}" for name in _SCORES if (score := getattr(self, name)) is not None]
         return (
             f"Valuation({len(self)} players, value={self.value!r}, method={self.method!r}, "
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley
+import ordinal_shapley.estimators  # before `sample_values` is patched, which it takes over
 from ordinal_shapley import datasets, sampling
 
 COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
@@ -68,7 +69,7 @@ def test_values_of_a_file(run, train, people, tmp_path):
     assert "The ten highest rows" in shown
     assert "fits a second" in shown
     assert "mean walk" in shown
-    assert "Monte Carlo noise about the sampled expectation only" in shown
+    assert "Monte Carlo noise only: they don't cover the bias of paper truncation" in shown
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
 
 
@@ -577,13 +578,13 @@ NO_NAME = "warning: the first column has no name, like an index that pandas writ
 
 def test_the_index_of_a_file_is_no_feature(run, people, train, tmp_path):
     outs = [tmp_path / f"{i}.csv" for i in range(4)]
-    value(run, train, "--valid", train, "--out", outs[0])
+    value(run, train, "--out", outs[0])
     paths = [tmp_path / f"indexed{i}.csv" for i in range(3)]
     people.to_csv(paths[0])
     pd.read_csv(paths[0]).to_csv(paths[1], index=False)  # "Unnamed: 0"
     pd.read_csv(paths[0]).set_axis([f"n{i}" for i in people.index]).to_csv(paths[2])
     for path, out in zip(paths, outs[1:], strict=True):
-        code, _, err = value(run, path, "--valid", path, "--out", out)
+        code, _, err = value(run, path, "--out", out)
         assert code == 0
         assert err.startswith(NO_NAME)
         assert err.count("\n") == 1
@@ -600,11 +601,11 @@ def test_a_target_without_a_name_is_kept(run, people, tmp_path):
 def test_a_numbering_is_warned_of(run, people, train, tmp_path, name, start):
     path = tmp_path / "numbered.csv"
     people.assign(**{name: range(start, start + 40)}).to_csv(path, index=False)
-    code, _, err = value(run, path, "--valid", path)
+    code, _, err = value(run, path)
     assert code == 0
     assert err == (
         f"warning: column '{name}' looks like a numbering of the rows, and is used as a feature; leave it "
-        f"out with --drop {name}\n"
+        f"out with --drop {name}, or name the rows by it: --id {name}\n"
     )
 
 

@@ -420,20 +420,26 @@ def test_rows_of_a_data_set_have_no_names(run):
 
 def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
     valid = tmp_path / "valid.csv"
-    mixed = pd.concat([people.iloc[:7], later(people).iloc[7:]])  # more than a fifth
+    mixed = pd.concat([people.iloc[:10], later(people).iloc[10:]])
     mixed.to_csv(valid, index=False)
     _, _, err = value(people, "--valid", valid)
     assert err.startswith(
-        f"warning: 7 of the {N} rows that score the model stand among the training rows, too"
+        f"warning: 10 of the {N} rows that score the model stand among the training rows, too"
     )
-    mixed.iloc[1:].to_csv(valid, index=False)
-    assert value(people, "--valid", valid)[2].startswith("warning: 6 of the 29 rows ")
-    mixed.iloc[2:].to_csv(valid, index=False)
+    assert err.count("\n") == 1
+    mixed.iloc[1:].to_csv(valid, index=False)  # few may be alike by chance
     assert value(people, "--valid", valid)[::2] == (0, "")
-    mixed.assign(outcome="old").to_csv(valid, index=False)  # another label is another row
-    expected = int((people["outcome"].iloc[:7] == "old").sum())
-    assert expected <= 6
+    other = people["outcome"].map({"old": "young", "young": "old"})
+    mixed.assign(outcome=other).to_csv(valid, index=False)  # another label is another row
     assert value(people, "--valid", valid)[::2] == (0, "")
+    mixed.to_csv(valid, index=False)  # one training row in three has a twin, and so many copies are no wonder
+    twins = pd.concat([people, people.iloc[-3:], later(people).iloc[:6], later(people).iloc[:6]])
+    assert value(twins, "--valid", valid)[::2] == (0, "")
+
+
+@pytest.mark.parametrize("dataset", ["wine", "cancer", "cancer-wisconsin", "adult"])
+def test_data_sets_are_not_warned_of(dataset):
+    DataOptions(dataset=dataset).read(0)  # warnings are errors here
 
 
 # --- what is predicted

@@ -104,12 +104,12 @@ def test_what_the_screen_says(run, files, tmp_path):
     options = ("--target", "price", "--valid", valid, "--permutations", N)
     code, shown, err = run("value", train, *options, "--model", "ridge")
     assert (code, err) == (0, "")
-    assert "ridge regression, tmc, gaussian weights, r2, seed 0" in shown
+    assert "ridge regression, tmc, paper truncation, gaussian weights, r2, seed 0" in shown
     assert "  label  " in shown
     train, valid = files("kind")
     options = ("--target", "kind", "--valid", valid, "--permutations", N)
     shown = run("value", train, *options, "--model", "neighbors", "--neighbors", 2)[1]
-    assert "2 nearest neighbours, ctmc, class fraction 0.8" in shown
+    assert "2 nearest neighbours, ctmc, paper truncation, class fraction 0.8" in shown
     assert "  label  " in shown
 
 

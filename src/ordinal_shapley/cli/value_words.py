@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from ordinal_shapley.cli.model_options import ModelOptions
     from ordinal_shapley.tables.problem import Problem
@@ -28,6 +26,8 @@ def settings(models: ModelOptions, asked: dict[str, Any]) -> str:
 
 def labels(problem: Problem) -> str:
     """Return what is predicted, so that nobody takes numbers for classes without seeing it."""
+    import numpy as np
+
     column, y = f"column {problem.target}", problem.y
     if y.dtype.kind == "f":
         return f"{column}: numbers from {y.min():g} to {y.max():g}"

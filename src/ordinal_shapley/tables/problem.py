@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 # So many classes that are numbers may be none.
 _MANY_NUMBERS = 10
-# Rows of few categories are alike by chance; so many in both parts hardly are.
+# So many rows on both sides are not alike by chance, if they are so many times as many as twins on one side.
+_FEWEST_COPIES = 10
 _MOST_COPIES = 0.2
+_MOST_FOR_TWINS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +148,14 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
 def _warn_of_copies(
     X: pd.DataFrame, y: npt.NDArray[Any], X_valid: pd.DataFrame, y_valid: npt.NDArray[Any]
 ) -> None:
-    """Warn if many of the rows that score the model are training rows, entry for entry."""
-    trained = set(_entries(X, y))
+    """Warn if many of the rows that score the model are training rows, entry for entry.
+
+    In a table of few categories many are, by chance: but then as many training rows are like others.
+    """
+    trained = Counter(_entries(X, y))
+    twins = sum(count for count in trained.values() if count > 1) / len(y)
     copies = sum(row in trained for row in _entries(X_valid, y_valid))
-    if copies > _MOST_COPIES * len(y_valid):
+    if copies >= _FEWEST_COPIES and copies > max(_MOST_COPIES, _MOST_FOR_TWINS * twins) * len(y_valid):
         warnings.warn(
             f"{copies:,} of the {len(y_valid):,} rows that score the model stand among the training rows, "
             "too, entry for entry: copies make model and values look better than they are; take them out on "

@@ -389,7 +389,10 @@ class TestFrames:
         X, y = self.frame()
         shuffled = np.random.default_rng(0).permutation(24)
         weights = np.linspace(1, 2, 24)
-        model = small().fit(X, pd.Series(y, index=shuffled), sample_weight=pd.Series(weights, index=shuffled))
+        with pytest.warns(UserWarning, match="no index label in common, and rows are matched by position"):
+            model = small().fit(
+                X, pd.Series(y, index=shuffled), sample_weight=pd.Series(weights, index=shuffled)
+            )
         assert_same_fit(model, small().fit(X, y, sample_weight=weights))
 
     def test_feature_names(self):

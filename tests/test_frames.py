@@ -109,6 +109,13 @@ def test_an_index_with_nothing_in_common_is_told_of(frame, y, kind, options):
         kind(**rows | {"y": y})  # counted from 0, as after reset_index
 
 
+def test_labels_that_cannot_be_looked_up_are_left_alone(frame, y):
+    index = pd.Index([[i] for i in range(N)], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        utility(frame.set_axis(index), y.set_axis(index[::-1]))
+
+
 def test_fit_tells_of_it_once(frame, y):
     model = osv.ClassicShapley(n_permutations=2, random_state=0)
     for arguments in ((frame, y[::-1]), (frame, y[::-1], frame, y)):

@@ -191,6 +191,30 @@ def test_names_with_dollar_signs_are_no_formulas(n):
         plt.close(drawn.figure)
 
 
+def test_formulas_of_others_and_powers_stay():
+    ax = plt.figure().add_subplot()
+    mine = ax.text(1, 0.2, r"$\sigma^2$")
+    plot_values(valuation(np.arange(1.0, 41.0)), ax=ax).set_yscale("log")
+    assert mine.get_parse_math()
+    assert all(tick.get_parse_math() for tick in ax.get_yticklabels())
+
+
+def test_names_that_begin_with_a_dash_below_stand_in_legends():
+    detected = osv.detect_noisy_labels([0.1, 0.2, 0.3], np.array([True, False, False]))
+    ax = osv.plots.plot_detection({"_a": detected, "b": detected})
+    assert [text.get_text().strip() for text in ax.get_legend().get_texts()][:2] == [
+        "_a, AUC 1.00",
+        "b, AUC 1.00",
+    ]
+    ax = plot_estimates([0.1, 0.2], {"_a": valuation([0.1, 0.2])})
+    assert ax.get_legend().get_texts()[0].get_text().strip() == "_a"
+
+
+def test_classes_of_several_types_are_refused_by_name():
+    with pytest.raises(TypeError, match="classes mixes NoneType, str"):
+        plot_values(valuation([0.1, 0.2]), classes=[None, "a"])
+
+
 def test_estimates_stand_over_exact_values_with_their_intervals():
     exact, estimate = np.array([0.3, -0.2, 0.1]), valuation([0.25, -0.1, np.nan], [0.01, 0.02, 0.03])
     ax = plot_estimates(exact, estimate, level=0.5)

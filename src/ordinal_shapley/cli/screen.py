@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli.printable import printable
+from ordinal_shapley.common.names import names_of
 from ordinal_shapley.valuation.decimals import decimals
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _LONGEST_LABEL = 24
+_LONGEST_NAME = 16
 # Where no terminal sets a width, nothing is cut and nothing is broken into lines.
 _ENDLESS = 100_000
 PIPE_CLOSED = 141  # what a shell says of a program that ends because nobody reads on
@@ -194,10 +196,14 @@ def _table(rows: pd.DataFrame, digits: int, plus_minus: str, room: int | None) -
     table.add_column(f"value {plus_minus} std. error", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for label, row in rows.iterrows():
+    shown = [str(name) for name in rows.index]
+    if room is not None:
+        # The names of all rows that are shown are told apart, however long.
+        shown = names_of(rows.index.to_numpy(), len(rows), _LONGEST_NAME)
+    for name, (_, row) in zip(shown, rows.iterrows(), strict=True):
         table.add_row(
             str(row["rank"]),
-            safe(label),
+            safe(name),
             cut(row["label"]),
             f"{row['value']:+.{digits}f} {plus_minus} {_number(row['stderr'], digits)}",
             f"{_number(row['ci_low'], digits, '+')} to {_number(row['ci_high'], digits, '+')}",

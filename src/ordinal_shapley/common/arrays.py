@@ -98,15 +98,19 @@ def warn_of_order(X: Any, name: str, **columns: Any) -> None:
         index: Any = getattr(values, "index", None)
         if not hasattr(values, "iloc") or len(index) != len(X.index) or index.equals(X.index):
             continue
-        counted = any(_is_counted(labels) for labels in (index, X.index))
-        if not counted and not set(index) & set(X.index):
+        try:
+            labels = set(index) & set(X.index)
+        except TypeError:  # labels that can't be looked up can't be compared
+            continue
+        counted = any(_is_counted(given) for given in (index, X.index))
+        if not counted and not labels:
             warnings.warn(
                 f"{title} and {name} have no index label in common, and rows are matched by position: if "
                 f"that is right pass {title}.to_numpy()",
                 UserWarning,
                 stacklevel=3,
             )
-        elif index.is_unique and X.index.is_unique and set(index) == set(X.index):
+        elif index.is_unique and X.index.is_unique and len(labels) == len(index):
             warnings.warn(
                 f"the index of {title} is that of {name} in another order, and rows are matched by position: "
                 f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",

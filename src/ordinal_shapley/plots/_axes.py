@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common.names import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
 _COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
 _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
-_LONGEST_NAME = 24
 
 
 def axes_for(function: str, ax: Axes | None, size: tuple[float, float] = (6.4, 4.2)) -> Axes:
@@ -50,37 +49,14 @@ def line_style(index: int, n_points: int = 0) -> dict[str, Any]:
     }
 
 
-def shorten(name: Any) -> str:
-    """Text of a name, its middle left out if it is long."""
-    text = str(name)
-    if len(text) <= _LONGEST_NAME:
-        return text
-    half = (_LONGEST_NAME - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
+def drawn(name: str) -> str:
+    """Return a name so that Matplotlib draws it as it is: no formula between dollar signs, and in legends."""
+    return f"{' ' * name.startswith('_')}{name}".replace("$", r"\$")
 
 
-def names_of(labels: Any, n: int) -> list[str]:
-    """Names to print for n players: short, and different where the players' are."""
-    if labels is None:
-        return [str(player) for player in range(n)]
-    full = [str(label) for label in arrays.as_column(labels, "labels", n, "player")]
-    short = [shorten(name) for name in full]
-    if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
-        start = max(0, _shared(full) - 6)
-        end = max(0, _shared([name[::-1] for name in full]) - 6)
-        cores = [shorten(name[start : len(name) - end].strip()) for name in full]
-        short = [f"{'…' * (start > 0)}{core}{'…' * (end > 0)}" for core in cores]
-    if len(set(short)) < len(set(full)):
-        short = [f"{player}: {name}" for player, name in enumerate(short)]
-    return short
-
-
-def _shared(names: list[str]) -> int:
-    """Length of the longest common beginning."""
-    count = 0
-    while all(len(name) > count and name[count] == names[0][count] for name in names):
-        count += 1
-    return count
+def player_names(labels: Any, n: int) -> list[str]:
+    """Names to draw for n players: short, and different where the players' are."""
+    return [drawn(name) for name in names_of(labels, n)]
 
 
 def player_mask(players: Any, n: int, name: str) -> npt.NDArray[np.bool_]:
@@ -129,13 +105,4 @@ def finish(ax: Axes, place: str, most_inside: int = 4, title: str | None = None)
             title=title, title_fontsize="small", fontsize="small", handlelength=3.2,
             framealpha=0.7, edgecolor="none", **where,
         )  # fmt: skip
-    return as_written(ax)
-
-
-def as_written(ax: Axes) -> Axes:
-    """Draw every name as it is: what stands between two dollar signs is no formula."""
-    from matplotlib.text import Text
-
-    for text in ax.findobj(Text):
-        text.set_parse_math(False)
     return ax

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.plots._axes import axes_for, finish, line_style, names_of, player_mask
+from ordinal_shapley.plots._axes import axes_for, finish, line_style, player_mask, player_names
 from ordinal_shapley.sampling.history import History
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def plot_convergence(
     _check_history(history)
     values, stderr, at = history.values, history.stderr, history.n_permutations
     n = values.shape[1]
-    names = names_of(labels, n)
+    names = player_names(labels, n)
     half = NormalDist().inv_cdf(0.5 + number("level", level, above=0.0, below=1.0) / 2) * stderr
     if players is None:
         order = np.argsort(-values[-1], kind="stable")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.plots._axes import as_written, axes_for, finish, names_of
+from ordinal_shapley.plots._axes import axes_for, finish, player_names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -69,7 +69,7 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     total = left + right
     for row, number in enumerate(total.tolist()):
         ax.annotate(
-            f"{number:,.4g}",
+            f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}",
             (right[row], row),
             (4, 0),
             textcoords="offset points",
@@ -84,10 +84,10 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(at, names, fontsize="small")
     ax.set_xlabel("conversions credited")
     if len(parts) > 1:
-        return finish(ax, "lower right", title="position")
+        return finish(ax, "lower right", most_inside=0, title="position")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    return as_written(ax)
+    return ax
 
 
 def _parts_of(credit: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str]]:
@@ -105,7 +105,7 @@ def _parts_of(credit: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str
     cells = credit[["credit"]].to_numpy() if plain else credit.to_numpy()
     order = np.argsort(-cells.sum(axis=1), kind="stable")
     cells = cells[order]
-    names = names_of(credit.index, len(credit))
+    names = player_names(credit.index, len(credit))
     names = [names[row] for row in order]
     if len(names) > _SHOWN:
         rest = len(names) - _SHOWN + 1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.plots._axes import axes_for, finish, line_style, named, shorten
+from ordinal_shapley.common.names import shorten
+from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named
 from ordinal_shapley.vocabulary import choose
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def _label(name: str, more: str) -> str:
-    return ", ".join(part for part in (shorten(name) if name else "", more) if part)
+    return ", ".join(part for part in (drawn(shorten(name)) if name else "", more) if part)
 
 
 def _spread_of(groups: Mapping[str, list[Any]]) -> str | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinal_shapley.common import arrays
-from ordinal_shapley.plots._axes import axes_for, finish, line_style, named, names_of, shorten
+from ordinal_shapley.common.names import shorten
+from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named, player_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,14 +85,14 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
         ax.plot(
             x, valuation.values, linestyle="none", marker=style["marker"], markersize=size, zorder=3,
             color=style["color"], markerfacecolor=style["markerfacecolor"], markeredgewidth=0.8,
-            label=shorten(name) if name else "estimate",
+            label=drawn(shorten(name)) if name else "estimate",
         )  # fmt: skip
     ax.axline((float(np.nanmean(x)),) * 2, slope=1.0, color="black", linewidth=0.9, linestyle="--", zorder=1)
     few = len(x) <= _MOST_NAMED
     if few:
         first = next(iter(groups.values()))[0]
         middle = (np.nanmin(x) + np.nanmax(x)) / 2
-        for player, name in enumerate(names_of(first.labels, len(x))):
+        for player, name in enumerate(player_names(first.labels, len(x))):
             if np.isfinite(x[player]) and np.isfinite(first.values[player]):
                 left = x[player] <= middle
                 ax.annotate(
@@ -100,6 +101,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
                 )  # fmt: skip
     ax.plot([], [], color="black", linewidth=0.9, linestyle="--", label="estimate = exact value")
     ax.vlines([], 0, 0, color="0.6", linewidth=1.6, label=f"{100 * level:g} % interval")
+    ax.locator_params(axis="x", nbins=6)
     ax.set_xlabel("exact value")
     ax.set_ylabel("estimate")
     ax.set_title("Estimates against exact values", fontsize="medium")

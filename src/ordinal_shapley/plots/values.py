@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.plots._axes import MARKERS, axes_for, finish, names_of, player_mask
+from ordinal_shapley.common import arrays
+from ordinal_shapley.plots._axes import MARKERS, axes_for, drawn, finish, player_mask, player_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
 _NAMED = 5  # of more, as far as there is room
 _ROOM = 50
-_MOST_CLASSES = 12  # with markers that can be told apart, in a legend that leaves room for the rest
 
 
 def plot_values(
@@ -46,7 +46,7 @@ def plot_values(
     highlight : sequence of int, optional
         Player indices to ring, for instance rows known to be mislabelled.
     classes : sequence, optional
-        One class per player; each class gets a marker of its own, unless there are more than 12.
+        One class per player; each class gets a marker of its own, unless there are more than 10.
 
     Returns
     -------
@@ -104,20 +104,20 @@ def plot_values(
             label=f"{100 * level:g} % interval",
         )
     size = float(np.clip(2400 / max(order.size, 1), 7.0, 36.0))
-    drawn: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
-    kinds, codes = np.unique([] if classes is None else np.asarray(classes), return_inverse=True)
-    if not 0 < len(kinds) <= _MOST_CLASSES:
-        ax.scatter(at, values[order], marker="o", facecolors="black", label="value", **drawn)
+    style: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
+    kinds, codes = arrays.encode(np.asarray([] if classes is None else classes), "classes")
+    if not 0 < len(kinds) <= len(MARKERS):
+        ax.scatter(at, values[order], marker="o", facecolors="black", label="value", **style)
     else:
         for code, kind in enumerate(kinds):
             mine = codes[order] == code
             ax.scatter(
                 at[mine],
                 values[order][mine],
-                marker=MARKERS[code % len(MARKERS)],
+                marker=MARKERS[code],
                 facecolors="black" if code % 2 == 0 else "white",
-                label=f"class {kind}",
-                **drawn,
+                label=drawn(f"class {kind}"),
+                **style,
             )
     if ringed[order].any():
         marked = ringed[order]
@@ -140,7 +140,7 @@ def plot_values(
         wrap=True,
     )
     ax.margins(x=0.02)
-    every = names_of(valuation.labels, n)
+    every = player_names(valuation.labels, n)
     names = [every[player] for player in order]
     if order.size <= _LABELLED_PLAYERS:
         ax.set_xticks(at, names, rotation=90, fontsize="small")

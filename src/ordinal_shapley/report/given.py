@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.common import arrays
+from ordinal_shapley.common.names import names_of
 from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game
-from ordinal_shapley.plots._axes import names_of
 from ordinal_shapley.report.rows import MOST_COLUMNS
 from ordinal_shapley.sampling.history import History
 

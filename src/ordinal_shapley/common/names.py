@@ -1,0 +1,42 @@
+"""Names of players, short enough to be shown and still told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ordinal_shapley.common import arrays
+
+_LONGEST = 24
+
+
+def shorten(name: Any, longest: int = _LONGEST) -> str:
+    """Text of a name, its middle left out if it is long."""
+    text = str(name)
+    if len(text) <= longest:
+        return text
+    half = (longest - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def names_of(labels: Any, n: int, longest: int = _LONGEST) -> list[str]:
+    """Names to print for n players: short, and different where the players' are."""
+    if labels is None:
+        return [str(player) for player in range(n)]
+    full = [str(label) for label in arrays.as_column(labels, "labels", n, "player")]
+    short = [shorten(name, longest) for name in full]
+    if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
+        start = max(0, _shared(full) - 6)
+        end = max(0, _shared([name[::-1] for name in full]) - 6)
+        cores = [shorten(name[start : len(name) - end].strip(), longest) for name in full]
+        short = [f"{'…' * (start > 0)}{core}{'…' * (end > 0)}" for core in cores]
+    if len(set(short)) < len(set(full)):
+        short = [f"{player}: {name}" for player, name in enumerate(short)]
+    return short
+
+
+def _shared(names: list[str]) -> int:
+    """Length of the longest common beginning."""
+    count = 0
+    while all(len(name) > count and name[count] == names[0][count] for name in names):
+        count += 1
+    return count

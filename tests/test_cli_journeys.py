@@ -183,7 +183,7 @@ BAD = {
     "no such column": (["--path", "way"], "paths.csv: no column 'way', the columns are 'path'"),
     "no such counts": (["--conversions", "won"], "no column 'won'"),
     "touches without": (["--journey", "path"], "no column 'channel'"),
-    "empty sep": (["--path-sep", ""], "sep is ''"),
+    "empty sep": (["--path-sep", ""], "error: --path-sep is '', expected"),
     "its own input": (["--out", "paths.csv"], "is an input of this run"),
     "no folder": (["--out", "nowhere/x.csv"], "there is no folder 'nowhere'"),
     "no picture": (["--plot", "x.txt"], "must end with a kind of picture"),
@@ -243,7 +243,15 @@ def test_files_that_cannot_be_read(run, tmp_path, text, message):
 
 @pytest.mark.parametrize(
     ("path", "sep"),
-    [("A->B", "->"), ("A => B", "=>"), ("A → B", "→"), ("A | B", "|"), ('"A, B"', ","), ("A;B", ";")],
+    [
+        ("A->B", "->"),
+        ("A => B", "=>"),
+        ("A → B", "→"),
+        ("A | B", "|"),
+        ('"A, B"', ","),
+        ("A;B", ";"),
+        ("A &gt; B", "&gt;"),
+    ],
 )
 def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     file = tmp_path / "x.csv"
@@ -266,10 +274,37 @@ def test_the_usual_separator_is_warned_of_where_another_is_given(run, tmp_path, 
     assert "told apart by ',': if it should be '>'" in err
 
 
-def test_channels_may_hold_other_separators(run, tmp_path):
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ['"mail, paid > A|B",2,1'],
+        ["google|cpc > bing|cpc,2,1", "google|cpc,1,1"],
+        ["mail,2,1", "social,1,1", '"search, brand",1,1'],
+    ],
+)
+def test_channels_may_hold_other_separators(run, tmp_path, rows):
     file = tmp_path / "x.csv"
-    file.write_text('path,conversions,non_conversions\n"mail, paid > A|B",2,1\n')
+    file.write_text("\n".join(["path,conversions,non_conversions", *rows, ""]))
     assert run("journeys", file)[::2] == (0, "")
+
+
+def test_blanks_of_a_separator_count(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("path,conversions,non_conversions\nA - e-mail,1,2\nA,3,4\n")
+    code, shown, err = run("journeys", file, "--path-sep", " - ", "--json")
+    assert (code, err) == (0, "")
+    assert [channel["channel"] for channel in json.loads(shown)["channels"]] == ["A", "e-mail"]
+
+
+def test_messages_name_rows_and_options(run, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("path,conversions,non_conversions\nA,1,2\nB,1e40,4\n")
+    assert "error: x.csv: conversions in row 2 is 1e+40, expected " in run("journeys", file)[2]
+    file.write_text("path,conversions,non_conversions\nA,1,2\nA >> B,1,4\n")
+    assert run("journeys", file)[2].endswith("; if '>>' stands between them, give --path-sep '>>'\n")
+    assert run("journeys", file, "--path-sep", " ")[2] == (
+        "error: --path-sep is ' ', expected a text such as '>'\n"
+    )
 
 
 def test_conversions_alone_are_warned_of(run, tmp_path):

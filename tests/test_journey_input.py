@@ -59,7 +59,7 @@ def test_every_form_gives_the_same_game():
         osv.JourneyGame.from_journeys(pd.Series([tuple(journey) for journey in LISTS]), pd.Series(CONVERTED)),
         osv.JourneyGame.from_paths(list(FORMS), *zip(*FORMS.values(), strict=True)),
         osv.JourneyGame.from_paths(pd.Series(["A|B", "B", " A | B", "B|A ", "A| B"]), CONVERTED,
-                                   1 - np.array(CONVERTED), sep=" | "),
+                                   1 - np.array(CONVERTED), sep="|"),
         osv.JourneyGame.from_frame(frame, conversions="won", non_conversions="lost"),
         osv.JourneyGame.from_events(events),
         osv.JourneyGame.from_events(shuffled),

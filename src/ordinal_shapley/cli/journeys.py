@@ -111,6 +111,8 @@ def journeys(
             choose(flag, given, words)
         if unseen is not None and worth == "conversions":
             raise ValueError("--unseen goes with --worth rate, not with conversions")
+        if paths.path_sep is not None and not paths.path_sep.strip():
+            raise ValueError(f"--path-sep is {paths.path_sep!r}, expected a text such as '>'")
         if touches.time is not None and touches.file_order:
             raise ValueError("--time and --file-order exclude each other: give one of them")
         told = [paths.given(), touches.given()]

@@ -84,11 +84,14 @@ class PathOptions:
             if name is not None
         }
         lost = None if non_conversions is None else counts[non_conversions]
+        columns = {"paths": path, "conversions": conversions, "non_conversions": non_conversions}
 
         def in_words(message: object) -> str:
             """Put a message of the library in terms of file and options."""
             text = re.sub(
-                r"^paths\[(\d+)\]", lambda m: f"{path} in row {frame.index[int(m[1])]}", str(message)
+                r"^(paths|conversions|non_conversions)\[(\d+)\]",
+                lambda m: f"{columns[m[1]]} in row {frame.index[int(m[2])]}",
+                str(message),
             )
             return re.sub(r"pass sep='(.*)'$", lambda m: f"give --path-sep {shlex.quote(m[1])}", text)
 

@@ -100,7 +100,7 @@ class JourneyForms(Game):
         non_conversions : array-like of shape (n_paths,), optional
             How many did not.
         sep : str, default ">"
-            What stands between channels.
+            What stands between channels; blanks that it begins or ends with count.
         repeats : {"error", "first", "last"}, default "error"
             Which touch of a channel counts.
         channels : list of str, optional

@@ -22,7 +22,8 @@ _MOST_CHANNELS = 1_000_000
 # Of counts: their ratios, times such a factorial, are far from the limits of floats.
 _LEAST, _MOST = 1e-30, 1e30
 # What others put between channels.
-_OTHER_SEPS = ("->", "=>", "→", "|", ";", ",", ">")
+_ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
+_OTHER_SEPS = (*_ARROWS, "|", ";", ",")
 
 
 class Counted(NamedTuple):
@@ -74,7 +75,7 @@ def count_paths(
             places[path] = row
         sums[path][0] += pair[0]
         sums[path][1] += pair[1]
-    _warn_of_sep(places, sep.strip())
+    _warn_of_sep(places, sep)
     distinct = np.array(list(sums.values()), np.float64).reshape(-1, 2).T
     names = ((f"paths[{row}]", _split(path, row, sep)) for path, row in places.items())
     return _count(names, distinct, repeats, channels)
@@ -228,25 +229,29 @@ def _as_name(channel: Any, where: str) -> str:
 
 
 def _split(path: str, row: int, sep: str) -> list[str]:
-    names = [name.strip() for name in path.split(sep.strip())]
+    names = [name.strip() for name in path.split(sep)]
     if not all(names):
-        raise ValueError(f"paths[{row}] is {path!r}, expected channels such as 'A {sep.strip()} B'")
+        hint = f"; if {2 * sep!r} stands between them, pass sep={2 * sep!r}" if 2 * sep in path else ""
+        raise ValueError(f"paths[{row}] is {path!r}, expected channels such as 'A {sep.strip()} B'{hint}")
     return names
 
 
 def _warn_of_sep(places: dict[str, int], sep: str) -> None:
     """Warn if something else seems to stand between channels; paths come with their rows."""
+    whole = not any(sep in path for path in places)
     for other in _OTHER_SEPS:
-        holding = next((path for path in places if other in path), None)
-        if other == sep or holding is None:
-            continue
-        whole = not any(sep in path for path in places)
+        holding = [path for path in places if other in path]
+        arrow = other in _ARROWS
+        if other == sep or not (2 * len(holding) >= len(places) or (holding and arrow)):
+            continue  # other marks than arrows may stand in a few names
         # A few channels, each of them a path by the other mark.
-        inside = other not in sep and all(other in name for path in places for name in path.split(sep))
+        inside = (
+            arrow and other not in sep and all(other in name for path in places for name in path.split(sep))
+        )
         if sep in other or whole or inside:
             warnings.warn(
-                f"paths[{places[holding]}] is {holding!r}, and channels are told apart by {sep!r}: if it "
-                f"should be {other!r}, pass sep={other!r}",
+                f"paths[{places[holding[0]]}] is {holding[0]!r}, and channels are told apart by {sep!r}: if "
+                f"it should be {other!r}, pass sep={other!r}",
                 stacklevel=4,
             )
             return

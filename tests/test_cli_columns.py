@@ -246,13 +246,13 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
         (
             "dose",
             [f"{i // 1.2:.0f} mg" for i in range(N)],
-            f"different texts in {N} rows, which become as many",
+            f"different texts in {N} entries, which become as many",
         ),
         ("a b", np.arange(N), f"{NUMBERING} 'a b', or name the rows by it: --id 'a b'\n"),
         (
             "zip",
             [f"Z{i % 21}" for i in range(N)],
-            f"holds 21 different texts in {N} rows, which become as many",
+            f"holds 21 different texts in {N} entries, which become as many",
         ),
     ],
 )
@@ -264,6 +264,14 @@ def test_each_is_warned_of_in_one_line(value, people, name, column, words):
     assert words in err
     assert "--drop" in err
     assert value(people.assign(**{name: column}), "--drop", name)[::2] == (0, "")
+
+
+def test_a_numbering_with_a_gap_is_one_too(value, people):
+    column = np.where(np.arange(N) == 4, np.nan, SHUFFLED * 17)
+    code, _, err = value(people.assign(patient_id=column), "--impute")
+    assert code == 0
+    assert f"'patient_id' {NUMBERING} patient_id\n" in err  # rows can't be called by it
+    assert value(people.assign(share=column / 4), "--impute")[::2] == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -288,13 +296,20 @@ def test_features_are_not_warned_of(value, people, name, column):
 
 def test_an_error_for_missing_entries_names_what_is_no_feature_either(value, gaps):
     _, _, err = value(gaps.assign(name=[f"person {i}" for i in range(N)], number=range(N)))
-    assert err.endswith(" Hardly features, and better dropped or turned into numbers: 'number', 'name'.\n")
+    ways = "dropped, turned into numbers or made the names of the rows (--id)"
+    assert err.endswith(f" Hardly features, and better {ways}: 'number', 'name'.\n")
     assert err.count("\n") == 1
-    assert (
-        " Hardly a feature, and better dropped or turned into numbers: 'number'."
-        in value(gaps.assign(number=range(N)))[2]
-    )
+    dates = gaps.assign(seen=pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"))
+    assert " Hardly a feature, and better dropped or turned into numbers: 'seen'." in value(dates)[2]
     assert "Hardly" not in value(gaps)[2]
+
+
+def test_the_other_file_is_not_looked_through_for_them(value, people, gaps, tmp_path):
+    few = gaps.assign(city=[f"c{i}" for i in range(N)])
+    few.to_csv(tmp_path / "valid.csv", index=False)
+    complete = later(people.dropna())
+    code, _, err = value(complete, "--valid", tmp_path / "valid.csv")
+    assert (code, "the entry is missing" in err, "Hardly" in err) == (2, True, False)
 
 
 def test_experiments_warn_once_for_all_runs(run, people, tmp_path):
@@ -396,6 +411,11 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
     [
         (["x"] * N, "who", "--id: row 1 (line 3 of train.csv), column 'who': 'x' stands there already; each"),
         (
+            ["x", " "] * (N // 2),
+            "who",
+            "--id: row 1 (line 3 of train.csv), column 'who': the entry is missing",
+        ),
+        (
             ["x", None] * (N // 2),
             "who",
             "--id: row 1 (line 3 of train.csv), column 'who': the entry is missing",
@@ -408,6 +428,43 @@ def test_columns_that_cannot_name_rows(value, people, names, more, words):
     code, shown, err = value(people.assign(who=names), "--id", more)
     assert (code, shown) == (2, "")
     assert err.startswith(f"error: {words}")
+
+
+def test_na_is_a_name(value, people, tmp_path):
+    named = people.assign(who=[f"c{i}" for i in range(N)])
+    named.loc[:2, "who"] = ["NA", "None", "nan"]
+    valid, out = tmp_path / "valid.csv", tmp_path / "out.csv"
+    later(people).to_csv(valid, index=False)
+    assert value(named, "--id", "who", "--valid", valid, "--out", out)[::2] == (0, "")
+    assert pd.read_csv(out, keep_default_na=False)["row"].tolist()[:3] == ["NA", "None", "nan"]
+
+
+@pytest.mark.parametrize("header", ["", "Unnamed: 0"])
+def test_an_index_without_a_name_can_name_rows(run, people, tmp_path, header):
+    train, out = tmp_path / "train.csv", tmp_path / "out.csv"
+    people.set_axis(range(100, 100 + N)).rename_axis(header).to_csv(train)
+    options = ("value", train, "--target", "outcome", "--permutations", 2)
+    code, _, err = run(*options)
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.endswith("or name the rows by it: --id 'Unnamed: 0'\n")
+    assert run(*options, "--id", "Unnamed: 0", "--out", out)[::2] == (0, "")
+    assert pd.read_csv(out)["row"].between(100, 100 + N).all()
+    assert run(*options, "--drop", "Unnamed: 0")[0] == 0
+
+
+def test_long_names_leave_room_on_the_screen(value, people, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    start = "3f2504e0-4f89-11d3-9a0c-0000000"
+    code, shown, _ = value(people.assign(who=[f"{start}{i:05d}" for i in range(N)]), "--id", "who")
+    assert code == 0
+    lines = [line for line in shown.splitlines() if "\u2026" in line and "to" in line]
+    assert len(lines) == 20
+    assert len({line.split()[1] for line in lines}) == 20  # told apart
+    assert all(len(line.rstrip()) <= 80 and ("old" in line or "young" in line) for line in lines)
+    monkeypatch.delenv("COLUMNS")
+    assert (
+        f" {start}00001 " in value(people.assign(who=[f"{start}{i:05d}" for i in range(N)]), "--id", "who")[1]
+    )
 
 
 def test_rows_of_a_data_set_have_no_names(run):

@@ -315,4 +315,4 @@ def read_like(table: Table, path: Path, target: str, impute: bool = False, drop:
     other = check(
         reading.read_csv(path, target, text, drop=drop, names=table.names, training=False, marks=table.marks)
     )
-    return other if impute else checks.check_complete(other)
+    return other if impute else checks.check_complete(other, training=False)

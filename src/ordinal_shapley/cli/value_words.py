@@ -34,7 +34,10 @@ def labels(problem: Problem) -> str:
     names, counts = np.unique(y, return_counts=True)
     words = f"{column}: {len(names):,} classes"
     if len(names) <= _MOST_CLASSES:
-        parts = [f"{name} ({count:,} rows)" for name, count in zip(names, counts, strict=True)]
+        parts = [
+            f"{name} ({count:,} row{'s' * bool(count != 1)})"
+            for name, count in zip(names, counts, strict=True)
+        ]
         return f"{words}, {', '.join(parts)}"
     return f"{words} of {counts.min():,} to {counts.max():,} rows"
 
@@ -44,7 +47,7 @@ def uncovered(asked: dict[str, Any]) -> str:
     biases = []
     if asked["truncation"] in ("paper", "patience"):
         biases.append(f"the bias of {asked['truncation']} truncation (--truncation roulette has none)")
-    if asked["class_fraction"] is not None:
+    if asked["class_fraction"] is not None and asked["class_fraction"] < 1:
         biases.append("the bias of sampling a part of each class")
     return (
         "".join(f"{bias}, " for bias in biases) + ("nor " if biases else "") + "the choice of validation rows"

@@ -52,11 +52,17 @@ def _find_numberings(frame: pd.DataFrame) -> Iterator[OddColumn]:
     from pandas.api import types
 
     for name, column in frame.items():
-        if not types.is_integer_dtype(column.dtype) or len(column) <= 2 or not column.is_unique:
+        numbers = column.dropna()
+        if not types.is_numeric_dtype(column.dtype) or len(numbers) <= 2 or not numbers.is_unique:
             continue
-        without_gap = int(column.max()) - int(column.min()) == len(column) - 1
-        if (without_gap and len(column) >= _LONG_COUNT) or _is_id(str(name)):
-            yield OddColumn(str(name), "looks like a numbering of the rows, and is used as a feature;", True)
+        complete = len(numbers) == len(column)
+        # Whole numbers with an entry missing are read as floats.
+        if not types.is_integer_dtype(column.dtype) and (complete or not (numbers == numbers.round()).all()):
+            continue
+        without_gap = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+        if (without_gap and len(numbers) >= _LONG_COUNT) or _is_id(str(name)):
+            what = "looks like a numbering of the rows, and is used as a feature;"
+            yield OddColumn(str(name), what, complete)
 
 
 def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
@@ -83,7 +89,9 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
                 f"holds {len(kinds):,} numbers with commas as text, which become as many columns: write them "
                 "as in 1234.5, or"
             )
-        elif len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS):
+        elif len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS) and 2 * len(texts) > len(
+            column
+        ):
             what = (
                 "holds text that differs in every row, like a name or an identifier, and is used as a "
                 "feature;"
@@ -91,8 +99,8 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
             may_name = len(texts) == len(column)
         elif len(kinds) > _FEW_TEXTS and _FEW_ROWS_A_TEXT * len(kinds) > len(texts):
             what = (
-                f"holds {len(kinds):,} different texts in {len(texts):,} rows, which become as many columns: "
-                "turn those that stand for numbers into numbers, put rare ones together, or"
+                f"holds {len(kinds):,} different texts in {len(texts):,} entries, which become as many "
+                "columns: turn those that stand for numbers into numbers, put rare ones together, or"
             )
         else:
             continue

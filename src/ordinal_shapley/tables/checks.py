@@ -19,8 +19,11 @@ _ALIKE_TOLD = 5
 _FEATURES = ("a feature", "features")
 
 
-def check_complete(table: Table) -> Table:
-    """Return the table, or say which entries are missing and what can be done."""
+def check_complete(table: Table, training: bool = True) -> Table:
+    """Return the table, or say which entries are missing and what can be done.
+
+    Of a training table say, too, what would be warned of in the next run, so that there need not be one more.
+    """
     absent = table.frame.isna()
     counts = absent.sum()
     counts = counts[counts > 0]
@@ -31,15 +34,23 @@ def check_complete(table: Table) -> Table:
     shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:5].items()]
     if len(counts) > 5:
         shown.append(f"some of {len(counts) - 5} other columns")
-    # What would be warned of in the next run, so that there need not be one more.
-    odd = [repr(column.name) for column in find_odd_columns(table.frame)][:5]
-    also = f" Hardly {_FEATURES[len(odd) > 1]}, and better dropped or turned into numbers: {', '.join(odd)}."
     raise ValueError(
         f"{row}, column {str(name)!r}: the entry is missing; in {len(table.frame):,} rows there are missing "
         f"{', '.join(shown)}. Fill them in, leave rows out, or columns with --drop, or add --impute: medians "
         f"of the training rows for numbers, a category {MISSING!r} for text. (Where a file says NA, None or "
-        f"null, an entry is missing.){also if odd else ''}"
+        f"null, an entry is missing.){_odd_words(table) if training else ''}"
     )
+
+
+def _odd_words(table: Table) -> str:
+    odd = [*find_odd_columns(table.frame)][:5]
+    if not odd:
+        return ""
+    ways = "dropped or turned into numbers"
+    if any(column.may_name for column in odd):
+        ways = "dropped, turned into numbers or made the names of the rows (--id)"
+    names = ", ".join(repr(column.name) for column in odd)
+    return f" Hardly {_FEATURES[len(odd) > 1]}, and better {ways}: {names}."
 
 
 def check_classes(table: Table) -> Table:

@@ -100,6 +100,7 @@ def read_csv(
 
     import pandas as pd
 
+    options: dict[str, Any] = {"sep": marks.sep, "encoding": "utf-8-sig", "index_col": False}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             header = next((fields for _, fields in _records(stream, marks.sep)), [])
@@ -116,13 +117,15 @@ def read_csv(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             whole = pd.read_csv(
                 path,
-                sep=marks.sep,
                 decimal=marks.decimal,
-                encoding="utf-8-sig",
-                index_col=False,
                 low_memory=False,
-                dtype={name: str for name in (*text, names) if name in header},
+                dtype={name: str for name in text if name in header},
+                **options,
             )
+            if names in whole:  # as it is written: 007 and NA are names
+                at = list(whole.columns).index(names)
+                column = pd.read_csv(path, usecols=[at], dtype=str, keep_default_na=False, **options)
+                whole[names] = column.iloc[:, 0]
     except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, UnicodeDecodeError) as error:
         raise ValueError(describe_fault(path.name, error, marks.sep)) from error
     if target not in whole.columns:
@@ -131,7 +134,7 @@ def read_csv(
         )
     if not len(whole):
         raise ValueError(f"{path.name} has a header but no rows")
-    unnamed = _index_columns(whole, header, target)
+    unnamed = _index_columns(whole, header, target, names)
     features = whole.drop(columns=[*unnamed, target])
     table = Table(path.name, features, whole[target], path, marks, whole[unnamed], names)
     if names is not None:
@@ -146,10 +149,11 @@ def read_csv(
 
 def leave_out(table: Table, columns: Sequence[str], strict: bool = True, option: str = "--drop") -> Table:
     """Return a table without some columns, those of an option; if `strict`, they must be there."""
+    kept = [] if table.left_out is None else list(table.left_out)
     for name in columns:
         if name == str(table.target.name):
             raise ValueError(f"{option}: {name!r} is the column of --target")
-        if strict and name not in table.frame:
+        if strict and name not in table.frame and name not in kept:
             hint = _hint(name, list(table.frame))
             raise ValueError(f"{option}: {table.name} has no column {name!r}; {hint}")
     import pandas as pd
@@ -163,14 +167,15 @@ def _check_names(table: Table, column: str) -> None:
     """ValueError unless each row has a name of its own."""
     assert table.left_out is not None
     names = table.left_out[column]
-    for odd, what in ((names.isna(), "the entry is missing"), (names.duplicated(), "stands there already")):
-        if odd.any():
-            label = names.index[int(odd.to_numpy().argmax())]
-            if not names.isna().any():
-                what = f"{names[label]!r} {what}"
-            raise ValueError(
-                f"--id: {table.name_row(label)}, column {column!r}: {what}; each row needs a name of its own"
-            )
+    blank = names.str.strip() == ""
+    odd = blank if blank.any() else names.duplicated()
+    if odd.any():
+        label = names.index[int(odd.to_numpy().argmax())]
+        what = "the entry is missing" if blank.any() else f"{names[label]!r} stands there already"
+        raise ValueError(
+            f"--id: {table.name_row(label)}, column {column!r}: {what}; each row needs a name of its own: "
+            f"leave such rows out, or the column with --drop {shlex.quote(column)}"
+        )
 
 
 def _hint(name: str, columns: list[Any]) -> str:
@@ -182,7 +187,7 @@ def _hint(name: str, columns: list[Any]) -> str:
     return f"its columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
 
 
-def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[str]:
+def _index_columns(whole: pd.DataFrame, header: list[str], target: str, names: str | None) -> list[str]:
     """Return the leading columns without a name: those in which `DataFrame.to_csv` writes an index."""
     found = []
     for given, name in zip(header, whole.columns, strict=False):
@@ -190,10 +195,10 @@ def _index_columns(whole: pd.DataFrame, header: list[str], target: str) -> list[
         if name == target or not (given == "" or re.fullmatch(r"Unnamed: \d+(\.\d+)?", given)):
             break
         found.append(name)
-    if found:
+    if found and names not in found:
         warnings.warn(
             "the first column has no name, like an index that pandas writes, and is left out of the "
-            "features; give it a name to use it",
+            f"features; give it a name to use it, or name the rows by it: --id {shlex.quote(found[0])}",
             stacklevel=3,
         )
     return found

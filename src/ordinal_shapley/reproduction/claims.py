@@ -162,19 +162,26 @@ def _same_detection(runs: pd.DataFrame) -> Claim:
 
 def _improves(curves: pd.DataFrame) -> Claim:
     parts, yes, total = [], 0, 0
-    chosen = curves[(curves["labels"] == "noisy") & curves["method"].isin(PAPER_METHODS)]
-    for dataset, group in chosen.groupby("dataset", sort=False):
+    noisy = curves[curves["labels"] == "noisy"]
+    for dataset, group in noisy.groupby("dataset", sort=False):
+        heights = {
+            str(method): rows.groupby("removed")["low_first"].mean()
+            for method, rows in group.groupby("method")
+        }
+        # The best of many marks is better than the first where rows go by luck, too.
+        luck = float(heights["random"].max() - heights["random"].iloc[0])
         shown = []
-        for method in PAPER_METHODS:
-            heights = group[group["method"] == method].groupby("removed")["low_first"].mean()
-            start, best, end = float(heights.iloc[0]), float(heights.max()), float(heights.iloc[-1])
-            yes += best > start + _GAIN and end < best
-            total += 1
+        for method in (*PAPER_METHODS, "random"):
+            line = heights[method]
+            start, best, end = float(line.iloc[0]), float(line.max()), float(line.iloc[-1])
             shown.append(f"{NAMES[method]} {start:.2f}, {best:.2f}, {end:.2f}")
+            if method in PAPER_METHODS:
+                yes += best - start > max(_GAIN, luck) and end < best
+                total += 1
         parts.append(f"{DATASETS[str(dataset)]} {listed(shown)}")
     return Claim(
         "Under noisy labels, deleting rows from the lowest value up improves the model, then degrades it.",
-        f"{_verdict(yes, total)} (a gain of more than {_GAIN})",
+        f"{_verdict(yes, total)} (a gain of more than {_GAIN}, and than at random)",
         f"Mean accuracy at the start, at best, at the last mark: {'; '.join(parts)}.",
     )
 

@@ -145,6 +145,9 @@ def advice(differences: pd.DataFrame) -> str:
         )
     classic = differences[differences["less"] == "classic"]
     few = (classic["budget"] == 300) | (classic["budget"] == 25_000)
+    take = "where\npositions mean nothing to you, take it"
+    if 2 * int((classic[few]["mean"] <= 0).sum()) > int(few.sum()):
+        take = "where\npositions mean nothing to you, or fits are few, take it"
     behind = [f"{int((rows['mean'] <= 0).sum())} of {len(rows)}" for rows in (classic[few], classic[~few])]
     text = f"""
 **To find wrong labels, use the ordinal value, or the classic one of a model that knows no
@@ -153,8 +156,7 @@ Here it is compared with the ordinal value, estimated from the very same permuta
 (how: docs/ordinal.md), and with the classic one, of the same model without weights of positions.
 {sentences[0]} {sentences[1]} A comparison is one run on one data set with one number of permutations, so
 they are not all independent.{_few_runs(equal)} The classic value is as good or better in
-{behind[0]} settings of few fits (300 permutations or 25,000 fits) and in {behind[1]} of more: where
-positions mean nothing to you, or fits are few, take it.
+{behind[0]} settings of few fits (300 permutations or 25,000 fits) and in {behind[1]} of more: {take}.
 
 Features are standardised and the empty sequence is worth the score of the commonest label, the
 default of the library. Walks are full for equal permutations. For equal model fits, walks are also

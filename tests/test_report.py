@@ -306,6 +306,28 @@ class TestPictures:
         assert table[0][1] == table[0][2] == table[0][3]
         assert "not rows held out for this" in page.texts["gone"]
 
+    def test_removal_says_what_the_curves_say(self):
+        names = [str(i) for i in range(8)]
+        game = osv.FunctionGame(lambda s: float(sum(s)), n_players=8, names=names, order_free=True)
+        for sign, falls, holds in (
+            (1, "falls faster", "holds better"),
+            (-1, "does not fall", "does not hold"),
+        ):
+            values = [sign * float(i) for i in range(8)]
+            page = Page(by_hand(values, [0.1] * 8).to_html(game=game))
+            assert f"goes, the score {falls}" in page.texts["gone"]
+            assert f"and {holds}" in page.texts["gone"]
+
+    def test_a_run_that_went_on_says_where_its_pictures_begin(self, tmp_path):
+        game = osv.TableGame(2, {(0,): 1.0, (0, 1): 3.0})
+        pages = []
+        for most in (300, 700):
+            history = osv.History(osv.MaxPermutations(most))
+            options = {"stopping": history, "random_state": 0, "checkpoint": tmp_path / "run.npz"}
+            pages.append(Page(osv.sample_values(game, **options).to_html(history=history)))
+        told = "went on from a checkpoint: what is drawn begins at 300 permutations"
+        assert [told in page.texts["convergence"] for page in pages] == [False, True]
+
     def test_removal_where_order_matters_is_a_mean_over_orders(self):
         game = osv.FunctionGame(lambda sequence: float(len(sequence) > 0 and sequence[0] == 0), 4)
         valuation = osv.sample_values(game, n_permutations=50, random_state=0)

@@ -13,7 +13,7 @@ from ordinal_shapley.report import citation, pictures, words
 from ordinal_shapley.report.drawing import Picture, number
 from ordinal_shapley.report.given import Given, are_classes, read, short, texts
 from ordinal_shapley.report.lowest import lowest_rows
-from ordinal_shapley.report.removal import removal_curves
+from ordinal_shapley.report.removal import Removal, removal_curves
 from ordinal_shapley.report.rows import MOST_COLUMNS, PAGE, row_table
 from ordinal_shapley.valuation.scores import is_better
 
@@ -87,6 +87,7 @@ def render(
         "classes": _classes(given),
         "convergence": _convergence(given),
         "has_history": given.history is not None,
+        "resumed_at": _resumed_at(given),
         "removal": removal,
         "removal_note": removal_note,
         "lowest": lowest_rows(given, table.column("value").digits),
@@ -146,6 +147,28 @@ def _convergence(given: Given) -> list[Picture]:
     return pictures.convergence(history, given.names, given.level)
 
 
+def _resumed_at(given: Given) -> str:
+    """Permutations from which the pictures tell, of a run that went on from a checkpoint; else ""."""
+    if given.history is None:
+        return ""
+    at = given.history.n_permutations
+    if len(at) < 2 or at[0] <= 1.5 * (at[1] - at[0]):
+        return ""
+    return f"{at[0]:,}"
+
+
+def _removal_verdict(curves: Removal, noun: str) -> str:
+    """What the curves say of the values, over the first half of the marks."""
+    half = max(2, len(curves.removed) // 2)
+    high, low, luck = (float(np.mean(line[..., :half])) for line in (curves.high, curves.low, curves.random))
+    falls = "falls faster than at random" if high < luck else "does not fall faster than at random"
+    holds = "holds better than at random" if low > luck else "does not hold better than at random"
+    return (
+        f"As the first half of the {noun}s goes, the score {falls} with the highest values first, and "
+        f"{holds} with the lowest first."
+    )
+
+
 def _removal(given: Given) -> tuple[Picture | None, str]:
     """The picture and what to know about it, or why there is none."""
     game, noun = given.game, given.noun
@@ -174,5 +197,6 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
     gone = ""
     if game._awaits_classes:
         gone = f" Once a class is gone there is no model, and the score is {number(game.empty_value_)}."  # type: ignore[attr-defined]
-    note = f"The game was played again with the {noun}s left: {score}{valid}.{orders}{gone}{held}"
+    again = f"The game was played again with the {noun}s left: {score}{valid}.{orders}{gone}{held}"
+    note = f"{_removal_verdict(curves, noun)} {again}"
     return pictures.removal(curves, score, noun), note

@@ -163,7 +163,7 @@ def _check_kind_and_shape(array: Any, name: str) -> None:
 
 def _refuse_missing(name: str, value: float, row: Any, column: Any, count: int) -> NoReturn:
     raise ValueError(
-        f"{name} holds {value} at row {row!r}, column {column!r} ({count} such values in all): "
+        f"{name} holds {value} at row {row!r}, column {column!r} ({count} such values in these rows): "
         "fill in or drop them first"
     )
 

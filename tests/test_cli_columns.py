@@ -272,6 +272,8 @@ def test_a_numbering_with_a_gap_is_one_too(value, people):
     assert code == 0
     assert f"'patient_id' {NUMBERING} patient_id\n" in err  # rows can't be called by it
     assert value(people.assign(share=column / 4), "--impute")[::2] == (0, "")
+    column[7] = np.inf
+    assert "column 'patient_id': " in value(people.assign(patient_id=column), "--impute")[2]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def _find_numberings(frame: pd.DataFrame) -> Iterator[OddColumn]:
             continue
         complete = len(numbers) == len(column)
         # Whole numbers with an entry missing are read as floats.
-        if not types.is_integer_dtype(column.dtype) and (complete or not (numbers == numbers.round()).all()):
+        if not types.is_integer_dtype(column.dtype) and (complete or not (numbers % 1 == 0).all()):
             continue
         without_gap = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
         if (without_gap and len(numbers) >= _LONG_COUNT) or _is_id(str(name)):
@@ -75,7 +75,7 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
             continue
         texts = column.dropna().astype(str)
         kinds = texts.unique()
-        may_name = False
+        mostly, may_name = 2 * len(texts) > len(column), False
         if len(kinds) > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
             what = (
                 f"holds {len(kinds):,} dates as text, which become as many columns: turn it into numbers, or"
@@ -89,9 +89,7 @@ def find_odd_texts(frame: pd.DataFrame) -> Iterator[OddColumn]:
                 f"holds {len(kinds):,} numbers with commas as text, which become as many columns: write them "
                 "as in 1234.5, or"
             )
-        elif len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS) and 2 * len(texts) > len(
-            column
-        ):
+        elif mostly and len(kinds) == len(texts) > (2 if _is_id(str(name)) else _FEW_TEXTS):
             what = (
                 "holds text that differs in every row, like a name or an identifier, and is used as a "
                 "feature;"

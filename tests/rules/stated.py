@@ -153,9 +153,6 @@ MEASURED = [
     ),
 ]
 
-# Of these there is no record yet; their pages are from runs of the scripts before they wrote one.
-UNMEASURED: set[str] = set()
-
 # Levels of intervals, versions of Python, and what is no measurement anywhere.
 EVERYWHERE = ("95 %", "Python 3.10", "arXiv:2305.01660", "CC BY 4.0")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley import vocabulary
+from ordinal_shapley.sampling import driver, plan, shards
 from problems import JIT, random_problem, size
 from test_ordinal_sampling import in_out_samples, played
 
@@ -18,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:no standard errors:UserWarning"),
 ]
 
-DESIGNS = ["independent", "antithetic", "latin"]
+DESIGNS = list(vocabulary.DESIGNS)
 
 
 def table(n, seed):
@@ -183,10 +186,33 @@ def test_few_blocks_are_told():
     assert result.n_permutations == 7
 
 
+def test_a_single_pair_has_no_standard_errors():
+    game = osv.TableGame(4, {(0,): 1.0})
+    with pytest.warns(UserWarning, match="no standard errors: design='antithetic' .* ask for at least 4"):
+        result = osv.sample_values(game, design="antithetic", n_permutations=3, random_state=0)
+    assert np.isnan(result.stderr).all()
+
+
+@pytest.mark.parametrize(("unit", "first"), [(1, 0), (2, 6), (4, 8), (6, 12), (15, 30)])
+def test_shards_keep_units_whole(monkeypatch, unit, first):
+    monkeypatch.setattr(plan.Plan, "unit", property(lambda _: unit))
+    game = osv.TableGame(4, {(0,): 1.0})
+    plans = []
+    monkeypatch.setattr(driver, "check_first", lambda given, plan: plans.append(plan) or given)
+    osv.sample_values(game, n_permutations=1, random_state=0)
+    ranges = [*shards.shard_ranges(first, first + 60, plans[0])]
+    assert ranges[0][0] == first and ranges[-1][1] == first + 60
+    assert all(end == start for (_, end), (start, _) in itertools.pairwise(ranges))
+    for start, stop in ranges:
+        assert stop - start <= 10
+        # A shard holds whole units, or lies within one.
+        assert (start % unit == 0 and stop % unit == 0) or start // unit == (stop - 1) // unit
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"design": "random"}, "design is 'random', expected one of 'independent', 'antithetic', 'latin'"),
+        ({"design": "random"}, f"design is 'random', expected one of {', '.join(map(repr, DESIGNS))}"),
         ({"design": "latin", "method": "cmc"}, "design='latin' puts every player"),
         ({"design": "latin", "first_permutation": 6}, "first_permutation is 6, expected a multiple of 4"),
         (

@@ -11,6 +11,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.vocabulary import DESIGNS
 from problems import JIT, size
 from test_designs import errors_over, table
 from test_ordinal_sampling import OTHER_STREAM, played
@@ -98,7 +99,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("design", ["independent", "antithetic", "latin"])
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("value", "method", "options"), VALUES)
 def test_samples_are_as_defined(value, method, options, design):
     if design == "latin" and method == "ctmc":
@@ -147,7 +148,7 @@ def early(sequence):
     return total
 
 
-@pytest.mark.parametrize("design", ["independent", "antithetic", "latin"])
+@pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.5)])
 def test_no_bias(value, alpha, design):
     game = osv.FunctionGame(early, 5)

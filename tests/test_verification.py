@@ -13,8 +13,9 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.sampling.driver import full_score
+from ordinal_shapley.sampling.driver import target_score
 from ordinal_shapley.verification.expectation import ordered_selections, walk_lengths
+from ordinal_shapley.vocabulary import DESIGNS
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
 from test_exact import random_table, random_weights
@@ -240,7 +241,7 @@ def test_expected_of_other_values(method, rule, kind):
 
 
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
-@pytest.mark.parametrize("design", ["antithetic", "latin"])
+@pytest.mark.parametrize("design", DESIGNS[1:])
 def test_designs_change_the_noise_only(design, value):
     game, _ = random_table(5, seed=6)
     options = {"truncation": RULES["paper"], "n_permutations": size(1_000, 50), "random_state": 1}
@@ -604,4 +605,4 @@ def test_a_rule_that_ends_no_walk_is_refused():
     with pytest.raises(ValueError, match="no walk is known to end by rule 'roulette'"):
         walk_lengths(np.zeros((1, 3)), np.ones((1, 3), bool), rule, 0.0)
     with pytest.raises(ValueError, match="target 'none' of rule 'roulette' is no score"):
-        full_score(game, rule, 0)
+        target_score(game, rule, 0)

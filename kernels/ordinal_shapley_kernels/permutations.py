@@ -47,7 +47,7 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(0x100000000)
 _LUCK = np.uint64(0x9FB21C651E98DF25)  # another stream than the permutations'
 
-# designs
+# designs; runs are told apart by these numbers, so a new one gets the next
 INDEPENDENT = 0
 ANTITHETIC = 1
 LATIN = 2

@@ -297,7 +297,7 @@ def sample_values(
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
-    _warn_of(moments, plan, game)
+    _warn_of(moments, plan, game, design)
     return Valuation.from_moments(
         moments,
         **described,
@@ -324,7 +324,7 @@ def _scores(game: Game, seed: int) -> tuple[float | None, float | None]:
     return None, game.guess_score
 
 
-def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
+def _warn_of(moments: Moments, plan: Plan, game: Game, design: str) -> None:
     """Say where values or standard errors tell little."""
     if moments.completed_stops > 0.5 * moments.n_permutations:
         first_row = "the first row that completed the classes"
@@ -338,9 +338,9 @@ def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
             UserWarning,
             stacklevel=3,
         )
-    if plan.design == LATIN and moments.n_units < 2:
+    if plan.unit > 1 and moments.n_units < 2:
         warnings.warn(
-            f"no standard errors: design='latin' takes them over complete blocks of {plan.unit} "
+            f"no standard errors: design={design!r} takes them over complete blocks of {plan.unit} "
             f"permutations, and {moments.n_permutations} permutations hold {moments.n_units}; ask for at "
             f"least {2 * plan.unit}",
             UserWarning,
@@ -374,7 +374,7 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
             raise type(cause)(f"permutation {error.permutation}: {cause}") from cause.__cause__
 
 
-def full_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
+def target_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
     """Return the one score that a rule compares with in a run of this seed, and the utilities that it took.
 
     A rule that compares with each permutation's own full order has none: 0 and none.
@@ -398,7 +398,7 @@ def _with_rule(
     if rule is not None and rule.rule == "roulette":
         return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol), cancellation)
     if rule is not None:
-        target, evaluations = full_score(game, rule, plan.seed)
+        target, evaluations = target_score(game, rule, plan.seed)
         plan = plan._replace(
             rule=rule_code(rule),
             tolerance=float(rule.tol),

@@ -82,6 +82,11 @@ class Plan(NamedTuple):
         return {INDEPENDENT: 1, ANTITHETIC: 2, LATIN: len(self.members)}[self.design]
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether shards are counted from the start of a unit, and none reaches into the next."""
+        return self.design == LATIN or SHARD_SIZE % self.unit != 0
+
+    @property
     def recorded(self) -> bool:
         """Whether contributions are made of recorded orders; else the walk itself writes them."""
         return self.in_out > 0.0 or self.profile or self.weight_game is not None
@@ -154,7 +159,7 @@ def check_first(first_permutation: Any, plan: Plan) -> int:
     """The first permutation, which begins a unit, and a shard where shards are centred."""
     first = arguments.integer("first_permutation", first_permutation, least=0, most=2**62 - 1)
     step, why = plan.unit, "permutations of this design hang together in blocks of that many"
-    if plan.in_out and plan.design != LATIN:
+    if plan.in_out and not plan.in_blocks:
         step, why = SHARD_SIZE, "the ordinal value is estimated in blocks of that many permutations"
     if first % step:
         raise ValueError(f"first_permutation is {first}, expected a multiple of {step}: {why}")

@@ -25,7 +25,7 @@ from ordinal_shapley_kernels.contributions import (
     add_units,
     contributions,
 )
-from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN, draw_many, make_deck
+from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, draw_many, make_deck
 from ordinal_shapley_kernels.walks import (
     COMPLETED_STOPS,
     EVALUATIONS,
@@ -77,11 +77,11 @@ class Shard(NamedTuple):
 def shard_end(first: int, plan: Plan) -> int:
     """Where the shard that begins at permutation `first` ends: at a multiple of the shard size.
 
-    In the Latin design these are counted from the start of a block, and no shard reaches into the next.
+    Of units that these would cut they are counted from the start, and no shard reaches into the next unit.
     """
-    start = first - first % plan.unit if plan.design == LATIN else 0
+    start = first - first % plan.unit if plan.in_blocks else 0
     stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
-    return min(stop, start + plan.unit) if plan.design == LATIN else stop
+    return min(stop, start + plan.unit) if plan.in_blocks else stop
 
 
 def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
@@ -126,15 +126,14 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     if n_permutations == 0 or _needs_centres(plan, n_permutations):
         return Shard(Moments.zeros(len(plan.members), plan.unit), 0)
     run = _cut(run, n_permutations)
-    record = None
+    record, samples = None, run.marginals
     if plan.recorded:
-        record = _record(plan, run)
-        run = run._replace(marginals=np.empty_like(run.marginals))
-        contributions(record, run.marginals)
+        record, samples = _record(plan, run), np.empty_like(run.marginals)
+        contributions(record, samples)
     sums, unit_sums, unit_spread, unit = fresh((4, len(plan.members)), np.float64)
     chosen, units, seen = fresh((3, len(plan.members)), np.int64)
     tally = Tally(sums, unit_sums, unit_spread, chosen, units, unit, seen)
-    add_units(run.orders, run.n_drawn, run.marginals, plan.unit, not plan.keep_chosen, tally)
+    add_units(run.orders, run.n_drawn, samples, plan.unit, not plan.keep_chosen, tally)
     moments = Moments(
         sums=sums,
         chosen=chosen,

@@ -13,7 +13,7 @@ from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.logistic import warn_unconverged
-from ordinal_shapley.sampling.driver import full_score
+from ordinal_shapley.sampling.driver import target_score
 from ordinal_shapley.sampling.plan import check_truncation, in_out_share, make_strata
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.value_options import encode_partition
@@ -45,7 +45,7 @@ def sampler_of(game: Game, valuation: Valuation, alpha: float | None, options: d
         classes,
         quota,
         rule,
-        0.0 if rule is None else full_score(game, rule, valuation.seed)[0],
+        0.0 if rule is None else target_score(game, rule, valuation.seed)[0],
         in_out_share(valuation.value, options["estimator"], alpha),
         valuation.average == "selected" and method in CLASS_METHODS,
     )

@@ -15,6 +15,7 @@ import pytest
 import ordinal_shapley
 import ordinal_shapley.estimators  # before `sample_values` is patched, which it takes over
 from ordinal_shapley import datasets, sampling
+from ordinal_shapley.vocabulary import DESIGNS
 
 COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
 
@@ -302,7 +303,7 @@ def refused(run, monkeypatch):
         (["--method", "mc", "--class-fraction", "0.5"], "--class-fraction is for cmc and ctmc"),
         (
             ["--design", "square"],
-            "--design is 'square', expected one of 'independent', 'antithetic', 'latin'",
+            f"--design is 'square', expected one of {', '.join(map(repr, DESIGNS))}",
         ),
         (["--design", "latin"], "--design latin is for mc and tmc; --method is ctmc"),
         (["--C", "0"], "--C is 0.0, expected a finite number above 0"),

@@ -111,8 +111,9 @@ class ModelOptions:
 
     def usual_method(self, value_kind: str) -> str:
         """Return the method without --method; some methods need classes."""
-        # As in PartialOrdinalShapley, OrdinalShapley and ClassicShapley.
-        return "ctmc" if value_kind == "partial_ordinal" and not self.numbers else "tmc"
+        from ordinal_shapley.estimators.usual import usual_method
+
+        return usual_method(value_kind, not self.numbers)
 
     def check_method(self, method: str) -> None:
         """ValueError if the method needs classes and there are none."""

@@ -112,6 +112,13 @@ def check_jobs(jobs: int) -> None:
         raise ValueError("--jobs is 0, expected a number of workers, or -1 for one a core")
 
 
+def check_design(design: str, method: str) -> None:
+    """ValueError unless the design is known, and goes with the method."""
+    choose("--design", design, DESIGNS)
+    if design == "latin" and method in CLASS_METHODS:
+        raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
+
+
 def sampling_options(
     value_kind: str,
     method: str,

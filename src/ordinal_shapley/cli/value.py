@@ -26,6 +26,7 @@ from ordinal_shapley.cli.options import (
     StandardError,
     Tolerance,
     TruncationName,
+    check_design,
     check_jobs,
     either,
     error_lines,
@@ -37,7 +38,7 @@ from ordinal_shapley.cli.options import (
 )
 from ordinal_shapley.cli.outputs import check_outputs
 from ordinal_shapley.cli.report_option import Report, recorded, write_report
-from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, METHODS, VALUES, choose
+from ordinal_shapley.vocabulary import CLASS_METHODS, METHODS, VALUES, choose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,9 +125,7 @@ def value(
         method = method or models.usual_method(value_kind)
         choose("--method", method, METHODS)
         models.check_method(method)
-        choose("--design", design, DESIGNS)
-        if design == "latin" and method in CLASS_METHODS:
-            raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
+        check_design(design, method)
         game_options = models.game_options(value_kind)
         check_jobs(jobs)
         method_options = (value_kind, method, class_fraction, truncation, tolerance)
@@ -199,7 +198,7 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Result:
-    """What came out, with what is needed to tell it: words on settings, errors and rows, and when to stop."""
+    """What came out, with what is needed to tell it: words on settings, errors and data, and when to stop."""
 
     problem: Problem
     game: Game
@@ -207,7 +206,7 @@ class _Result:
     history: History | None
     settings: str
     uncovered: str
-    rows: dict[str, str]
+    data: dict[str, str]
     goals: tuple[int | None, float | None]
 
     @cached_property
@@ -232,7 +231,7 @@ class _Result:
                 self.problem,
                 self.game,
                 self.history,
-                self.rows | {"Settings": self.settings},
+                self.data | {"Settings": self.settings},
                 warned,
             )
 
@@ -272,7 +271,7 @@ class _Result:
             self.frame,
             name=self.problem.name,
             n_valid=len(self.problem.y_valid),
-            valid=self.rows[VALIDATION],
+            valid=self.data[VALIDATION],
             settings=self.settings,
             uncovered=self.uncovered,
             labels=value_words.labels(self.problem),

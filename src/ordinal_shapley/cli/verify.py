@@ -28,6 +28,7 @@ from ordinal_shapley.cli.options import (
     Progress,
     Tolerance,
     TruncationName,
+    check_design,
     check_jobs,
     either,
     error_lines,
@@ -37,7 +38,7 @@ from ordinal_shapley.cli.options import (
     warning_lines,
 )
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, DESIGNS, METHODS, choose
+from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, METHODS, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.verification.comparison import Verification
@@ -102,7 +103,7 @@ def verify(
     with error_lines():
         choose("--value", value_kind, NAMED_VALUES)
         choose("--method", method, METHODS)
-        choose("--design", design, DESIGNS)
+        check_design(design, method)
         check_jobs(jobs)
         options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         options |= _class_options(method, labels, average)

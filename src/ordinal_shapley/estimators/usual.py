@@ -1,4 +1,4 @@
-"""The truncation rule where none is asked for."""
+"""Method and truncation rule where none is asked for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from ordinal_shapley.vocabulary import TRUNCATED_METHODS
 MOST_FOR_PILOT = 2_000
 # The partial ordinal value has the rule of its paper.
 WITHOUT_A_RULE = ("ordinal", "classic")
+
+
+def usual_method(value: str, predicts_classes: bool) -> str:
+    """Return the method: the paper's for its value, if there are classes to draw from."""
+    return "ctmc" if value not in WITHOUT_A_RULE and predicts_classes else "tmc"
 
 
 def usual_truncation(value: str, method: str, n_players: int) -> Truncation | None:

@@ -225,7 +225,7 @@ def test_transform_before_fit(train):
 
 def test_a_column_of_nearly_unique_texts_is_warned_of():
     frame = pd.DataFrame({"dose": [*(f"{i} mg" for i in range(1, 31)), "1 mg"]})
-    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 rows"):
+    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 entries"):
         Encoder().fit(frame)
 
 

@@ -331,7 +331,10 @@ def test_warnings_are_lines(run, tmp_path):
         (["verify", "FILE", "--partition", "a,a,b,b"], "--partition and --case belong together"),
         (["verify", "FILE", "--design", "sobol"], "--design is 'sobol'"),
         (["verify", "FILE", "--value", "blend"], "alpha is missing"),
-        (["verify", "FILE", "--method", "cmc", "--labels", "a,a,b,b", "--design", "latin"], "design='latin'"),
+        (
+            ["verify", "FILE", "--method", "cmc", "--labels", "a,a,b,b", "--design", "latin"],
+            "--design latin is for mc and tmc; --method is cmc",
+        ),
         (["exact", "FILE", "--case", "near"], "--case is 'near'"),
         (["exact", "FILE", "--partition", "a,b", "--case", "within"], "partition has 2 entries, expected 4"),
         (["exact", "FILE", "--partition", "a,,b,b", "--case", "within"], "--partition is 'a,,b,b', expected"),

@@ -115,20 +115,22 @@ class ValueOptions:
 
     def sampling(self, n_players: int = 0) -> dict[str, dict[str, Any]]:
         """Return the arguments of `sample_values` for each kind of value."""
+        from ordinal_shapley.estimators.usual import usual_method, usual_truncation
+
         choose("--scoring", self.scoring, SCORINGS)
         check_jobs(self.jobs)
         options = {}
         for kind in dict.fromkeys(self.kinds or VALUES):
             choose("--value", kind, VALUES)
-            # As in the command `value`.
-            method = self.method or ("ctmc" if kind == "partial_ordinal" else "tmc")
+            method = self.method or usual_method(kind, predicts_classes=True)
             choose("--method", method, METHODS)
             options[kind] = {
                 "value": kind,
                 "method": method,
                 "n_permutations": self.permutations,
                 "n_jobs": self.jobs,
-                **sampling_options(kind, method, None, self.truncation, self.tolerance, n_players),
+                "truncation": usual_truncation(kind, method, n_players),
+                **sampling_options(kind, method, None, self.truncation, self.tolerance),
             }
         return options
 

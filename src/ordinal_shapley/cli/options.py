@@ -125,9 +125,8 @@ def sampling_options(
     class_fraction: float | None,
     truncation: str | None,
     tolerance: float | None,
-    n_players: int = 0,
 ) -> dict[str, Any]:
-    """Return the arguments of `sample_values` that options of the method stand for."""
+    """Return the arguments of `sample_values` for options of the method; no rule but one asked for."""
     options: dict[str, Any] = {}
     if class_fraction is not None:
         if method not in CLASS_METHODS:
@@ -136,19 +135,15 @@ def sampling_options(
     given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
     if given is not None and method not in TRUNCATED_METHODS:
         raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
-    if method in TRUNCATED_METHODS:
-        options["truncation"] = _rule(value_kind, method, truncation, tolerance, n_players)
+    if given is not None:
+        options["truncation"] = _rule(value_kind, truncation, tolerance)
     return options
 
 
-def _rule(
-    value_kind: str, method: str, asked: str | None, tolerance: float | None, n_players: int
-) -> Truncation | None:
-    from ordinal_shapley.estimators.usual import WITHOUT_A_RULE, usual_truncation
+def _rule(value_kind: str, asked: str | None, tolerance: float | None) -> Truncation:
+    from ordinal_shapley.estimators.usual import WITHOUT_A_RULE
     from ordinal_shapley.sampling.truncation import Truncation
 
-    if asked is None and tolerance is None:
-        return usual_truncation(value_kind, method, n_players)
     rule = asked or ("patience" if value_kind in WITHOUT_A_RULE else "paper")
     choose("--truncation", rule, TRUNCATIONS)
     if rule == "roulette":

@@ -128,14 +128,16 @@ def value(
         check_design(design, method)
         game_options = models.game_options(value_kind)
         check_jobs(jobs)
-        method_options = (value_kind, method, class_fraction, truncation, tolerance)
-        sampling_options(*method_options)  # says what is wrong with them before there is any work
+        sampling = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, max_seconds)
         files = _Files(out, plot, report)
         check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as warned_reading:
             problem = data.read(seed, numbers=models.numbers)
-        sampling = sampling_options(*method_options, n_players=len(problem.y))
+
+        from ordinal_shapley.estimators.usual import usual_truncation
+
+        sampling.setdefault("truncation", usual_truncation(value_kind, method, len(problem.y)))
         asked = {
             "value": value_kind,
             "method": method,

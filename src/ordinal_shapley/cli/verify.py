@@ -115,7 +115,9 @@ def verify(
             table = read_game(game, value_kind)
 
             from ordinal_shapley import verify as verify_values
+            from ordinal_shapley.estimators.usual import usual_truncation
 
+            options.setdefault("truncation", usual_truncation(value_kind, method, table.n_players))
             result = verify_values(
                 table,
                 value_kind,

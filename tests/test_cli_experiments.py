@@ -121,6 +121,7 @@ def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
     third = len(whole) // 3
     assert f"{third} training rows of train.csv, {third} validation rows and {third} held out" in shown
     assert "2 runs from seed 0" in shown
+    assert "standard deviation over the runs" in shown
     code, shown, err = experiment(
         run, "noise", train, "--valid", valid, "--value", "ordinal", "--method", "mc"
     )

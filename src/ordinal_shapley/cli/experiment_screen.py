@@ -102,9 +102,9 @@ def finish(
         highlight=False,
     )
     console.print(_table(results, figures))
-    console.print(
-        f"\n{_best(results)} {_NOISE_TOLD}" if held is None else f"\n{_REMOVAL_TOLD}", highlight=False
-    )
+    told = f"{_best(results)} {_NOISE_TOLD}" if held is None else _REMOVAL_TOLD
+    spread = " Beside each mean stands the standard deviation over the runs." if n_runs > 1 else ""
+    console.print(f"\n{told}{spread}", highlight=False)
     screen.tell_written(console, out, plot)
 
 

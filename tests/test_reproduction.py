@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -524,3 +525,15 @@ def test_the_authors_empty_value_is_the_commonest_labels_share(small):
     assert (ours.values != theirs.values).any()
     task = Task("wine", False, 1, 0, protocol="authors", cap=small, methods=("tmc",), loop_fits=0)
     np.testing.assert_array_equal(run(task)[0].outcome.values, theirs.values)
+
+
+@pytest.mark.parametrize("names", [["wine"], ["cancer"], ["wine", "cancer", "cancer-wisconsin", "adult"]])
+def test_differences_are_explained_of_what_was_run(names):
+    record = json.loads(
+        (Path(__file__).parents[1] / "benchmarks/results/reproduction.json").read_text(encoding="utf-8")
+    )
+    record["settings"]["datasets"] = names
+    table = record["tables"]["methods"]
+    told = page_text.differences(record, pd.DataFrame(table["rows"], columns=table["columns"]))
+    assert ("Another Cancer set" in told) == (names != ["wine"])
+    assert ("sums of 6.6" in told) == ("adult" in names)

@@ -124,7 +124,7 @@ class TestGivenValidation:
             scoring="balanced_accuracy",
             empty_value=0.25,
             truncation=truncation,
-            stopping=MaxPermutations(3),
+            stopping=MaxPermutations(5),
             **shared,
         ).fit(X, y, X_valid, y_valid)
         game = LogisticGame(
@@ -138,11 +138,11 @@ class TestGivenValidation:
             empty_value=0.25,
         )
         expected = sample_values(
-            game, value, method, truncation=truncation, stopping=MaxPermutations(3), **shared
+            game, value, method, truncation=truncation, stopping=MaxPermutations(5), **shared
         )
         np.testing.assert_array_equal(model.values_, expected.values)
         np.testing.assert_array_equal(model.valuation_.stderr, expected.stderr)
-        assert model.valuation_.n_permutations == 3
+        assert model.valuation_.n_permutations == 5
         assert model.valuation_.stopped_by == "MaxPermutations"
         assert model.valuation_.value == value
         assert model.game_.empty_value_ == 0.25

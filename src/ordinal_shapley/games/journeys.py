@@ -236,7 +236,7 @@ class JourneyGame(JourneyForms):
         Examples
         --------
         >>> import ordinal_shapley as osv
-        >>> osv.JourneyGame.from_paths(["A > B", "B"], [3, 1]).touches()
+        >>> osv.JourneyGame.from_paths(["A > B", "B"], [3, 1], [1, 3]).touches()
                  touched  first_touch  last_touch
         channel
         A            3.0          3.0         0.0

@@ -87,7 +87,7 @@ def render(
         "classes": _classes(given),
         "convergence": _convergence(given),
         "has_history": given.history is not None,
-        "resumed_at": _resumed_at(given),
+        "taken_up_at": 0 if given.history is None else given.history.taken_up_at,
         "removal": removal,
         "removal_note": removal_note,
         "lowest": lowest_rows(given, table.column("value").digits),
@@ -145,16 +145,6 @@ def _convergence(given: Given) -> list[Picture]:
     if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
         return []
     return pictures.convergence(history, given.names, given.level)
-
-
-def _resumed_at(given: Given) -> str:
-    """Permutations from which the pictures tell, of a run that went on from a checkpoint; else ""."""
-    if given.history is None:
-        return ""
-    at = given.history.n_permutations
-    if len(at) < 2 or at[0] <= 1.5 * (at[1] - at[0]):
-        return ""
-    return f"{at[0]:,}"
 
 
 def _removal_verdict(curves: Removal, noun: str) -> str:

@@ -48,6 +48,8 @@ class History(StoppingRule):
         What ``rule`` measured then, by name; NaN where it did not know yet.
     limits : dict of str to float
         The limits of these, at which ``rule`` stops the run.
+    taken_up_at : int
+        Permutations that a checkpoint held when the run went on from it, 0 for a run from its beginning.
 
     Raises
     ------
@@ -75,10 +77,11 @@ class History(StoppingRule):
         self.most_rounds = arguments.integer("most_rounds", most_rounds, most=_MOST_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
+        self.taken_up_at = 0
 
     def begin(self) -> Check:
         """Forget the last run, and return a fresh check."""
-        self._rounds, self._every = [], 1
+        self._rounds, self._every, self.taken_up_at = [], 1, 0
         return _HistoryCheck(self)
 
     @property
@@ -168,3 +171,6 @@ class _HistoryCheck(Check):
 
     def recall(self, memory: Memory) -> None:
         self._check.recall(memory)
+
+    def take_up(self, n_permutations: int) -> None:
+        self._history.taken_up_at = n_permutations

@@ -89,6 +89,9 @@ class Check(ABC):
     def recall(self, memory: Memory) -> None:  # noqa: B027 - most rules remember nothing
         """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
 
+    def take_up(self, n_permutations: int) -> None:  # noqa: B027 - most rules need not know
+        """Hear how many permutations there are before the first call, from a checkpoint."""
+
 
 class StoppingRule(ABC):
     """A rule that says when a sampling run stops; combine rules with ``|`` and ``&``.
@@ -342,3 +345,7 @@ class _PairCheck(Check):
     def recall(self, memory: Memory) -> None:
         for check in self._checks:
             check.recall(memory)
+
+    def take_up(self, n_permutations: int) -> None:
+        for check in self._checks:
+            check.take_up(n_permutations)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
 _NAMED = 5  # of more, as far as there is room
-_ROOM = 50
+_ROOM = 50  # characters
 
 
 def plot_values(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from problems import JIT, size, wine
+from problems import size, wine
 from runs import SAMPLED, bits, game_of
 
 # Libraries of clusters warn of much that is none of our business.
@@ -81,15 +81,6 @@ def test_data_go_to_the_workers_once_and_compile_nothing_anew(dask):
     names = [id(array) for array in sent]
     assert {id(array) for array in large} <= set(names)
     assert len(set(names)) == len(names)  # once, though shards are twenty
-    if JIT:
-        assert set(dask.run(signatures).values()) <= {0, 1}  # a worker may have had no logistic shard
-
-
-def signatures():
-    """How often a worker has compiled the walk for this kind of game."""
-    from ordinal_shapley_kernels.walks import walk
-
-    return sum("LogisticWorkspace" in str(signature) for signature in walk.signatures)
 
 
 def test_the_work_is_done_by_the_workers(dask, tmp_path):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "logistic", "estimator", "ridge", "neighbors", "journeys"]
+KINDS = ["table", "jitted", "plain", "compiled", "logistic", "estimator", "ridge", "neighbors", "journeys"]
 
 
 @njit
@@ -102,6 +102,8 @@ def played(kind, func=late):
     table = {S: float(plain(func)(np.array(S, dtype=np.int64))) for S in naive.sequences_of(range(N))}
     if kind == "table":
         game = osv.TableGame(N, table)
+    elif kind == "compiled":
+        game = osv.CompiledGame(N, lambda game: func(game.sequence[: game.length]), order_free=order_free)
     else:
         game = osv.FunctionGame(func if kind == "jitted" else plain(func), N, order_free=order_free)
     return game, naive.TableUtility(N, table)
@@ -149,7 +151,7 @@ def test_exact_classic(kind, by):
 
 
 @pytest.mark.parametrize(("func", "case"), [(in_groups, "within"), (across_groups, "between")])
-@pytest.mark.parametrize("kind", ["table", "jitted", "plain"])
+@pytest.mark.parametrize("kind", ["table", "jitted", "plain", "compiled"])
 def test_exact_partitions(kind, func, case):
     game, U = played(kind, func)
     result = osv.exact_values(game, partition=GROUPS, case=case)
@@ -184,7 +186,7 @@ def test_sampled_values(value, estimator, method, rule, kind):
     walked = transcription(result, U, CLASSES, method, truncation, 0.9)
     (_, _, lengths), sequences = walked
     assert result.mean_walk_length == pytest.approx(lengths.mean())
-    if truncation is not None and kind in ("table", "jitted", "plain"):
+    if truncation is not None and kind in ("table", "jitted", "plain", "compiled"):
         assert min(lengths) < len(sequences[0]), "nothing was truncated: the test shows nothing"
     if value == "partial_ordinal" or estimator == "marginal":
         check(result, walked, "all")

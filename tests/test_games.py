@@ -17,10 +17,12 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import UtilityError
-from ordinal_shapley_kernels import enumeration, games, walks
+from ordinal_shapley_kernels import games
+from ordinal_shapley_kernels.abi import entry, watching
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
-from ordinal_shapley_kernels.logistic_workspace import CLASSES_PRESENT, LENGTH
+from ordinal_shapley_kernels.games import Game as GameWorkspace
 from ordinal_shapley_kernels.table import subtree_sizes
+from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
 from problems import JIT, random_problem, size
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
@@ -242,12 +244,12 @@ def test_a_plain_function_gives_the_results_of_the_jitted_one(func):
 def test_another_function_compiles_no_walk_again():
     osv.exact_values(osv.FunctionGame(first_of_all, 4))
     osv.sample_values(osv.FunctionGame(first_of_all, 4), n_permutations=10, random_state=0)
-    kernels = (enumeration.enumerate_branch, walks.walk)
-    before = [len(kernel.signatures) for kernel in kernels]
-    for func in (weighted_places, lambda S: float(len(S)), njit(lambda S: 1.0 * S.sum())):
-        osv.exact_values(osv.FunctionGame(func, 5))
-        osv.sample_values(osv.FunctionGame(func, 4), n_permutations=10, random_state=0)
-    assert [len(kernel.signatures) for kernel in kernels] == before
+    compiling = []
+    with watching(compiling.append):
+        for func in (weighted_places, lambda S: float(len(S)), njit(lambda S: 1.0 * S.sum())):
+            osv.exact_values(osv.FunctionGame(func, 5))
+            osv.sample_values(osv.FunctionGame(func, 4), n_permutations=10, random_state=0)
+    assert not compiling
 
 
 @pytest.mark.parametrize("jit", [True, False])
@@ -434,21 +436,26 @@ def test_plain_functions_from_several_threads():
 def play(game, moves, n_players):
     """Utilities along random moves (push or pop), and the sequence at each."""
     workspace = game._make_workspace()
-    run = drive if JIT else plain(drive)
     out = np.zeros(len(moves))
-    run(workspace, moves, out)
+    drive(workspace, Moves(moves=moves, utilities=out))
     return workspace, out
 
 
-@njit
-def drive(workspace, moves, out):
-    games.clear(workspace)
-    for j in range(len(moves)):
+class Moves(Workspace):
+    moves: Integers
+    utilities: Vector
+
+
+@entry
+def drive(game: GameWorkspace, path: Moves) -> None:
+    moves, utilities = path.moves, path.utilities
+    games.reset(game)
+    for j in range(moves.shape[0]):
         if moves[j] >= 0:
-            games.place(workspace, moves[j])
+            games.push(game, moves[j])
         else:
-            games.remove_last(workspace, -1 - moves[j])
-        out[j] = games.utility(workspace)
+            games.pop(game, -1 - moves[j])
+        utilities[j] = games.utility(game)
 
 
 def random_moves(n, length, seed):
@@ -481,8 +488,8 @@ def test_popping_a_logistic_game(scoring, groups):
     rows = U.rows(sequences[-1])
     counts = np.bincount(problem.y[rows], minlength=3)
     assert workspace.prefix.class_counts.tolist() == counts.tolist()
-    assert workspace.counters[LENGTH] == len(rows)
-    assert workspace.counters[CLASSES_PRESENT] == (counts > 0).sum()
+    assert workspace.length == len(rows)
+    assert workspace.classes_present == (counts > 0).sum()
 
 
 @pytest.mark.parametrize("kind", ["table", "function"])

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ordinal_shapley_kernels import dense, logistic_solver
-from ordinal_shapley_kernels.logistic_workspace import _zeros
+from ordinal_shapley_kernels import dense, logistic_gradient
+from ordinal_shapley_kernels.abi import callable_from_python
+from ordinal_shapley_kernels.workspace import cache_aligned
+
+combine_columns = callable_from_python(dense.combine_columns)
+row_products = callable_from_python(dense.row_products)
+regularised_gram = callable_from_python(dense.regularised_gram)
+invert_factor = callable_from_python(dense.invert_factor)
+combine_triangle = callable_from_python(dense.combine_triangle)
+add_to_factor = callable_from_python(dense.add_to_factor)
 
 
 def problem(d, n, seed=0):
@@ -21,11 +29,11 @@ def problem(d, n, seed=0):
 def test_products(d, n):
     columns, a, weights = problem(d, n)
     out = np.full(n + 8, 7.0)
-    dense.combine_columns(weights, d, columns, n, False, out)
+    combine_columns(weights, d, columns, n, False, out)
     np.testing.assert_allclose(out[:n], weights @ columns[:, :n], rtol=1e-13, atol=1e-13)
     assert np.all(out[n:] == 7.0)
     out = np.zeros(d)
-    dense.row_products(columns, d, a, n, dense.FULL, out)
+    row_products(columns, d, a, n, dense.FULL, out)
     np.testing.assert_allclose(out, columns[:, :n] @ a[:n], rtol=1e-13, atol=1e-13)
     assert dense.dot(a, columns[0], n) == pytest.approx(a[:n] @ columns[0, :n], rel=1e-13)
     assert dense.distance(a, columns[0], n) == pytest.approx(
@@ -41,15 +49,15 @@ def test_inverse_factor(d):
     hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
     # What lies below the diagonal is not read.
     factor = np.full((d, d), np.nan)
-    dense.regularised_gram(columns, d, curvature, n, False, np.zeros((4, n + 8)), factor)
+    regularised_gram(columns, d, curvature, n, False, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor), np.triu(hessian), rtol=1e-12, atol=1e-12)
-    dense.invert_factor(factor, d)
+    invert_factor(factor, d)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
     np.testing.assert_allclose(factor, expected, rtol=0, atol=1e-12)
     out = np.zeros(d)
-    dense.row_products(factor, d, a, d, dense.LOWER, out)
+    row_products(factor, d, a, d, dense.LOWER, out)
     np.testing.assert_allclose(out, expected @ a, rtol=0, atol=1e-11)
-    dense.combine_triangle(a, factor, d, out)
+    combine_triangle(a, factor, d, out)
     np.testing.assert_allclose(out, a @ expected, rtol=0, atol=1e-11)
 
 
@@ -61,18 +69,18 @@ def test_triangular_columns(d, n):
     beyond = np.vstack([columns, np.full((8, n + 8), np.nan)])
     weights = np.append(weights, np.full(8, np.nan))
     out = np.zeros(n + 8)
-    dense.combine_columns(weights, d, beyond, n, True, out)
+    combine_columns(weights, d, beyond, n, True, out)
     np.testing.assert_allclose(out[:n], weights[:d] @ columns[:, :n], rtol=1e-13, atol=1e-13)
     out = np.full(d + 8, 7.0)
-    dense.row_products(beyond, d, a, n, dense.UPPER, out)
+    row_products(beyond, d, a, n, dense.UPPER, out)
     np.testing.assert_allclose(out[:d], columns[:, :n] @ a[:n], rtol=1e-13, atol=1e-13)
     assert np.all(out[d:] == 7.0)
     curvature = np.abs(a)
     hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
     factor = np.full((d + 8, d + 8), np.nan)
-    dense.regularised_gram(beyond, d, curvature, n, True, np.zeros((4, n + 8)), factor)
+    regularised_gram(beyond, d, curvature, n, True, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor[:d, :d]), np.triu(hessian), rtol=1e-12, atol=1e-12)
-    dense.invert_factor(factor, d)
+    invert_factor(factor, d)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
     np.testing.assert_allclose(factor[:d, :d], expected, rtol=0, atol=1e-11)
 
@@ -85,7 +93,7 @@ def test_a_row_into_the_factor(d):
     factor = np.eye(d)
     for row, curvature in zip(rows, [0.0, 1e-3, 1.0, 50.0, 1e4], strict=True):
         hessian += curvature * np.outer(row, row)
-        dense.add_to_factor(factor, d, factor @ row, curvature, np.zeros(d))
+        add_to_factor(factor, d, factor @ row, curvature, np.zeros(d))
         np.testing.assert_allclose(factor, np.linalg.inv(np.linalg.cholesky(hessian)), rtol=0, atol=1e-10)
 
 
@@ -94,13 +102,13 @@ def test_slopes_of_the_loss():
     assert len(margins) % 8 == 0
     for sign in (-1.0, 1.0):
         slopes = np.zeros(len(margins))
-        logistic_solver.find_slopes(margins, np.full(len(margins), sign), len(margins), slopes)
+        logistic_gradient.find_slopes(margins, np.full(len(margins), sign), len(margins), slopes)
         np.testing.assert_allclose(slopes, -sign * expit(-sign * margins), rtol=1e-15, atol=1e-300)
 
 
-def test_workspaces_begin_at_a_cache_line():
+def test_arrays_begin_at_a_cache_line():
     for shape in ((3,), (5, 8), (2, 3, 16)):
-        array = _zeros(*shape)
+        array = cache_aligned(shape)
         assert array.shape == shape
         assert array.ctypes.data % 64 == 0
         assert not array.any()

@@ -13,6 +13,8 @@ from scipy import stats
 
 import naive
 from ordinal_shapley_kernels import permutations
+from ordinal_shapley_kernels.abi import entry
+from ordinal_shapley_kernels.permutations import PermutationState
 from problems import size
 
 DESIGNS = {
@@ -22,18 +24,16 @@ DESIGNS = {
 }
 
 
-def deck_of(strata, quota, design="independent"):
+def state_of(strata, quota, seed, design="independent"):
     members = np.array([p for players in strata for p in players], dtype=np.int64)
     starts = np.cumsum([0] + [len(players) for players in strata])
-    return permutations.make_deck(members, starts, np.array(quota), DESIGNS[design])
+    return permutations.make_permutation_state(members, starts, np.array(quota), seed, DESIGNS[design])
 
 
 def drawn(strata, quota, seed, first, count, design="independent"):
-    deck = deck_of(strata, quota, design)
-    out = np.empty((count, sum(quota)), dtype=np.int64)
+    state = state_of(strata, quota, seed, design)
     with warnings.catch_warnings(), np.errstate(over="ignore"):
-        permutations.draw_many(deck, np.uint64(seed), first, sum(quota), out)
-    return out
+        return permutations.draw_orders(state, first, count)
 
 
 @settings(max_examples=size(100, 20), deadline=None)
@@ -152,28 +152,38 @@ def test_a_permutation_does_not_depend_on_where_the_block_starts():
     np.testing.assert_array_equal(whole, np.concatenate(parts))
 
 
+@entry
+def draw_some(state: PermutationState, index: int, count: int) -> None:
+    permutations.begin_permutation(state, index)
+    for place in range(count):
+        permutations.draw(state, place)
+
+
+@entry
+def put_back(state: PermutationState, count: int) -> None:
+    permutations.restore(state, count)
+
+
 def test_drawing_is_lazy_and_undone():
-    # Three draws of a million players touch three places, and restoring puts the deck back.
+    # Three draws of a million players touch three places, and restoring puts them back.
     n = 1_000_000
-    deck = deck_of([range(n)], [n])
+    state = state_of([range(n)], [n], 4)
     stream = naive.Stream(4, 2)
     with np.errstate(over="ignore"):
-        permutations.seed_deck(deck, np.uint64(4), 2, n)
-        for place in range(3):
-            permutations.draw(deck, place, n)
-            stream.below(n - place)
-    assert int(deck.state[0]) == stream.state  # no number drawn ahead
-    assert np.count_nonzero(deck.members != np.arange(n)) <= 6
-    permutations.restore(deck, 3)
-    np.testing.assert_array_equal(deck.members, np.arange(n))
-    assert deck.used.tolist() == [0]
+        draw_some(state, 2, 3)
+    for place in range(3):
+        stream.below(n - place)
+    assert int(state.random[0]) == stream.state  # no number drawn ahead
+    assert np.count_nonzero(state.members != np.arange(n)) <= 6
+    put_back(state, 3)
+    np.testing.assert_array_equal(state.members, np.arange(n))
+    assert state.used.tolist() == [0]
 
 
-def test_deck_is_restored_after_whole_permutations():
+def test_players_are_put_back_after_whole_permutations():
     strata, quota = [[4, 2, 0], [1, 3]], [3, 1]
-    deck = deck_of(strata, quota)
-    out = np.empty((5, 4), dtype=np.int64)
+    state = state_of(strata, quota, 1)
     with np.errstate(over="ignore"):
-        permutations.draw_many(deck, np.uint64(1), 0, 4, out)
-    assert deck.members.tolist() == [4, 2, 0, 1, 3]
-    assert deck.used.tolist() == [0, 0]
+        permutations.draw_orders(state, 0, 5)
+    assert state.members.tolist() == [4, 2, 0, 1, 3]
+    assert state.used.tolist() == [0, 0]

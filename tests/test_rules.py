@@ -175,7 +175,7 @@ def test_the_layers_hold(layers):
             "Layers of the package",
         ),
         ("src/ordinal_shapley/plots/_axes.py", "import ordinal_shapley.plots.values", "No circles"),
-        ("kernels/ordinal_shapley_kernels/bits.py", "import ordinal_shapley_kernels.walks", "No circles"),
+        ("kernels/ordinal_shapley_kernels/bits.py", "import ordinal_shapley_kernels.table", "No circles"),
         ("kernels/ordinal_shapley_kernels/bits.py", "import ordinal_shapley.vocabulary", "Kernels know"),
         ("kernels/ordinal_shapley_kernels/bits.py", "import pandas", "Kernels know"),
         ("src/ordinal_shapley/report/page.py", "import ordinal_shapley_kernels.bits", "Only games"),

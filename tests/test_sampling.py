@@ -8,7 +8,7 @@ import pytest
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import random_orders
-from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, Rule, make_walk, walk
+from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, make_walk, walk
 from problems import JIT, named, random_problem, size, wine
 
 # Small data truncates early; one test below is about the warning.
@@ -379,12 +379,14 @@ def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
 
     def walked(budget):
         workspace = game._workspace_maker(*game._payload)
-        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()), chances)
+        settings = {"rule": rule, "tolerance": 0.1, "patience": 2, "target": 0.7}
+        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()), chances, **settings)
         calls = 1
         with np.errstate(over="ignore"):
-            while walk(workspace, run, Rule(rule, 0.1, 2, 0.7), budget) == PAUSED:
+            while walk(workspace, run, budget) == PAUSED:
                 calls += 1
-        return calls, [array.tobytes() for array in run if isinstance(array, np.ndarray)]
+        values = [getattr(run, name) for name in run._fields if name != "permutations"]
+        return calls, [np.asarray(value).tobytes() for value in values]
 
     calls, whole = walked(10**9)
     assert calls == 1

@@ -10,7 +10,13 @@ from sklearn import metrics
 
 import naive
 from ordinal_shapley_kernels import position_weights, scoring
+from ordinal_shapley_kernels.abi import callable_from_python
 from problems import size
+
+score_decisions = callable_from_python(scoring.score_decisions)
+roc_auc = callable_from_python(scoring.roc_auc)
+neg_log_loss = callable_from_python(scoring.neg_log_loss)
+fill_position_weights = callable_from_python(position_weights.fill_position_weights)
 
 CODES = {
     "accuracy": scoring.ACCURACY,
@@ -27,7 +33,7 @@ def test_scores_of_decisions(n_classes, n, seed, data):
     rng = np.random.default_rng(seed)
     truth, decisions = rng.integers(n_classes, size=(2, n))
     counts = np.full((3, n_classes), 7, dtype=np.int64)
-    got = scoring.score_decisions(CODES[name], decisions, truth, counts)
+    got = score_decisions(CODES[name], decisions, truth, counts)
     assert got == pytest.approx(naive.score_labels(truth, decisions, name, n_classes), abs=1e-14)
 
 
@@ -38,14 +44,14 @@ def test_roc_auc_with_ties(n, levels, seed):
     values = rng.integers(-levels, levels + 1, size=n) * 0.25
     truth = rng.integers(2, size=n)
     truth[:2] = [0, 1]
-    got = scoring.roc_auc(values, truth, np.zeros(n, dtype=np.int64), 1e-9)
+    got = roc_auc(values, truth, np.zeros(n, dtype=np.int64), 1e-9)
     assert got == pytest.approx(metrics.roc_auc_score(truth, values), abs=1e-14)
 
 
 def test_roc_auc_counts_close_values_as_tied():
     truth, order = np.array([0, 1]), np.zeros(2, dtype=np.int64)
-    assert scoring.roc_auc(np.array([1.0, 1.0 + 1e-12]), truth, order, 1e-10) == 0.5
-    assert scoring.roc_auc(np.array([1.0, 1.0 + 1e-8]), truth, order, 1e-10) == 1.0
+    assert roc_auc(np.array([1.0, 1.0 + 1e-12]), truth, order, 1e-10) == 0.5
+    assert roc_auc(np.array([1.0, 1.0 + 1e-8]), truth, order, 1e-10) == 1.0
 
 
 @settings(max_examples=size(100, 50), deadline=None)
@@ -57,25 +63,25 @@ def test_neg_log_loss(n_classes, n, seed):
     truth = rng.integers(n_classes, size=n)
     identity = np.column_stack([np.eye(n_models), np.zeros(n_models)])
     expected = naive.score(truth, identity, values.T, "neg_log_loss", n_classes)
-    assert scoring.neg_log_loss(values, truth, n_classes) == pytest.approx(expected, rel=1e-12)
+    assert neg_log_loss(values, truth, n_classes) == pytest.approx(expected, rel=1e-12)
 
 
 def test_neg_log_loss_of_certain_decisions():
     # The least probability is 2**-52, as in scikit-learn; sigmoids that are all 0 are normalised.
     far = np.array([[-800.0, 1.0]])
-    assert scoring.neg_log_loss(far, np.array([1, 1]), 2) == pytest.approx(
+    assert neg_log_loss(far, np.array([1, 1]), 2) == pytest.approx(
         -(52 * np.log(2) + np.log1p(np.exp(-1))) / 2
     )
     three = np.array([[-800.0], [-810.0], [-1000.0]])
-    assert scoring.neg_log_loss(three, np.array([0]), 3) == pytest.approx(-np.exp(-10), rel=1e-4)
-    assert scoring.neg_log_loss(three, np.array([1]), 3) == pytest.approx(-10, rel=1e-4)
-    assert scoring.neg_log_loss(three, np.array([2]), 3) == pytest.approx(-52 * np.log(2))
+    assert neg_log_loss(three, np.array([0]), 3) == pytest.approx(-np.exp(-10), rel=1e-4)
+    assert neg_log_loss(three, np.array([1]), 3) == pytest.approx(-10, rel=1e-4)
+    assert neg_log_loss(three, np.array([2]), 3) == pytest.approx(-52 * np.log(2))
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5, 17, 89, 400])
 def test_gaussian_weights(m):
     out = np.zeros(m + 1)
-    position_weights.fill_position_weights(position_weights.GAUSSIAN, np.zeros(0), m, out)
+    fill_position_weights(position_weights.GAUSSIAN, np.zeros(0), m, out)
     np.testing.assert_allclose(out[:m], naive.gaussian_weights(m), rtol=1e-14)
     assert out[m] == 0
 
@@ -83,5 +89,5 @@ def test_gaussian_weights(m):
 def test_table_weights():
     table = np.array([5.0, 1.0, 2.0, 3.0, 4.0, 6.0])
     out = np.zeros(3)
-    position_weights.fill_position_weights(position_weights.TABLE, table, 3, out)
+    fill_position_weights(position_weights.TABLE, table, 3, out)
     np.testing.assert_array_equal(out, [3.0, 4.0, 6.0])

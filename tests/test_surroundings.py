@@ -174,7 +174,7 @@ def test_workers_that_break_say_where(monkeypatch):
     def broken(*arguments):
         raise MemoryError("no more")
 
-    monkeypatch.setattr(shards, "add_units", broken)
+    monkeypatch.setattr(shards, "add_replicates", broken)
     with pytest.raises(RuntimeError, match=r"permutations (0 to 9|10 to 19): MemoryError: no more"):
         sampled(game_of(4), n_jobs=2)
 

@@ -8,7 +8,6 @@ import pytest
 import naive
 from ordinal_shapley import LogisticGame
 from ordinal_shapley_kernels import walks
-from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED
 from problems import JIT, NAMED, Problem, cancer, named, random_problem, size, twins, wdbc, wine
 
 EPS = np.finfo(float).eps
@@ -169,10 +168,9 @@ def test_a_sequence_without_a_class_has_no_coefficients():
 def decisions_along(game, order):
     """Certified decisions at every prefix of `order`, each warm-started along it."""
     workspace = game._workspace_maker(*game._payload)
-    out = np.zeros(len(order))
     for m in range(1, len(order) + 1):
-        walks.evaluate_sequence(workspace, np.asarray(order[:m], dtype=np.int64), True, out)
-        assert workspace.counters[UNCONVERGED] == 0
+        walks.utilities_of(workspace, np.asarray(order[:m], dtype=np.int64), True)
+        assert workspace.unconverged == 0
         yield workspace.validation.decisions.copy()
 
 
@@ -315,10 +313,10 @@ def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
     for m in size([4, 8, 12, 16, 20, 25, 30], [8]):
         if utility.has_model(order[:m]):
             workspace = game._workspace_maker(*game._payload)
-            walks.evaluate_sequence(workspace, order[:m], True, np.zeros(m))
+            walks.utilities_of(workspace, order[:m], True)
             expected = naive.predict(utility.coefficients(order[:m]), problem.X_valid)
             right = np.array_equal(workspace.validation.decisions, expected)
-            assert right or workspace.counters[UNCONVERGED] > 0
+            assert right or workspace.unconverged > 0
 
 
 def test_columns_without_training_values_change_nothing():

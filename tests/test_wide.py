@@ -11,7 +11,6 @@ import naive
 from ordinal_shapley import LogisticGame, RidgeGame, exact_values
 from ordinal_shapley.sampling.plan import digest
 from ordinal_shapley_kernels import walks
-from ordinal_shapley_kernels.logistic_workspace import DIMENSION, UNCONVERGED
 from problems import Problem, size
 from test_trainer import check_coefficients, check_decisions
 
@@ -31,15 +30,17 @@ def wide(n=N_ROWS, d=N_COLUMNS, n_classes=2, seed=0, n_valid=25):
 def workspace_of(game, order):
     """The workspace after every prefix of an order has been evaluated."""
     workspace = game._workspace_maker(*game._payload)
-    walks.evaluate_sequence(workspace, np.asarray(order), True, np.zeros(len(order)))
+    walks.utilities_of(workspace, np.asarray(order), True)
     return workspace
 
 
 def test_only_wide_data_take_this_way():
     problem = wide()
-    assert workspace_of(LogisticGame(*problem), np.arange(9)).solver.extent.tolist() == [16, 1]
+    workspace = workspace_of(LogisticGame(*problem), np.arange(9))
+    assert (workspace.dimension, workspace.triangular) == (16, 1)
     narrow = problem._replace(X=problem.X[:, :5], X_valid=problem.X_valid[:, :5])
-    assert workspace_of(LogisticGame(*narrow), np.arange(9)).solver.extent.tolist() == [8, 0]
+    workspace = workspace_of(LogisticGame(*narrow), np.arange(9))
+    assert (workspace.dimension, workspace.triangular) == (8, 0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -48,7 +49,7 @@ def test_coordinates_have_the_rows_inner_products(n_classes):
     order = np.random.default_rng(0).permutation(len(problem.y))
     for m in (1, 7, 8, 9, len(order)):
         workspace = workspace_of(LogisticGame(*problem), order[:m])
-        d = workspace.solver.extent[DIMENSION]
+        d = workspace.dimension
         rows = workspace.prefix.columns[:d, :m].T
         X, V = problem.X[order[:m]], problem.X_valid
         np.testing.assert_allclose(rows @ rows.T, X @ X.T + 1, rtol=0, atol=1e-10)
@@ -162,7 +163,7 @@ def test_rows_that_nearly_coincide_under_a_weak_penalty():
     game = LogisticGame(*problem, C=100.0)
     assert not game._features.wide
     order = rng.permutation(24)
-    assert workspace_of(game, order[: size(24, 8)]).counters[UNCONVERGED] == 0
+    assert workspace_of(game, order[: size(24, 8)]).unconverged == 0
     assert LogisticGame(*problem, C=1e-6)._features.wide
 
 
@@ -180,7 +181,7 @@ def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
             workspace = workspace_of(game, order[:m])
             expected = naive.predict(utility.coefficients(order[:m]), problem.X_valid)
             right = np.array_equal(workspace.validation.decisions, expected)
-            assert right or workspace.counters[UNCONVERGED] > 0
+            assert right or workspace.unconverged > 0
 
 
 # --------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def test_sparse_rows_are_never_made_dense():
     y = np.arange(40) % 2
     X = sparse.hstack([X, sparse.csr_array((2.0 * y - 1)[:, None])], format="csr")
     game = LogisticGame(X, y, X, y)
-    assert game._payload[0].shape == (40, 40)
+    assert game._features.train.shape == (40, 40)
     assert game(rng.permutation(40)) == 1.0
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic, overload
 
-from ordinal_shapley_kernels._jit import jit_options
+from ordinal_shapley_kernels.abi import FLAGS
+from ordinal_shapley_kernels.workspace import COMPILED
 
 
 def count_bits(mask: int) -> int:
@@ -23,7 +24,7 @@ def lowest_bit(mask: int) -> int:
 
 
 # One machine instruction each.
-if not config.DISABLE_JIT:
+if COMPILED:
 
     @intrinsic
     def _population(context, mask):  # type: ignore[no-untyped-def]
@@ -39,10 +40,10 @@ if not config.DISABLE_JIT:
 
         return types.int64(types.int64), generate
 
-    @overload(count_bits, jit_options=jit_options())
+    @overload(count_bits, jit_options=FLAGS)
     def _count_bits(mask):  # type: ignore[no-untyped-def]
         return lambda mask: _population(mask)
 
-    @overload(lowest_bit, jit_options=jit_options())
+    @overload(lowest_bit, jit_options=FLAGS)
     def _lowest_bit(mask):  # type: ignore[no-untyped-def]
         return lambda mask: _trailing_zeros(mask)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import part, symbol
 from ordinal_shapley_kernels.dense import (
     LOWER,
     absolute_dot,
@@ -22,153 +22,154 @@ from ordinal_shapley_kernels.dense import (
     row_products,
 )
 from ordinal_shapley_kernels.logistic_workspace import (
-    DIMENSION,
     EPSILON,
     HALF,
-    HARDEST,
     HESSIAN_FLOOR,
-    LENGTH,
     NORM,
     NOT_AT_FLOOR,
     RADIUS,
     ROUNDING,
     SCORE_ROUNDING,
-    SCORED_ALONE,
     SHARE,
-    SNAPSHOT,
-    TRIANGULAR,
-    WHITENINGS_LEFT,
-    Floats,
-    Ints,
-    Solver,
-    Validation,
+    LogisticWorkspace,
 )
+from ordinal_shapley_kernels.workspace import Integers, Vector
 
 UNDECIDED = -1
 
 
-@kernel(internal=True, inline=True)
-def _take_snapshot(validation: Validation, solver: Solver) -> None:
+@part
+def _take_snapshot(game: LogisticWorkspace) -> None:
     """Score all validation rows with the models at hand; writes the snapshot."""
-    n_valid = validation.truth.shape[0]
-    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
-    scores = validation.scores
+    validation, models = game.validation, game.solver.models
+    n_models, n_features = game.n_models, game.dimension
+    scores, columns, snapshot = validation.scores, validation.columns, validation.snapshot_models
+    decisions, gaps = validation.snapshot_decisions, validation.snapshot_gaps
     for k in range(n_models):
-        combine_columns(solver.models[k], n_features, validation.columns, scores.shape[1], False, scores[k])
-        copy_multiple(validation.snapshot_models[k], 1.0, solver.models[k], n_features)
-    for v in range(n_valid):
-        if n_models == 1:
-            best = 1 if scores[0, v] > 0.0 else 0
-            gap = abs(scores[0, v])
-        else:
-            best = 0
-            for k in range(1, n_models):
-                if scores[k, v] > scores[best, v]:
-                    best = k
-            gap = math.inf
-            for k in range(n_models):
-                if k != best:
-                    gap = min(gap, scores[best, v] - scores[k, v])
-        validation.snapshot_decisions[v] = best
-        validation.snapshot_gaps[v] = gap
+        combine_columns(models[k], n_features, columns, scores.shape[1], 0, scores[k])
+        copy_multiple(snapshot[k], 1.0, models[k], n_features)
+    if n_models == 1:
+        values = scores[0]
+        for v in range(decisions.shape[0]):
+            decisions[v] = 1 if values[v] > 0.0 else 0
+            gaps[v] = abs(values[v])
+        return
+    for v in range(decisions.shape[0]):
+        # The largest value so far and the next; of equal ones the first is the largest.
+        best, first, second = 0, scores[0, v], -math.inf
+        for k in range(1, n_models):
+            value = scores[k, v]
+            if value > first:
+                best, first, second = k, value, first
+            elif value > second:
+                second = value
+        decisions[v] = best
+        gaps[v] = first - second
 
 
-@kernel(internal=True, inline=True)
-def _whiten(validation: Validation, solver: Solver, counters: Ints, model: int, v: int) -> bool:
+@part
+def _whiten(game: LogisticWorkspace, model: int, v: int) -> bool:
     """Bring validation row v into the model's white coordinates, unless it is there already.
 
     Returns False where a step with the model is the better bargain.
     """
-    if validation.stamps[model, v] == solver.factor_stamps[model]:
+    validation, solver = game.validation, game.solver
+    stamp = solver.factor_stamps[model]
+    if validation.stamps[model, v] == stamp:
         return True
-    if counters[WHITENINGS_LEFT] <= 0 and solver.at_floor[model] == NOT_AT_FLOOR:
+    if game.whitenings_left <= 0 and solver.at_floor[model] == NOT_AT_FLOOR:
         return False
-    counters[WHITENINGS_LEFT] -= 1
-    row = validation.features[v]
-    n_features = solver.extent[DIMENSION]
+    game.whitenings_left -= 1
+    n_features = game.dimension
     white = validation.white_features[model, v]
-    row_products(solver.inverse_factors[model], n_features, row, n_features, LOWER, white)
-    validation.levers[model, v] = math.sqrt(dot(white, white, n_features))
-    validation.stamps[model, v] = solver.factor_stamps[model]
+    row_products(solver.inverse_factors[model], n_features, validation.features[v], n_features, LOWER, white)
+    validation.leverages[model, v] = math.sqrt(dot(white, white, n_features))
+    validation.stamps[model, v] = stamp
     return True
 
 
-@kernel(internal=True, inline=True)
-def _bound_change(
-    validation: Validation, solver: Solver, counters: Ints, model: int, v: int, dimension: float
-) -> tuple[float, float]:
+@part
+def _bound_change(game: LogisticWorkspace, model: int, v: int) -> tuple[float, float]:
     """Bounds on how much the decision value of row v changes from the model to the converged one."""
-    facts = solver.facts[model]
+    validation, solver = game.validation, game.solver
+    bounds = solver.bounds[model]
     norm = validation.norms[v]
-    euclidean = norm * (facts[NORM] + facts[ROUNDING])
+    euclidean = norm * (bounds[NORM] + bounds[ROUNDING])
     low, high = -euclidean, euclidean
-    n_features = solver.extent[DIMENSION]
+    n_features = game.dimension
     at_floor = solver.at_floor[model] == HESSIAN_FLOOR
-    bounded = solver.hessian_radii[model] < math.inf if at_floor else facts[SHARE] > 0.0
-    if bounded and _whiten(validation, solver, counters, model, v):
+    bounded = solver.hessian_radii[model] < math.inf if at_floor else bounds[SHARE] > 0.0
+    if bounded and _whiten(game, model, v):
         if at_floor:
-            weights = solver.models[model]
-            own_rounding = dimension * EPSILON * absolute_dot(weights, validation.features[v], n_features)
-            if solver.extent[TRIANGULAR]:
-                own_rounding += norm * facts[SCORE_ROUNDING]
-            reach = validation.levers[model, v] * solver.hessian_radii[model] + own_rounding
+            own_rounding = (
+                game.rounding_dimension
+                * EPSILON
+                * absolute_dot(solver.models[model], validation.features[v], n_features)
+            )
+            if game.triangular:
+                own_rounding += norm * bounds[SCORE_ROUNDING]
+            reach = validation.leverages[model, v] * solver.hessian_radii[model] + own_rounding
             low, high = max(low, -reach), min(high, reach)
         else:
             white = validation.white_features[model, v]
-            centre = dot(white, solver.white_gradients[model], n_features) / (-2.0 * facts[SHARE])
-            reach = validation.levers[model, v] * facts[HALF] + norm * facts[SCORE_ROUNDING]
+            centre = dot(white, solver.white_gradients[model], n_features) / (-2.0 * bounds[SHARE])
+            reach = validation.leverages[model, v] * bounds[HALF] + norm * bounds[SCORE_ROUNDING]
             low, high = max(low, centre - reach), min(high, centre + reach)
     return low, high
 
 
-@kernel(internal=True)
-def uncertainty(validation: Validation, solver: Solver, counters: Ints, v: int, dimension: float) -> float:
+@part
+def uncertainty(game: LogisticWorkspace, v: int) -> float:
     """How far the decision value of row v may be from the converged model's, for two classes."""
-    low, high = _bound_change(validation, solver, counters, 0, v, dimension)
+    low, high = _bound_change(game, 0, v)
     return max(-low, high)
 
 
-@kernel(internal=True, inline=True)
-def _decide(validation: Validation, solver: Solver, counters: Ints, v: int, dimension: float) -> int:
+@part
+def _decide(game: LogisticWorkspace, v: int) -> int:
     """Class of validation row v, or UNDECIDED with `solver.involved` set for the models to improve.
 
     Among models that cannot get any better a tie goes to class 0 (two classes) or the lowest class.
     """
-    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
-    row = validation.features[v]
-    scores = validation.row_scores
+    validation, solver = game.validation, game.solver
+    n_models, n_features = game.n_models, game.dimension
+    row, norm = validation.features[v], validation.norms[v]
+    scores, models, bounds = validation.row_scores, solver.models, solver.bounds
+    at_floor, involved = solver.at_floor, solver.involved
     best = 0
     for k in range(n_models):
-        scores[k] = dot(solver.models[k], row, n_features)
+        scores[k] = dot(models[k], row, n_features)
         if scores[k] > scores[best]:
             best = k
-    least = most = 0.0
+    lower = upper = 0.0
     lowest = best
     certain = True
     for turn in range(n_models):
         k = (best + turn) % n_models
-        euclidean = validation.norms[v] * (solver.facts[k, NORM] + solver.facts[k, ROUNDING])
-        if turn > 0 and scores[k] + euclidean < least:
+        euclidean = norm * (bounds[k, NORM] + bounds[k, ROUNDING])
+        if turn > 0 and scores[k] + euclidean < lower:
             continue
-        low, high = _bound_change(validation, solver, counters, k, v, dimension)
+        low, high = _bound_change(game, k, v)
         if turn == 0:
-            least, most = scores[k] + low, scores[k] + high
-        elif not scores[k] + high < least:
+            lower, upper = scores[k] + low, scores[k] + high
+        elif not scores[k] + high < lower:
             lowest = min(lowest, k)
             for model in (k, best):
-                if solver.at_floor[model] < HESSIAN_FLOOR:
-                    solver.involved[model] = 1
+                if at_floor[model] < HESSIAN_FLOOR:
+                    involved[model] = 1
                     certain = False
     if n_models == 1:
-        certain = least > 0.0 or most < 0.0 or solver.at_floor[0] == HESSIAN_FLOOR
-        lowest = 1 if least > 0.0 else 0
+        certain = lower > 0.0 or upper < 0.0 or at_floor[0] == HESSIAN_FLOOR
+        lowest = 1 if lower > 0.0 else 0
         if not certain:
-            solver.involved[0] = 1
+            involved[0] = 1
     return lowest if certain else UNDECIDED
 
 
-@kernel()
-def _copy_clear_decisions(decisions: Ints, snapshot: Ints, gaps: Floats, norms: Floats, slack: float) -> int:
+@part
+def _copy_clear_decisions(
+    decisions: Integers, snapshot: Integers, gaps: Vector, norms: Vector, slack: float
+) -> int:
     """Copy the snapshot's decisions and count the rows whose gap does not exceed `slack` times their norm."""
     near = 0
     for v in range(decisions.shape[0]):
@@ -177,8 +178,8 @@ def _copy_clear_decisions(decisions: Ints, snapshot: Ints, gaps: Floats, norms: 
     return near
 
 
-@kernel()
-def _list_near(gaps: Floats, norms: Floats, slack: float, rows: Ints) -> None:
+@part
+def _list_near(gaps: Vector, norms: Vector, slack: float, rows: Integers) -> None:
     """Write the rows whose gap does not exceed `slack` times their norm, in order."""
     n_near = 0
     for v in range(gaps.shape[0]):
@@ -187,20 +188,22 @@ def _list_near(gaps: Floats, norms: Floats, slack: float, rows: Ints) -> None:
             n_near += 1
 
 
-@kernel(internal=True, inline=True)
-def _screen(validation: Validation, solver: Solver, counters: Ints) -> int:
+@part
+def _screen(game: LogisticWorkspace) -> int:
     """Decide the rows that are clear from the snapshot; writes and counts those that are not."""
-    n_models, n_features = solver.models.shape[0], solver.extent[DIMENSION]
-    if not counters[SNAPSHOT]:
-        _take_snapshot(validation, solver)
-        counters[SNAPSHOT] = 1
-        counters[SCORED_ALONE] = 0
+    validation, solver = game.validation, game.solver
+    n_models, n_features = game.n_models, game.dimension
+    if not game.has_snapshot:
+        _take_snapshot(game)
+        game.has_snapshot = 1
+        game.scored_alone = 0
+    models, snapshot, bounds = solver.models, validation.snapshot_models, solver.bounds
     slack = 0.0
     for k in range(n_models):
-        facts = solver.facts[k]
-        moved = distance(solver.models[k], validation.snapshot_models[k], n_features)
+        moved = distance(models[k], snapshot[k], n_features)
         # Twice the rounding: the snapshot's scores are rounded as well as today's.
-        reach = 1.0000001 * moved + min(facts[NORM] + facts[ROUNDING], facts[RADIUS]) + facts[ROUNDING]
+        error = bounds[k, NORM] + bounds[k, ROUNDING]
+        reach = 1.0000001 * moved + min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     gaps, norms = validation.snapshot_gaps, validation.norms
     near = _copy_clear_decisions(validation.decisions, validation.snapshot_decisions, gaps, norms, slack)
@@ -208,33 +211,36 @@ def _screen(validation: Validation, solver: Solver, counters: Ints) -> int:
         _list_near(gaps, norms, slack, validation.order)
     # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
     # been spent since the last.
-    counters[SCORED_ALONE] += near
-    if 4 * counters[SCORED_ALONE] > validation.truth.shape[0]:
-        counters[SNAPSHOT] = 0
+    game.scored_alone += near
+    if 4 * game.scored_alone > validation.truth.shape[0]:
+        game.has_snapshot = 0
     return near
 
 
-@kernel(internal=True, inline=True)
-def certify(validation: Validation, solver: Solver, counters: Ints, dimension: float) -> bool:
+@symbol
+def certify(game: LogisticWorkspace) -> bool:
     """Decide every validation row, or name the models that must be improved first.
 
     Writes `validation.decisions` and returns True, or writes `solver.involved` and returns False.
     """
-    solver.involved[:] = 0
+    decisions, order = game.validation.decisions, game.validation.order
+    involved = game.solver.involved
+    for k in range(game.n_models):
+        involved[k] = 0
     # A step costs a pass over the data, twice m times the features; a row half their square.
-    counters[WHITENINGS_LEFT] = 1 + 4 * counters[LENGTH] // solver.extent[DIMENSION]
+    game.whitenings_left = 1 + 4 * game.length // game.dimension
     # First the row that was decided last, the likeliest to be undecided still; then those of the screen.
-    entry, n_near = -1, 0
+    place, n_near = -1, 0
     certain = True
-    while certain and entry < n_near:
-        v = counters[HARDEST] if entry < 0 else validation.order[entry]
-        decision = _decide(validation, solver, counters, v, dimension)
+    while certain and place < n_near:
+        v = game.hardest if place < 0 else order[place]
+        decision = _decide(game, v)
         if decision == UNDECIDED:
-            counters[HARDEST] = v
+            game.hardest = v
             certain = False
-        elif entry < 0:
-            n_near = _screen(validation, solver, counters)
+        elif place < 0:
+            n_near = _screen(game)
         else:
-            validation.decisions[v] = decision
-        entry += 1
+            decisions[v] = decision
+        place += 1
     return certain

@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic
 
-from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.lanes import clip, splat, times_power_of_two
+from ordinal_shapley_kernels.abi import inlined
+from ordinal_shapley_kernels.lanes import (
+    add_product,
+    clip,
+    splat,
+    subtract,
+    subtract_product,
+    times_power_of_two,
+)
+from ordinal_shapley_kernels.workspace import COMPILED
 
 # Cody-Waite split of log(2): the high part has trailing zero bits, so that k * _LN2_HIGH is exact.
 _LOG2E = 1.4426950408889634
@@ -22,7 +30,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0
 _LARGEST = 708.0  # exp of it is finite, exp of its negative is a normal number
 
-if config.DISABLE_JIT:
+if not COMPILED:
 
     def _bits_of(number: float) -> int:
         return int(np.float64(number).view(np.int64))
@@ -51,7 +59,7 @@ else:
         return types.float64(types.int64), codegen
 
 
-@kernel()
+@inlined
 def exp(x: float) -> float:
     """exp(x) to about one unit in the last place, with x clipped to +-708.
 
@@ -80,25 +88,25 @@ def exp(x: float) -> float:
     return p * _float_of((_bits_of(shifted) + 1023) << 52)
 
 
-@kernel(internal=True)
+@inlined
 def exp_lanes(x: Any) -> Any:
     """`exp` of eight numbers at a time."""
     x = clip(x, -_LARGEST, _LARGEST)
-    shifted = x * splat(_LOG2E) + splat(_ROUND)
-    k = shifted - splat(_ROUND)
-    r = (x - k * splat(_LN2_HIGH)) - k * splat(_LN2_LOW)
+    shifted = add_product(splat(_ROUND), x, splat(_LOG2E))
+    k = subtract(shifted, splat(_ROUND))
+    r = subtract_product(subtract_product(x, k, splat(_LN2_HIGH)), k, splat(_LN2_LOW))
     p = splat(1.0 / 6227020800.0)
-    p = p * r + splat(1.0 / 479001600.0)
-    p = p * r + splat(1.0 / 39916800.0)
-    p = p * r + splat(1.0 / 3628800.0)
-    p = p * r + splat(1.0 / 362880.0)
-    p = p * r + splat(1.0 / 40320.0)
-    p = p * r + splat(1.0 / 5040.0)
-    p = p * r + splat(1.0 / 720.0)
-    p = p * r + splat(1.0 / 120.0)
-    p = p * r + splat(1.0 / 24.0)
-    p = p * r + splat(1.0 / 6.0)
-    p = p * r + splat(0.5)
-    p = p * r + splat(1.0)
-    p = p * r + splat(1.0)
+    p = add_product(splat(1.0 / 479001600.0), p, r)
+    p = add_product(splat(1.0 / 39916800.0), p, r)
+    p = add_product(splat(1.0 / 3628800.0), p, r)
+    p = add_product(splat(1.0 / 362880.0), p, r)
+    p = add_product(splat(1.0 / 40320.0), p, r)
+    p = add_product(splat(1.0 / 5040.0), p, r)
+    p = add_product(splat(1.0 / 720.0), p, r)
+    p = add_product(splat(1.0 / 120.0), p, r)
+    p = add_product(splat(1.0 / 24.0), p, r)
+    p = add_product(splat(1.0 / 6.0), p, r)
+    p = add_product(splat(0.5), p, r)
+    p = add_product(splat(1.0), p, r)
+    p = add_product(splat(1.0), p, r)
     return times_power_of_two(p, shifted)

@@ -8,14 +8,11 @@ without its last player i, less a set of players that depends on i alone (`Tree.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
-from ordinal_shapley_kernels.games import clear, has_model, place, remove_last, utility
+from ordinal_shapley_kernels.games import OK, Game, evaluate, is_defined, pop, push, reset
+from ordinal_shapley_kernels.workspace import Flags, Integers, Matrix, Vector, Workspace
 
 # Tally.kind: which orders of a set of players may differ in utility
 ALL = 0
@@ -25,26 +22,18 @@ BETWEEN = 2  # those across groups: representatives have each group's players in
 # status
 DONE = 0
 PAUSED = 1
-FAILED = 2  # the utility of path[: state[DEPTH] + 1] is not finite
+FAILED = 2  # the utility of path[: depth + 1] is not finite
 
-# Tree.state
-DEPTH = 0  # players in the sequence at hand, or BEFORE
-ROOT = 1  # length of the branch's root
-DEEPEST = 2  # longest sequences to evaluate
-NODE = 3  # ALL: place of the next sequence in `Tally.utilities` and `Tally.weights`
-STRIDE = 4  # ALL: sequences that begin with one of the longest to evaluate
-EVALUATIONS = 5
-N_STATE = 6
-BEFORE = -1
+BEFORE = -1  # Tree.depth of a branch that has not begun
 
 
-class Tree(NamedTuple):
+class Tree(Workspace):
     """State of a walk over one branch; arrays by depth hold what is so of each prefix.
 
     Attributes
     ----------
     keep : int64 (n,)
-        Bits of the players that may still follow once a player has been placed.
+        Bits of the players that may still follow once a player has been pushed.
     path : int64 (n + 1,)
         The sequence at hand; on entry the branch's root.
     used, allowed, open : int64 (n + 1,)
@@ -57,21 +46,36 @@ class Tree(NamedTuple):
         number.
     singles : float64 (n,)
         Utilities of single players, where the branch holds them.
-    state : int64 (N_STATE,)
+    depth : int
+        Players in the sequence at hand, or BEFORE.
+    root : int
+        Length of the branch's root.
+    deepest : int
+        Length of the longest sequences to evaluate.
+    node : int
+        ALL: place of the next sequence in `Tally.utilities` and `Tally.weights`.
+    stride : int
+        ALL: sequences that begin with one of the longest to evaluate.
+    evaluations : int
     """
 
-    keep: NDArray[np.int64]
-    path: NDArray[np.int64]
-    used: NDArray[np.int64]
-    allowed: NDArray[np.int64]
-    open: NDArray[np.int64]
-    values: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    singles: NDArray[np.float64]
-    state: NDArray[np.int64]
+    keep: Integers
+    path: Integers
+    used: Integers
+    allowed: Integers
+    open: Integers
+    values: Vector
+    shares: Vector
+    singles: Vector
+    depth: int
+    root: int
+    deepest: int
+    node: int
+    stride: int
+    evaluations: int
 
 
-class Tally(NamedTuple):
+class Tally(Workspace):
     """What is added up; arrays that are not wanted are empty.
 
     Attributes
@@ -91,33 +95,21 @@ class Tally(NamedTuple):
         Sum of the utilities of all orders of a set.
     utilities : float64
         ALL: utilities of the branch in preorder.
-    full : float64 (1,)
+    full : float
         Sum of the utilities of full orders.
     """
 
     kind: int
-    groups: NDArray[np.int64]
-    members: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    marginals: NDArray[np.float64]
-    subset_sums: NDArray[np.float64]
-    utilities: NDArray[np.float64]
-    full: NDArray[np.float64]
+    groups: Integers
+    members: Integers
+    weights: Vector
+    marginals: Matrix
+    subset_sums: Vector
+    utilities: Vector
+    full: float
 
 
-@kernel(internal=True)
-def _descend(tree: Tree, depth: int, player: int, value: float, share: float) -> None:
-    """Make the sequence with `player` at `depth` the one at hand."""
-    allowed = tree.allowed[depth] & tree.keep[player]
-    tree.path[depth] = player
-    tree.used[depth + 1] = tree.used[depth] | (1 << player)
-    tree.allowed[depth + 1] = allowed
-    tree.open[depth + 1] = allowed
-    tree.values[depth + 1] = value
-    tree.shares[depth + 1] = share
-
-
-@kernel(internal=True)
+@inlined
 def _representative_share(tree: Tree, tally: Tally, depth: int, player: int) -> float:
     """1 over the number of representatives of the set made by `player` at `depth`.
 
@@ -129,115 +121,139 @@ def _representative_share(tree: Tree, tally: Tally, depth: int, player: int) -> 
     return tree.shares[depth] * alike / (depth + 1)
 
 
-@kernel(internal=True)
-def _credit_representative(tree: Tree, tally: Tally, depth: int, value: float) -> None:
-    """Add what a representative's utility tells of all the sequences that it stands for.
+@inlined
+def _credit_representative(tree: Tree, tally: Tally, depth: int, used: int, share: float) -> None:
+    """Add what the utility of a representative tells of all the sequences that it stands for.
 
-    The representative of a set T is worth U. For every player i that is last in some sequence it stands for,
-    U is the utility after i joined T without i; for every player outside T it is the one before.
+    The representative of a set T, `used`, is worth U; `share` is U times its weight. For every player i that
+    is last in some sequence it stands for, U is the utility after i joined T without i; for every player
+    outside T it is the one before.
     """
-    n = tree.keep.shape[0]
-    used = tree.used[depth + 1]
-    share = tree.shares[depth + 1] * value
+    path, marginals, groups, members = tree.path, tally.marginals, tally.groups, tally.members
+    n = path.shape[0] - 1
     if depth + 1 < n:
         for i in range(n):
             if not used >> i & 1:
-                tally.marginals[depth + 1, i] -= share
+                marginals[depth + 1, i] -= share
     if tally.kind == WITHIN:
         # The last player of each group may be last of all.
         for j in range(depth + 1):
-            i = tree.path[j]
-            group = tally.groups[i]
-            if j == depth or tally.groups[tree.path[j + 1]] != group:
-                tally.marginals[depth, i] += share * count_bits(used & tally.members[group])
+            i = path[j]
+            group = groups[i]
+            if j == depth or groups[path[j + 1]] != group:
+                marginals[depth, i] += share * count_bits(used & members[group])
     else:
         # Any player of the last one's group may be.
-        alike = used & tally.members[tally.groups[tree.path[depth]]]
+        alike = used & members[groups[path[depth]]]
         share *= (depth + 1) / count_bits(alike)
         while alike:
-            tally.marginals[depth, lowest_bit(alike)] += share
+            marginals[depth, lowest_bit(alike)] += share
             alike &= alike - 1
 
 
-@kernel()
-def enumerate_branch(game: Any, tree: Tree, tally: Tally, budget: int) -> int:
+@entry
+def enumerate_branch(game: Game, tree: Tree, tally: Tally, budget: int) -> int:
     """Evaluate the sequences of a branch that are left, and leave after `budget` of them.
 
     Writes `tree`, `tally` and the game's workspace; returns DONE, PAUSED or FAILED. Where it is left does not
-    change a bit of the result. Each sequence is evaluated once; there is one call of `utility`, because each
-    would be another copy of the whole model fit to compile.
+    change a bit of the result. Each sequence is evaluated once.
     """
-    state = tree.state
-    root = state[ROOT]
-    if state[DEPTH] == BEFORE:
-        clear(game)
+    keep, path, used, allowed, open_ = tree.keep, tree.path, tree.used, tree.allowed, tree.open
+    values, shares, singles = tree.values, tree.shares, tree.singles
+    marginals, weights = tally.marginals, tally.weights
+    subset_sums, utilities = tally.subset_sums, tally.utilities
+    scores = game.scores
+    root, deepest, stride = tree.root, tree.deepest, tree.stride
+    n = keep.shape[0]
+    every_order = tally.kind == ALL
+    weighted = every_order and weights.shape[0] > 0
+    with_sums = subset_sums.shape[0] > 0
+    with_utilities = utilities.shape[0] > 0
+    if tree.depth == BEFORE:
+        reset(game)
         for j in range(root):
-            place(game, tree.path[j])
-        state[DEPTH] = root
-    n = tree.keep.shape[0]
-    deepest = state[DEEPEST]
-    stride = state[STRIDE]
-    depth = state[DEPTH]
-    node = state[NODE]
+            push(game, path[j])
+        tree.depth = root
+    depth, node = tree.depth, tree.node
     evaluated = 0
     status = PAUSED
-    while evaluated < budget:
-        left = tree.open[depth]
+    # From the bounds on depth the compiler knows that no index counts from the end, and leaves checks out.
+    while evaluated < budget and 0 <= depth < n:
+        left = open_[depth]
         if left == 0:
             if depth == root:
                 status = DONE
                 break
             depth -= 1
-            remove_last(game, tree.path[depth])
+            pop(game, path[depth])
             continue
         player = lowest_bit(left)
-        tree.open[depth] = left & (left - 1)
-        place(game, player)
-        value = utility(game)
+        open_[depth] = left & (left - 1)
+        path[depth] = player
+        push(game, player)
+        answered = evaluate(game) == OK
+        value = scores[0]
         evaluated += 1
-        if not math.isfinite(value):
-            tree.path[depth] = player
+        if not (answered and math.isfinite(value)):
             status = FAILED
             break
+        players = used[depth] | (1 << player)
         share = 1.0
-        if tally.kind == ALL:
-            tally.marginals[depth, player] += tree.shares[depth] * (value - tree.values[depth])
-            if tally.weights.shape[0] > 0 and depth + 1 < n:
-                share = tally.weights[node]
+        if every_order:
+            marginals[depth, player] += shares[depth] * (value - values[depth])
+            if weighted and depth + 1 < n:
+                share = weights[node]
         else:
             share = _representative_share(tree, tally, depth, player)
-        _descend(tree, depth, player, value, share)
-        if tally.kind != ALL:
-            _credit_representative(tree, tally, depth, value)
-        if tally.utilities.shape[0] > 0:
-            tally.utilities[node] = value
-        if tally.subset_sums.shape[0] > 0:
-            tally.subset_sums[tree.used[depth + 1]] += value
+            _credit_representative(tree, tally, depth, players, share * value)
+        if with_utilities:
+            utilities[node] = value
+        if with_sums:
+            subset_sums[players] += value
         if depth == 0:
-            tree.singles[player] = value
+            singles[player] = value
         if depth + 1 == n:
-            tally.full[0] += value
+            tally.full += value
         if depth + 1 < deepest:
+            follow = allowed[depth] & keep[player]
             depth += 1
+            used[depth] = players
+            allowed[depth] = follow
+            open_[depth] = follow
+            values[depth] = value
+            shares[depth] = share
             node += 1
         else:
-            remove_last(game, player)
+            pop(game, player)
             node += stride
-    state[DEPTH] = depth
-    state[NODE] = node
-    state[EVALUATIONS] += evaluated
+    tree.depth = depth
+    tree.node = node
+    tree.evaluations += evaluated
     return status
 
 
-@kernel()
-def mark_models(game: Any, n_players: int, out: NDArray[np.bool_]) -> None:
-    """Write to `out` (2^n_players,) which sets of players, as bits, have a model.
+class Sets(Workspace):
+    """Which sets of players a game really evaluates.
 
-    Whether a sequence has one does not depend on its order. Writes the game's workspace, too.
+    Attributes
+    ----------
+    defined : bool (2^n_players,)
+        By set, as bits; written.
     """
-    for players in range(out.shape[0]):
-        clear(game)
+
+    defined: Flags
+
+
+@entry
+def mark_defined(game: Game, sets: Sets, n_players: int) -> None:
+    """Write to `sets.defined` which sets of players the game really evaluates.
+
+    Whether it does so does not depend on the order. Writes the game's workspace, too.
+    """
+    defined = sets.defined
+    for players in range(defined.shape[0]):
+        reset(game)
         for i in range(n_players):
             if players >> i & 1:
-                place(game, i)
-        out[players] = has_model(game)
+                push(game, i)
+        defined[players] = is_defined(game) != 0

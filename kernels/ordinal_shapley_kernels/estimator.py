@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ordinal_shapley_kernels import function
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.function import FunctionWorkspace
-from ordinal_shapley_kernels.rows import Rows, clear_rows, has_every_class, place_rows, remove_rows
+from ordinal_shapley_kernels.games import OK, Game, GameFunctions
+from ordinal_shapley_kernels.games import evaluate as evaluate_inner
+from ordinal_shapley_kernels.games import pop as pop_inner
+from ordinal_shapley_kernels.games import push as push_inner
+from ordinal_shapley_kernels.games import reset as reset_inner
+from ordinal_shapley_kernels.rows import Rows, has_every_class, pop_rows, push_rows, reset_rows
 
 
-class EstimatorWorkspace(NamedTuple):
+class EstimatorWorkspace(Game):
     """Nopython side of an EstimatorGame.
 
     Attributes
@@ -28,36 +30,47 @@ class EstimatorWorkspace(NamedTuple):
     empty_value: float
 
 
-@kernel(internal=True)
-def clear(game: EstimatorWorkspace) -> None:
+def make_estimator_workspace(rows: Rows, inner: FunctionWorkspace, empty_value: float) -> EstimatorWorkspace:
+    """Join rows and what trains on them."""
+    return EstimatorWorkspace(FUNCTIONS, rows=rows, inner=inner, empty_value=empty_value)
+
+
+@entry
+def reset(game: EstimatorWorkspace) -> None:
     """Empty the sequence."""
-    clear_rows(game.rows)
-    function.clear(game.inner)
+    reset_rows(game.rows)
+    reset_inner(game.inner)
 
 
-@kernel(internal=True)
-def place(game: EstimatorWorkspace, player: int) -> None:
+@entry
+def push(game: EstimatorWorkspace, player: int) -> None:
     """Append a player to the sequence."""
-    place_rows(game.rows, player)
-    function.place(game.inner, player)
+    push_rows(game.rows, player)
+    push_inner(game.inner, player)
 
 
-@kernel(internal=True)
-def remove_last(game: EstimatorWorkspace, player: int) -> None:
-    """Take the player that was placed last out of the sequence."""
-    remove_rows(game.rows, player)
-    function.remove_last(game.inner, player)
+@entry
+def pop(game: EstimatorWorkspace, player: int) -> None:
+    """Take the player that was pushed last out of the sequence."""
+    pop_rows(game.rows, player)
+    pop_inner(game.inner, player)
 
 
-@kernel(internal=True)
-def has_model(game: EstimatorWorkspace) -> bool:
+@entry
+def is_defined(game: EstimatorWorkspace) -> int:
     """Whether the sequence holds a row of every class."""
-    return has_every_class(game.rows)
+    return int(has_every_class(game.rows))
 
 
-@kernel(internal=True)
-def utility(game: EstimatorWorkspace) -> float:
-    """What the function says of the sequence as it stands; NaN if it does not say."""
+@entry
+def evaluate(game: EstimatorWorkspace) -> int:
+    """Write what the function says of the sequence as it stands."""
     if not has_every_class(game.rows):
-        return game.empty_value
-    return function.utility(game.inner)
+        game.scores[0] = game.empty_value
+        return OK
+    status = evaluate_inner(game.inner)
+    game.scores[0] = game.inner.scores[0]
+    return status
+
+
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)

@@ -11,63 +11,74 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
+from numba import carray, types
+from numba.extending import intrinsic
 
-from ordinal_shapley_kernels._jit import jit_options, kernel
+from ordinal_shapley_kernels.abi import compile_c, entry
+from ordinal_shapley_kernels.games import FAILED, OK, Game, GameFunctions
+from ordinal_shapley_kernels.workspace import COMPILED, Integers
 
 C_UTILITY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
-class FunctionWorkspace(NamedTuple):
+def c_utility(func: Callable[..., Any]) -> Any:
+    """Compile a jitted function of an int64 array into a C function of pointer, length and answer.
+
+    The C function says NaN if `func` raises. Its `address` is good for as long as it lives.
+    """
+
+    def adapter(players, length, answer):  # type: ignore[no-untyped-def]
+        try:
+            answer[0] = func(carray(players, length))
+        except Exception:
+            answer[0] = math.nan
+
+    # Flags are the user's own: those of `func`, and Numba's defaults here.
+    words, numbers = types.CPointer(types.int64), types.CPointer(types.float64)
+    return compile_c(adapter, types.void(words, types.int64, numbers), "c_utility", False)
+
+
+class FunctionWorkspace(Game):
     """Nopython side of a FunctionGame.
 
     Attributes
     ----------
-    address : int
+    function_address : int
         Of a C function as above, kept alive by the caller.
     sequence : int64 (n_players,)
         The sequence at hand.
     handed : int64 (n_players,)
-        A copy for the function, which may sort it or do what it likes.
-    answer : float64 (1,)
-        Written by the function; its memory follows that of `handed`.
-    length : int64 (1,)
+        A copy for the function, which may sort it or do what it likes; the memory of `scores` follows.
+    length : int
     """
 
-    address: int
-    sequence: NDArray[np.int64]
-    handed: NDArray[np.int64]
-    answer: NDArray[np.float64]
-    length: NDArray[np.int64]
+    function_address: int
+    sequence: Integers
+    handed: Integers
+    length: int
 
 
 def make_function_workspace(address: int, n_players: int) -> FunctionWorkspace:
     """Allocate the workspace of one worker."""
     shared = np.zeros(n_players + 1, np.int64)
     return FunctionWorkspace(
-        address,
-        np.zeros(n_players, np.int64),
-        shared[:n_players],
-        shared[n_players:].view(np.float64),
-        np.zeros(1, np.int64),
+        FUNCTIONS,
+        function_address=int(address),
+        sequence=(n_players,),
+        handed=shared[:n_players],
+        scores=shared[n_players:].view(np.float64),
     )
 
 
-def call_address(address: int, players: NDArray[np.int64], length: int, answer: NDArray[np.float64]) -> None:
-    """Call a C function with the first `length` players and the place for its answer."""
-    C_UTILITY(int(address))(players.ctypes.data, int(length), answer.ctypes.data)
-
-
-if not config.DISABLE_JIT:
+if COMPILED:
 
     @intrinsic
-    def _call(context, address, pointer, length, answer):  # type: ignore[no-untyped-def]
+    def _call(context, address, players, length, answer):  # type: ignore[no-untyped-def]
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(64)
             kind = ir.FunctionType(ir.VoidType(), [word, word, word])
@@ -77,44 +88,47 @@ if not config.DISABLE_JIT:
 
         return types.void(types.int64, types.int64, types.int64, types.int64), generate
 
-    @overload(call_address, jit_options=jit_options())
-    def _call_address(address, players, length, answer):  # type: ignore[no-untyped-def]
-        return lambda address, players, length, answer: _call(
-            address, players.ctypes.data, length, answer.ctypes.data
-        )
+else:
+
+    def _call(address: int, players: int, length: int, answer: int) -> None:
+        C_UTILITY(address)(players, length, answer)
 
 
-@kernel(internal=True)
-def clear(game: FunctionWorkspace) -> None:
+@entry
+def reset(game: FunctionWorkspace) -> None:
     """Empty the sequence."""
-    game.length[0] = 0
+    game.length = 0
 
 
-@kernel(internal=True)
-def place(game: FunctionWorkspace, player: int) -> None:
+@entry
+def push(game: FunctionWorkspace, player: int) -> None:
     """Append a player to the sequence."""
-    game.sequence[game.length[0]] = player
-    game.length[0] += 1
+    length = game.length
+    game.sequence[length] = player
+    game.length = length + 1
 
 
-@kernel(internal=True)
-def remove_last(game: FunctionWorkspace, player: int) -> None:
-    """Take the player that was placed last out of the sequence."""
-    game.length[0] -= 1
+@entry
+def pop(game: FunctionWorkspace, player: int) -> None:
+    """Take the player that was pushed last out of the sequence."""
+    game.length -= 1
 
 
-@kernel(internal=True)
-def utility(game: FunctionWorkspace) -> float:
-    """What the function says of the sequence as it stands; NaN if it does not say."""
-    length = game.length[0]
-    for j in range(length):
-        game.handed[j] = game.sequence[j]
-    game.answer[0] = math.nan
-    call_address(game.address, game.handed, length, game.answer)
-    return game.answer[0]
-
-
-@kernel(internal=True)
-def has_model(game: FunctionWorkspace) -> bool:
+@entry
+def is_defined(game: FunctionWorkspace) -> int:
     """Every sequence is evaluated."""
-    return True
+    return 1
+
+
+@entry
+def evaluate(game: FunctionWorkspace) -> int:
+    """Write what the function says of the sequence as it stands."""
+    sequence, handed, answer, length = game.sequence, game.handed, game.scores, game.length
+    for j in range(length):
+        handed[j] = sequence[j]
+    answer[0] = math.nan
+    _call(game.function_address, handed.ctypes.data, length, answer.ctypes.data)
+    return FAILED if math.isnan(answer[0]) else OK
+
+
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)

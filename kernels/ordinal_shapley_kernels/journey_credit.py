@@ -2,59 +2,80 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.journeys import Trie, find_child
+from ordinal_shapley_kernels.abi import entry
+from ordinal_shapley_kernels.journeys import find_child
+from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, Vector, Workspace
 
 
-class Coefficients(NamedTuple):
-    """What a seen sequence of m channels adds to the values of the k channels of a set, times k!.
+class TrieShares(Workspace):
+    """Values of all sets' games by the sequences seen.
+
+    `most` is the size of the largest set. A seen sequence of m channels adds to the values of the k channels
+    of a set, times k!, what `last`, `member` and `other` say.
 
     Attributes
     ----------
-    last, member, other : float64 (most + 1, most + 1)
+    trie_starts : int64 (n_nodes + 1,), read-only
+    trie_channels : int64 (n_nodes - 1,), read-only
+        See `journeys`.
+    worths, beyond : float64 (n_nodes,), read-only
+        What full orders are worth: of the sequences seen, and of those that leave the trie behind a node.
+    gains : float64 (n_nodes,), read-only
+        What a node adds to the worth of what comes after it.
+    last, member, other : float64 (most + 1, most + 1), read-only
         By k and m: to the last of the sequence, to each of it, and to each channel that is not in it.
-    factorials : float64 (most + 1,)
+    factorials : float64 (most + 1,), read-only
+    whole : int
+        Whether only sequences of all members of a set count.
+    starts : int64 (n_sets + 1,), read-only
+        Where the members of each set begin in `members`.
+    members : int64, read-only
+        Channels in increasing order.
+    scratch : int64 (5, most + 1)
+    values : float64, like `members`
+        Times k!.
+    sums : float64 (n_sets,)
+        Over all full orders of a set, which the values must have, times k!.
+    conversions : float64 (n_sets,), read-only
+    places : float64 (most, most + 1)
+        Scratch.
+    credit : float64 (n_channels, most)
+        Unless it is empty, what each channel gets of the sets' `conversions` as the first, the second, ... of
+        an order is added, which coefficients of the partial ordinal value tell.
     """
 
-    last: NDArray[np.float64]
-    member: NDArray[np.float64]
-    other: NDArray[np.float64]
-    factorials: NDArray[np.float64]
+    trie_starts: Integers
+    trie_channels: Integers
+    worths: Vector
+    beyond: Vector
+    gains: Vector
+    last: Matrix
+    member: Matrix
+    other: Matrix
+    factorials: Vector
+    whole: int
+    starts: Integers
+    members: Integers
+    scratch: IntegerMatrix
+    values: Vector
+    sums: Vector
+    conversions: Vector
+    places: Matrix
+    credit: Matrix
 
 
-@kernel()
-def share_by_trie(
-    trie: Trie,
-    worths: NDArray[np.float64],
-    beyond: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    coefficients: Coefficients,
-    whole: bool,
-    starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    values: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    conversions: NDArray[np.float64],
-    places: NDArray[np.float64],
-    credit: NDArray[np.float64],
-) -> None:
-    """Values of all sets' games, and the sums over all full orders of a set that they must have, times k!.
+@entry
+def share_by_trie(shares: TrieShares) -> None:
+    """Write `values` and `sums`, and add to `credit`.
 
-    The trie is searched depth first, set by set, for the sequences of its members. `members` of set s stand
-    from starts[s] on, in increasing order, and `values` as they do. A sequence counts by its `gains`; only
-    those of all members do if `whole`. Full orders are worth what `worths` says of the sequences seen and
-    `beyond` of what the others begin with. `scratch` is (5, most + 1), most the size of the largest set.
-
-    To `credit` (n_channels, most), unless it is empty, is added what each channel gets of a set's
-    `conversions` as the first, the second, ... of an order, which `coefficients` of the partial ordinal value
-    tell. `places` (most, most + 1) is scratch.
+    The trie is searched depth first, set by set, for the sequences of its members.
     """
+    trie_starts, trie_channels = shares.trie_starts, shares.trie_channels
+    worths, beyond, gains, factorials = shares.worths, shares.beyond, shares.gains, shares.factorials
+    to_last, to_member, to_other, whole = shares.last, shares.member, shares.other, shares.whole != 0
+    starts, members, scratch = shares.starts, shares.members, shares.scratch
+    values, sums, conversions = shares.values, shares.sums, shares.conversions
+    places, credit = shares.places, shares.credit
     by_place = credit.shape[0] > 0
     nodes, following, chosen, inside, found = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     for s in range(starts.shape[0] - 1):
@@ -76,7 +97,7 @@ def share_by_trie(
                     sums[s] += worths[nodes[depth]]
                 else:
                     rest = k - depth
-                    left = coefficients.factorials[rest - 1] * (rest - found[depth])
+                    left = factorials[rest - 1] * (rest - found[depth])
                     sums[s] += beyond[nodes[depth]] * left
                 depth -= 1
                 inside[chosen[depth]] = 0
@@ -84,7 +105,7 @@ def share_by_trie(
             following[depth] = j + 1
             if inside[j] == 1:
                 continue
-            child = find_child(trie, nodes[depth], members[first + j])
+            child = find_child(trie_starts, trie_channels, nodes[depth], members[first + j])
             if child < 0:
                 continue
             found[depth] += 1
@@ -98,15 +119,15 @@ def share_by_trie(
             if gain == 0.0 or (whole and depth < k):
                 continue
             for i in range(k):
-                part = coefficients.member[k, depth] if inside[i] == 1 else coefficients.other[k, depth]
+                part = to_member[k, depth] if inside[i] == 1 else to_other[k, depth]
                 values[first + i] += gain * part
-            values[first + j] += gain * coefficients.last[k, depth]
+            values[first + j] += gain * to_last[k, depth]
             if by_place:
                 # It came last, or another comes next.
-                places[j, depth - 1] += gain * coefficients.last[k, depth]
+                places[j, depth - 1] += gain * to_last[k, depth]
                 for i in range(k):
                     if inside[i] == 0:
-                        places[i, depth] += gain * coefficients.other[k, depth]
+                        places[i, depth] += gain * to_other[k, depth]
         if by_place:
             total = 0.0
             for i in range(k):
@@ -116,27 +137,55 @@ def share_by_trie(
                     credit[members[first + i], place] += places[i, place] * (conversions[s] / total)
 
 
-@kernel()
-def fill_tables(
-    trie: Trie,
-    conversions: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    pooled: bool,
-    starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-    table_starts: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    seen: NDArray[np.int64],
-    largest: NDArray[np.int64],
-    tables: NDArray[np.float64],
-) -> None:
-    """Rates of all subsets of each set, by the bits of its members.
+class Tables(Workspace):
+    """Rates of all subsets of each set.
 
-    The trie holds the sets seen, their channels in increasing order; `conversions` and `totals` are those of
-    its nodes, 0 where a node is only a beginning. A subset that was not seen is worth 0, or if `pooled` what
-    the largest of its subsets that were seen are worth together. `scratch` as above; `seen` is (2, ..), with
-    room for the nodes whose channels are all in one set, and `largest` for the largest table.
+    The trie holds the sets seen, their channels in increasing order.
+
+    Attributes
+    ----------
+    trie_starts, trie_channels, depths : int64, read-only
+        See `journeys`.
+    conversions, totals : float64 (n_nodes,), read-only
+        Of its nodes, 0 where a node is only a beginning.
+    pooled : int
+        Whether a subset that was not seen is worth what the largest of its subsets that were seen are worth
+        together; else it is worth 0.
+    starts, members : int64, read-only
+        As in `TrieShares`.
+    table_starts : int64 (n_sets,), read-only
+        Where the table of each set begins in `tables`.
+    scratch : int64 (3, most + 1)
+    seen : int64 (2, ..)
+        Scratch, with room for the nodes whose channels are all in one set.
+    largest : int64
+        Scratch, with room for the largest table.
+    tables : float64
+        By the bits of each set's members, the sets one after the other.
     """
+
+    trie_starts: Integers
+    trie_channels: Integers
+    depths: Integers
+    conversions: Vector
+    totals: Vector
+    pooled: int
+    starts: Integers
+    members: Integers
+    table_starts: Integers
+    scratch: IntegerMatrix
+    seen: IntegerMatrix
+    largest: Integers
+    tables: Vector
+
+
+@entry
+def fill_tables(rates: Tables) -> None:
+    """Write `tables`."""
+    trie_starts, trie_channels, depths = rates.trie_starts, rates.trie_channels, rates.depths
+    conversions, totals, pooled = rates.conversions, rates.totals, rates.pooled != 0
+    starts, members, table_starts, scratch = rates.starts, rates.members, rates.table_starts, rates.scratch
+    seen, largest, tables = rates.seen, rates.largest, rates.tables
     nodes, following, chosen = scratch[0], scratch[1], scratch[2]
     for s in range(starts.shape[0] - 1):
         first, k = starts[s], starts[s + 1] - starts[s]
@@ -157,7 +206,7 @@ def fill_tables(
                 mask ^= 1 << chosen[depth]
                 continue
             following[depth] = j + 1
-            child = find_child(trie, nodes[depth], members[first + j])
+            child = find_child(trie_starts, trie_channels, nodes[depth], members[first + j])
             if child < 0:
                 continue
             chosen[depth] = j
@@ -186,21 +235,41 @@ def fill_tables(
             part, whole = 0.0, 0.0
             for e in range(n_seen):
                 child = seen[1, e]
-                if trie.depths[child] == best and seen[0, e] & ~mask == 0:
+                if depths[child] == best and seen[0, e] & ~mask == 0:
                     part += conversions[child]
                     whole += totals[child]
             table[mask] = part / whole
 
 
-@kernel()
-def share_by_tables(
-    starts: NDArray[np.int64],
-    table_starts: NDArray[np.int64],
-    tables: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    values: NDArray[np.float64],
-) -> None:
-    """Classic values of all sets' games; shares[k, m] is the weight of a subset of m of k - 1 others."""
+class TableShares(Workspace):
+    """Classic values of all sets' games by tables.
+
+    Attributes
+    ----------
+    starts, table_starts, tables
+        As in `Tables`, read-only.
+    shares : float64 (most + 1, most + 1), read-only
+        [k, m]: the weight of a subset of m of k - 1 others.
+    values : float64, like the members of the sets
+    """
+
+    starts: Integers
+    table_starts: Integers
+    tables: Vector
+    shares: Matrix
+    values: Vector
+
+
+@entry
+def share_by_tables(job: TableShares) -> None:
+    """Write `values`."""
+    starts, table_starts, tables, shares, values = (
+        job.starts,
+        job.table_starts,
+        job.tables,
+        job.shares,
+        job.values,
+    )
     for s in range(starts.shape[0] - 1):
         first, k = starts[s], starts[s + 1] - starts[s]
         table = tables[table_starts[s] : table_starts[s] + (1 << k)]

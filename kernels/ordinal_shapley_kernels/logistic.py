@@ -1,216 +1,288 @@
-"""The logistic game's nopython side: a sequence of players grows, and has a utility at every length."""
+"""The logistic game's nopython side: a sequence of players grows, and has a utility at every length.
+
+Wide data (see `logistic_workspace`) have functions of their own where rows come and go, and every kind of
+score has its own `evaluate`: which ones a game uses stands in its table, and only those are compiled.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, part, symbol
 from ordinal_shapley_kernels.certificate import certify, uncertainty
 from ordinal_shapley_kernels.dense import combine_columns, copy_multiple, dot
 from ordinal_shapley_kernels.elementary import exp
+from ordinal_shapley_kernels.games import OK, GameFunctions
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
 from ordinal_shapley_kernels.logistic_workspace import (
-    CLASSES_PRESENT,
-    DIMENSION,
-    HARDEST,
     HESSIAN_FLOOR,
-    LENGTH,
     NO_GRADIENT,
     NORM,
     ROUNDING,
-    SNAPSHOT,
-    TRIANGULAR,
-    UNCONVERGED,
     LogisticWorkspace,
-    Solver,
+    make_workspace,
 )
 from ordinal_shapley_kernels.position_weights import fill_position_weights
-from ordinal_shapley_kernels.scoring import (
-    NEG_LOG_LOSS,
-    ROC_AUC,
-    neg_log_loss,
-    roc_auc,
-    score_decisions,
-)
+from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, ROC_AUC, neg_log_loss, roc_auc, score_decisions
 from ordinal_shapley_kernels.span import empty_span, extend_span, shrink_span
 
 # Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
-_MOST_STEPS = 500
+_MAX_STEPS = 500
 
 
-@kernel(internal=True)
-def clear(game: LogisticWorkspace) -> None:
+@entry
+def reset(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
     game.prefix.class_counts[:] = 0
-    if game.solver.extent[TRIANGULAR]:
-        empty_span(game)
-    for model in range(game.solver.models.shape[0]):
-        forget(game.prefix, game.solver, model, 0)
-    game.counters[LENGTH] = 0
-    game.counters[CLASSES_PRESENT] = 0
-    game.counters[SNAPSHOT] = 0
-    game.counters[HARDEST] = 0
+    for model in range(game.n_models):
+        forget(game, model, 0)
+    game.length = 0
+    game.classes_present = 0
+    game.has_snapshot = 0
+    game.hardest = 0
 
 
-@kernel(internal=True)
-def place(game: LogisticWorkspace, player: int) -> None:
+@entry
+def reset_wide(game: LogisticWorkspace) -> None:
+    """Do the same for wide data."""
+    empty_span(game)
+    game.prefix.class_counts[:] = 0
+    for model in range(game.n_models):
+        forget(game, model, 0)
+    game.length = 0
+    game.classes_present = 0
+    game.has_snapshot = 0
+    game.hardest = 0
+
+
+@part
+def _append_row(game: LogisticWorkspace, row: int) -> None:
+    """Append a row, whose features are in `prefix.entering`, to the prefix."""
+    training, prefix, solver = game.training, game.prefix, game.solver
+    columns, entering, counts = prefix.columns, prefix.entering, prefix.class_counts
+    signs, slopes, largest = prefix.signs, prefix.slopes, prefix.largest
+    models, curvatures = solver.models, solver.factor_curvatures
+    m, n_features, n_models = game.length, game.dimension, game.n_models
+    for j in range(n_features):
+        columns[j, m] = entering[j]
+    norm = training.norms[row]
+    prefix.norms[m] = norm
+    largest[m] = max(norm, largest[m - 1] if m > 0 else 0.0)
+    prefix.base_costs[m] = training.costs[row]
+    code = training.classes[row]
+    for k in range(n_models):
+        sign = 1.0 if code == (k if n_models > 1 else 1) else -1.0
+        signs[k, m] = sign
+        slopes[k, m] = -sign / (1.0 + exp(sign * dot(models[k], entering, n_features)))
+        curvatures[k, m] = 0.0
+    if counts[code] == 0:
+        game.classes_present += 1
+    counts[code] += 1
+    game.length = m + 1
+
+
+@entry
+def push(game: LogisticWorkspace, player: int) -> None:
     """Append a player's rows to the sequence without evaluating it."""
     training = game.training
-    prefix = game.prefix
-    solver = game.solver
-    n_models = solver.models.shape[0]
-    for entry in range(training.player_starts[player], training.player_starts[player + 1]):
-        row = training.player_rows[entry]
-        m = game.counters[LENGTH]
-        if solver.extent[TRIANGULAR]:
-            extend_span(game, row, m)
-        else:
-            copy_multiple(prefix.entering, 1.0, training.features[row], solver.extent[DIMENSION])
-        n_features = solver.extent[DIMENSION]
-        for j in range(n_features):
-            prefix.columns[j, m] = prefix.entering[j]
-        prefix.norms[m] = training.norms[row]
-        prefix.largest[m] = max(training.norms[row], prefix.largest[m - 1] if m > 0 else 0.0)
-        prefix.base_costs[m] = training.costs[row]
-        code = training.classes[row]
-        for k in range(n_models):
-            sign = 1.0 if code == (k if n_models > 1 else 1) else -1.0
-            prefix.signs[k, m] = sign
-            margin = dot(solver.models[k], prefix.entering, n_features)
-            prefix.slopes[k, m] = -sign / (1.0 + exp(sign * margin))
-            solver.factor_curvatures[k, m] = 0.0
-        if prefix.class_counts[code] == 0:
-            game.counters[CLASSES_PRESENT] += 1
-        prefix.class_counts[code] += 1
-        game.counters[LENGTH] = m + 1
+    starts, rows, features = training.player_starts, training.player_rows, training.features
+    entering = game.prefix.entering
+    for place in range(starts[player], starts[player + 1]):
+        copy_multiple(entering, 1.0, features[rows[place]], game.dimension)
+        _append_row(game, rows[place])
 
 
-@kernel(internal=True)
-def remove_last(game: LogisticWorkspace, player: int) -> None:
-    """Take the rows of the player that was placed last out of the sequence.
+@entry
+def push_wide(game: LogisticWorkspace, player: int) -> None:
+    """Do the same for wide data."""
+    starts, rows = game.training.player_starts, game.training.player_rows
+    for place in range(starts[player], starts[player + 1]):
+        extend_span(game, rows[place], game.length)
+        _append_row(game, rows[place])
+
+
+@part
+def _drop_row(game: LogisticWorkspace, row: int) -> None:
+    """Take the last row, a given one of the training rows, out of the prefix."""
+    counts, solver = game.prefix.class_counts, game.solver
+    code = game.training.classes[row]
+    counts[code] -= 1
+    if counts[code] == 0:
+        game.classes_present -= 1
+    game.length -= 1
+    last = game.length
+    for k in range(game.n_models):
+        solver.hessian_slack[k, 0] += solver.factor_curvatures[k, last] * solver.factor_leverages[k, last]
+
+
+@entry
+def pop(game: LogisticWorkspace, player: int) -> None:
+    """Take the rows of the player that was pushed last out of the sequence.
 
     The models stay where they are: a start for the next fit, as good as any near one.
     """
-    training = game.training
-    solver = game.solver
-    for entry in range(training.player_starts[player], training.player_starts[player + 1]):
-        code = training.classes[training.player_rows[entry]]
-        game.prefix.class_counts[code] -= 1
-        if game.prefix.class_counts[code] == 0:
-            game.counters[CLASSES_PRESENT] -= 1
-        game.counters[LENGTH] -= 1
-        last = game.counters[LENGTH]
-        for k in range(solver.models.shape[0]):
-            share = solver.factor_curvatures[k, last] * solver.factor_levers[k, last]
-            solver.factor_losses[k, 0] += share
-        if solver.extent[TRIANGULAR]:
-            shrink_span(game, last)
+    starts, rows = game.training.player_starts, game.training.player_rows
+    for place in range(starts[player], starts[player + 1]):
+        _drop_row(game, rows[place])
 
 
-@kernel(internal=True)
-def has_model(game: LogisticWorkspace) -> bool:
+@entry
+def pop_wide(game: LogisticWorkspace, player: int) -> None:
+    """Do the same for wide data."""
+    starts, rows = game.training.player_starts, game.training.player_rows
+    for place in range(starts[player], starts[player + 1]):
+        _drop_row(game, rows[place])
+        shrink_span(game, game.length)
+
+
+@part
+def _has_model(game: LogisticWorkspace) -> bool:
+    return game.classes_present == game.prefix.class_counts.shape[0]
+
+
+@entry
+def is_defined(game: LogisticWorkspace) -> int:
     """Whether the sequence holds a row of every class."""
-    return game.counters[CLASSES_PRESENT] == game.prefix.class_counts.shape[0]
+    return 1 if _has_model(game) else 0
 
 
-@kernel(internal=True, inline=True)
+@part
 def _weigh_prefix(game: LogisticWorkspace) -> None:
     """Costs of the rows for the sequence's present length; those of the padding are 0."""
-    prefix = game.prefix
-    m = game.counters[LENGTH]
-    fill_position_weights(game.weight_kind, game.training.weight_table, m, prefix.costs)
+    costs, base_costs = game.prefix.costs, game.prefix.base_costs
+    m = game.length
+    fill_position_weights(game.weight_kind, game.training.weight_table, m, costs)
     for i in range(m):
-        prefix.costs[i] *= prefix.base_costs[i]
+        costs[i] *= base_costs[i]
     for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
-        prefix.costs[i] = 0.0
+        costs[i] = 0.0
 
 
-@kernel(internal=True, inline=True)
-def _must_improve(solver: Solver, radius: float) -> bool:
+@part
+def _must_improve(game: LogisticWorkspace, radius: float) -> bool:
     """Set `solver.involved` for models that may be further than `radius` from their optimum."""
+    bounds, involved, at_floor = game.solver.bounds, game.solver.involved, game.solver.at_floor
     any_involved = False
-    for k in range(solver.models.shape[0]):
-        far = not solver.facts[k, NORM] + solver.facts[k, ROUNDING] <= radius  # NaN is far
-        solver.involved[k] = far and solver.at_floor[k] < HESSIAN_FLOOR
-        any_involved |= solver.involved[k] == 1
+    for k in range(game.n_models):
+        far = not bounds[k, NORM] + bounds[k, ROUNDING] <= radius  # NaN is far
+        involved[k] = 1 if far and at_floor[k] < HESSIAN_FLOOR else 0
+        any_involved |= involved[k] == 1
     return any_involved
 
 
-@kernel(internal=True)
-def _settle(game: LogisticWorkspace, radius: float) -> None:
+@symbol
+def settle(game: LogisticWorkspace, radius: float) -> None:
     """Improve the models until each is within `radius` of its optimum, or as near as rounding allows.
 
     With a negative radius: until every validation row is decided.
     """
     _weigh_prefix(game)
     solver = game.solver
-    counters = game.counters
-    m = counters[LENGTH]
-    n_models = solver.models.shape[0]
+    at_floor, restarted, involved, radii = (
+        solver.at_floor,
+        solver.restarted,
+        solver.involved,
+        solver.hessian_radii,
+    )
+    n_models = game.n_models
     for k in range(n_models):
-        solver.at_floor[k] = NO_GRADIENT
-        solver.restarted[k] = 0
-        solver.involved[k] = 0
+        at_floor[k] = NO_GRADIENT
+        restarted[k] = 0
+        involved[k] = 0
     settled = False
-    for step in range(_MOST_STEPS + 1):
+    for step in range(_MAX_STEPS + 1):
         for k in range(n_models):
-            if solver.involved[k]:
-                improve(game.prefix, solver, k, m, game.rounding_dimension)
-                lost = solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf
-                if lost and not solver.restarted[k]:
+            if involved[k]:
+                improve(game, k)
+                lost = at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf
+                if lost and not restarted[k]:
                     # On features of wild scales a start may be a dead end; 0 seldom is.
-                    solver.restarted[k] = 1
-                    forget(game.prefix, solver, k, m)
-                    solver.at_floor[k] = NO_GRADIENT
-            if solver.at_floor[k] == NO_GRADIENT:
-                refresh(game.prefix, solver, k, m, game.rounding_dimension)
-            if step == _MOST_STEPS:
-                solver.at_floor[k] = HESSIAN_FLOOR
-                solver.hessian_radii[k] = math.inf
+                    restarted[k] = 1
+                    forget(game, k, game.length)
+                    at_floor[k] = NO_GRADIENT
+            if at_floor[k] == NO_GRADIENT:
+                refresh(game, k)
+            if step == _MAX_STEPS:
+                at_floor[k] = HESSIAN_FLOOR
+                radii[k] = math.inf
         if radius < 0.0:
-            settled = certify(game.validation, solver, counters, game.rounding_dimension)
+            settled = certify(game) != 0
         else:
-            settled = not _must_improve(solver, radius)
+            settled = not _must_improve(game, radius)
         if settled:
             break
     for k in range(n_models):
-        if solver.at_floor[k] == HESSIAN_FLOOR and solver.hessian_radii[k] == math.inf:
-            counters[UNCONVERGED] += 1
+        if at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf:
+            game.unconverged += 1
             break
 
 
-@kernel(internal=True)
-def utility(game: LogisticWorkspace) -> float:
-    """Score on the validation rows of the models fitted to the sequence."""
-    if not has_model(game):
-        return game.empty_value
+@entry
+def evaluate_decisions(game: LogisticWorkspace) -> int:
+    """Write the score of the decisions on the validation rows of the models fitted to the sequence."""
+    if not _has_model(game):
+        game.scores[0] = game.empty_value
+        return OK
+    settle(game, -1.0)
     validation = game.validation
-    _settle(game, game.radius_tolerance)
-    if game.scoring < ROC_AUC:
-        return score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
-    solver = game.solver
-    scores = validation.scores
-    for k in range(solver.models.shape[0]):
-        combine_columns(
-            solver.models[k], solver.extent[DIMENSION], validation.columns, scores.shape[1], False, scores[k]
-        )
-    if game.scoring == NEG_LOG_LOSS:
-        return neg_log_loss(scores, validation.truth, game.prefix.class_counts.shape[0])
+    game.scores[0] = score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
+    return OK
+
+
+@part
+def _score_rows(game: LogisticWorkspace) -> None:
+    """Write the decision values of the validation rows into `validation.scores`."""
+    models, scores, columns = game.solver.models, game.validation.scores, game.validation.columns
+    settle(game, game.radius_tolerance)
+    for k in range(game.n_models):
+        combine_columns(models[k], game.dimension, columns, scores.shape[1], 0, scores[k])
+
+
+@entry
+def evaluate_log_loss(game: LogisticWorkspace) -> int:
+    """Write the mean log-probability of the validation rows' classes."""
+    if not _has_model(game):
+        game.scores[0] = game.empty_value
+        return OK
+    _score_rows(game)
+    validation = game.validation
+    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0])
+    return OK
+
+
+@entry
+def evaluate_auc(game: LogisticWorkspace) -> int:
+    """Write the area under the ROC curve of the decision values of the validation rows."""
+    if not _has_model(game):
+        game.scores[0] = game.empty_value
+        return OK
+    _score_rows(game)
+    validation = game.validation
+    n_valid = validation.truth.shape[0]
     # Values that the converged model may not tell apart are ties, whatever the start of the fit.
     tie = 0.0
-    for v in range(validation.truth.shape[0]):
-        tie = max(tie, 2.0 * uncertainty(validation, solver, game.counters, v, game.rounding_dimension))
-    return roc_auc(scores[0, : validation.truth.shape[0]], validation.truth, validation.order, tie)
+    for v in range(n_valid):
+        tie = max(tie, 2.0 * uncertainty(game, v))
+    game.scores[0] = roc_auc(validation.scores[0, :n_valid], validation.truth, validation.order, tie)
+    return OK
 
 
-@kernel()
-def fit_sequence(game: LogisticWorkspace, sequence: NDArray[np.int64], radius: float) -> None:
-    """Bring the models of a sequence within `radius` of their optima; they are in `solver.models`."""
-    clear(game)
-    for player in sequence:
-        place(game, player)
-    _settle(game, radius)
+def functions(scoring: int, wide: bool) -> GameFunctions:
+    """Functions of a game with a code of `scoring`, and of wide data or others."""
+    evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
+    if wide:
+        return GameFunctions(reset_wide, push_wide, pop_wide, is_defined, evaluate)
+    return GameFunctions(reset, push, pop, is_defined, evaluate)
+
+
+def make_game(scoring: int, wide: bool, *fields: Any) -> LogisticWorkspace:
+    """Allocate the workspace of one worker; see `logistic_workspace.make_workspace` for the fields."""
+    return make_workspace(functions(scoring, wide), scoring, wide, *fields)
+
+
+@entry
+def fit_models(game: LogisticWorkspace, radius: float) -> None:
+    """Bring the models of the sequence at hand, `solver.models`, within `radius` of their optima."""
+    settle(game, radius)

@@ -17,29 +17,31 @@ from __future__ import annotations
 
 import math
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import symbol
 from ordinal_shapley_kernels.dense import dot
-from ordinal_shapley_kernels.logistic_workspace import DIMENSION, EPSILON, TRIANGULAR, Prefix, Solver
+from ordinal_shapley_kernels.logistic_workspace import EPSILON, LogisticWorkspace
 
 LOG_2 = 0.6931471805599453
 
 
-@kernel(internal=True, inline=True)
-def rounding_in_hessian_norm(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> float:
+@symbol
+def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
     """Bound on |M (computed gradient - gradient)| for a model whose factor is exact."""
-    weights = solver.models[model]
-    n_features = solver.extent[DIMENSION]
+    prefix, solver = game.prefix, game.solver
+    m, n_features, dimension = game.length, game.dimension, game.rounding_dimension
+    weights, slopes, curvatures = solver.models[model], prefix.slopes[model], solver.factor_curvatures[model]
+    costs, norms, columns = prefix.costs, prefix.norms, prefix.columns
     total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features))
     shared = 0.0  # what the inner products of wide data add for each row, by its length
-    if solver.extent[TRIANGULAR]:
+    if game.triangular:
         for i in range(m):
-            shared += abs(prefix.costs[i] * prefix.slopes[model, i]) * prefix.norms[i]
+            shared += abs(costs[i] * slopes[i]) * norms[i]
     for i in range(m):
-        terms = prefix.norms[i] * shared
+        terms = norms[i] * shared
         for j in range(n_features):
-            terms += abs(weights[j] * prefix.columns[j, i])
-        root = math.sqrt(solver.factor_curvatures[model, i])
-        lever = prefix.norms[i] if root * prefix.norms[i] < 1.0 else 1.0 / root
-        residual = abs(prefix.costs[i] * prefix.slopes[model, i])
-        total_error += EPSILON * (dimension * terms * root + (m + 4) * residual * lever)
+            terms += abs(weights[j] * columns[j, i])
+        root = math.sqrt(curvatures[i])
+        leverage = norms[i] if root * norms[i] < 1.0 else 1.0 / root
+        residual = abs(costs[i] * slopes[i])
+        total_error += EPSILON * (dimension * terms * root + (m + 4) * residual * leverage)
     return total_error

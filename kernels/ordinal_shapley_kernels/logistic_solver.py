@@ -10,33 +10,15 @@ M g, and its norm |M g|, which does not depend on the scales of the features, is
 Hessian is factorised anew only when a step gains too little. If a step fails even then, it is halved: along
 the exact Newton direction |M g| falls at first (its derivative is -|M g|), so this ends, whatever the scale
 of the data.
-
-How far is the optimum w*? f is 1-strongly convex, so |w - w*| <= |g|. Much sharper is the same with the
-earlier Hessian H_s in place of the identity. If H(w) >= c H_s and no row is longer than X, curvatures fall at
-most by exp(-X |w - w*|) on the way to w*, and with r = |L^T (w - w*)| and u = X |M g| / c
-
-    c r (1 - exp(-X r)) / (X r) <= |M g|,   so   r <= -log(1 - u) / X,
-
-hence the Hessians on the way average at least c' = -c u / log(1 - u) times H_s, and
-
-    c' |L^T (w* - w)|^2 <= (M g).(L^T (w - w*)),
-
-a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x of the factor with curvature s counts at
-most |x|^2 / (1 + s |x|^2) in white coordinates (squared), so the rows whose curvature has fallen below
-c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s.
 """
 
 from __future__ import annotations
 
 import math
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import part, symbol
 from ordinal_shapley_kernels.dense import (
-    FULL,
     LOWER,
-    UPPER,
-    Matrix,
-    Vector,
     add_multiple,
     add_to_factor,
     combine_columns,
@@ -47,28 +29,36 @@ from ordinal_shapley_kernels.dense import (
     regularised_gram,
     row_products,
 )
-from ordinal_shapley_kernels.elementary import exp_lanes
-from ordinal_shapley_kernels.lanes import WIDTH, load, magnitude, splat, store, total
+from ordinal_shapley_kernels.lanes import (
+    WIDTH,
+    add_product,
+    load,
+    multiply,
+    splat,
+    store,
+    subtract,
+    total,
+)
 from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
+from ordinal_shapley_kernels.logistic_gradient import (
+    bound_distance,
+    differentiate,
+    factor_curvatures,
+    find_slopes,
+)
 from ordinal_shapley_kernels.logistic_workspace import (
-    DIMENSION,
     EPSILON,
     EUCLIDEAN_FLOOR,
-    HALF,
     HESSIAN_FLOOR,
     MEMORY,
-    N_FACTS,
+    N_BOUNDS,
     NORM,
     NOT_AT_FLOOR,
-    RADIUS,
     ROUNDING,
-    SCORE_ROUNDING,
-    SHARE,
-    TRIANGULAR,
     WHITE_NORM,
-    Prefix,
-    Solver,
+    LogisticWorkspace,
 )
+from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 NO_FACTOR = 0
 STALE = 1  # gains too little: factorise before the next step
@@ -79,281 +69,126 @@ EXACT = 3  # of the Hessian at the present model
 _LARGEST_SURPRISE = 4.0
 _SHORTEST_STEP = 1e-10
 _SHORTEST_EXACT_STEP = 1e-6
-# Shares c of the factorised Hessian that the present one is compared with.
-_HIGH_SHARE = 0.7
-_LOW_SHARE = 0.3
-# Largest u for which the bound is used.
-_FURTHEST = 0.95
-# Covers the rounding of an inverse factor whose matrix is right to within itself (see `factorise`).
-_FACTOR_SLACK = 1.0 + 1e-5
 
 
-@kernel()
-def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
-    """Derivatives of the losses log(1 + exp(-sign * margin)) by the decision values."""
-    for i in range(0, n, WIDTH):
-        sign = load(signs, i)
-        store(slopes, i, (splat(0.0) - sign) / (splat(1.0) + exp_lanes(sign * load(margins, i))))
+@part
+def _try_model(game: LogisticWorkspace, model: int) -> None:
+    """Gradient at the trial; writes the last row of slopes, gradients and bounds."""
+    prefix = game.prefix
+    trial = game.n_models
+    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    margins = prefix.margins
+    combine_columns(game.solver.models[trial], game.dimension, prefix.columns, n, game.triangular, margins)
+    find_slopes(margins, prefix.signs[model], n, prefix.slopes[trial])
+    differentiate(game, model, trial)
 
 
-@kernel()
-def _weigh_slopes(
-    slopes: Vector,
-    costs: Vector,
-    norms: Vector,
-    factor_curvatures: Vector,
-    factor_levers: Vector,
-    n: int,
-    residuals: Vector,
-) -> tuple[float, float, float, float]:
-    """Write `residuals`, the slopes times the costs.
-
-    Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and what the rows whose curvature has
-    fallen below a share of the factorised one take off that share, for the high and the low share.
-    """
-    pull = stiffness = high = low = splat(0.0)
-    high_share, low_share = splat(_HIGH_SHARE), splat(_LOW_SHARE)
-    for i in range(0, n, WIDTH):
-        slope = load(slopes, i)
-        residual = load(costs, i) * slope
-        store(residuals, i, residual)
-        size = magnitude(residual)
-        curvature = size * (splat(1.0) - magnitude(slope))
-        norm = load(norms, i)
-        pull = pull + size * norm
-        stiffness = stiffness + curvature * (norm * norm)
-        factorised = load(factor_curvatures, i)
-        lever = load(factor_levers, i)
-        lack = high_share * factorised - curvature
-        high = high + (lack + magnitude(lack)) * lever
-        lack = low_share * factorised - curvature
-        low = low + (lack + magnitude(lack)) * lever
-    return total(pull), total(stiffness), 0.5 * total(high), 0.5 * total(low)
-
-
-@kernel()
-def _factor_curvatures(
-    slopes: Vector, costs: Vector, norms: Vector, n: int, curvatures: Vector, levers: Vector
-) -> float:
-    """Write the curvatures of the rows and bounds on their white norms; returns sum_i curvature_i |x_i|^2."""
-    stiffness = splat(0.0)
-    one = splat(1.0)
-    for i in range(0, n, WIDTH):
-        size = magnitude(load(slopes, i))
-        curvature = load(costs, i) * size * (one - size)
-        norm = load(norms, i)
-        stiff = curvature * (norm * norm)
-        store(curvatures, i, curvature)
-        store(levers, i, (norm * norm) / (one + stiff))
-        stiffness = stiffness + stiff
-    return total(stiffness)
-
-
-@kernel()
-def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[float, float]:
-    """gradient += weights, in place; returns the norms of both."""
-    norm = size = splat(0.0)
-    for j in range(0, n_features, WIDTH):
-        weight = load(weights, j)
-        entry = load(gradient, j) + weight
-        store(gradient, j, entry)
-        norm = norm + entry * entry
-        size = size + weight * weight
-    return math.sqrt(total(norm)), math.sqrt(total(size))
-
-
-@kernel()
-def bound_distance(facts: Vector, share: float, longest: float, n_features: int) -> None:
-    """Write SHARE, RADIUS and HALF, given the share c of H_s in the present Hessian."""
-    rounding = facts[ROUNDING] + n_features * math.sqrt(n_features) * EPSILON * facts[NORM]
-    size = _FACTOR_SLACK * facts[WHITE_NORM] + rounding
-    facts[SHARE] = 0.0
-    facts[RADIUS] = math.inf
-    facts[HALF] = math.inf
-    if longest * size < _FURTHEST * share:
-        reach = longest * size / share
-        if reach > 1e-9:
-            share *= -reach / math.log1p(-reach)
-        facts[SHARE] = share
-        facts[RADIUS] = size / share
-        facts[HALF] = (size + rounding) / (2.0 * share)
-
-
-@kernel(internal=True, inline=True)
-def differentiate(
-    prefix: Prefix,
-    solver: Solver,
-    model: int,
-    m: int,
-    dimension: float,
-    slopes: Vector,
-    weights: Vector,
-    gradient: Vector,
-    white_gradient: Vector,
-    facts: Vector,
-) -> None:
-    """Gradient of a model's objective over m rows at `weights`, and what it says of the optimum.
-
-    Writes the last three arguments, and the prefix's residuals. The bound on what rounding may have done to
-    the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the sums, and the effect on the residuals
-    of decision values that are `dimension` terms long, dimension eps |w| (1 + sum curvature_i |x_i|^2). Of
-    wide data each inner product is that uncertain, and sum |residual_i| |x_i| is added to |w| there.
-    """
-    n = (m + WIDTH - 1) // WIDTH * WIDTH
-    n_features = solver.extent[DIMENSION]
-    pull, stiffness, high, low = _weigh_slopes(
-        slopes,
-        prefix.costs,
-        prefix.norms,
-        solver.factor_curvatures[model],
-        solver.factor_levers[model],
-        n,
-        prefix.residuals,
-    )
-    shape = UPPER if solver.extent[TRIANGULAR] else FULL
-    row_products(prefix.columns, n_features, prefix.residuals, n, shape, gradient)
-    norm, size = _add_weights(gradient, weights, n_features)
-    inverse_factor = solver.inverse_factors[model]
-    row_products(inverse_factor, n_features, gradient, n_features, LOWER, white_gradient)
-    spread = size + pull if solver.extent[TRIANGULAR] else size
-    facts[NORM] = norm
-    facts[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness))
-    facts[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
-    facts[SCORE_ROUNDING] = EPSILON * dimension * spread
-    kept = 1.0 - solver.factor_losses[model, 0] - solver.factor_losses[model, 1]
-    share = max(_HIGH_SHARE * kept - high, _LOW_SHARE * kept - low)
-    bound_distance(facts, share, prefix.largest[m - 1], n_features)
-
-
-@kernel(internal=True, inline=True)
-def try_model(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
-    """Gradient at `solver.trial`; writes the prefix's trial slopes and the solver's trial."""
-    n = (m + WIDTH - 1) // WIDTH * WIDTH
-    n_features = solver.extent[DIMENSION]
-    triangular = solver.extent[TRIANGULAR] == 1
-    combine_columns(solver.trial, n_features, prefix.columns, n, triangular, prefix.margins)
-    find_slopes(prefix.margins, prefix.signs[model], n, prefix.trial_slopes)
-    differentiate(
-        prefix,
-        solver,
-        model,
-        m,
-        dimension,
-        prefix.trial_slopes,
-        solver.trial,
-        solver.trial_gradient,
-        solver.trial_white_gradient,
-        solver.facts[solver.models.shape[0]],
-    )
-
-
-@kernel(internal=True, inline=True)
-def move_to_trial(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
+@part
+def _move_to_trial(game: LogisticWorkspace, model: int) -> None:
     """Make the trial the model."""
-    n = solver.extent[DIMENSION]
-    copy_multiple(solver.models[model], 1.0, solver.trial, n)
-    copy_multiple(solver.gradients[model], 1.0, solver.trial_gradient, n)
-    copy_multiple(solver.white_gradients[model], 1.0, solver.trial_white_gradient, n)
-    copy_multiple(prefix.slopes[model], 1.0, prefix.trial_slopes, (m + WIDTH - 1) // WIDTH * WIDTH)
-    for i in range(N_FACTS):
-        solver.facts[model, i] = solver.facts[solver.models.shape[0], i]
+    solver, slopes = game.solver, game.prefix.slopes
+    models, gradients, white_gradients = solver.models, solver.gradients, solver.white_gradients
+    bounds = solver.bounds
+    n, trial = game.dimension, game.n_models
+    copy_multiple(models[model], 1.0, models[trial], n)
+    copy_multiple(gradients[model], 1.0, gradients[trial], n)
+    copy_multiple(white_gradients[model], 1.0, white_gradients[trial], n)
+    copy_multiple(slopes[model], 1.0, slopes[trial], (game.length + WIDTH - 1) // WIDTH * WIDTH)
+    for i in range(N_BOUNDS):
+        bounds[model, i] = bounds[trial, i]
 
 
-@kernel(internal=True, inline=True)
-def forget(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
+@part
+def forget(game: LogisticWorkspace, model: int, m: int) -> None:
     """Put a model back to 0, with neither factor nor remembered steps."""
+    solver, slopes, signs = game.solver, game.prefix.slopes, game.prefix.signs
     solver.models[model, :] = 0.0
     solver.factor_state[model] = NO_FACTOR
     solver.pairs[model, :] = 0
     for i in range(m):
-        prefix.slopes[model, i] = -0.5 * prefix.signs[model, i]
+        slopes[model, i] = -0.5 * signs[model, i]
 
 
-@kernel(internal=True)
-def factorise(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
+@symbol
+def factorise(game: LogisticWorkspace, model: int) -> None:
     """Factorise the Hessian at the model, forget earlier steps and renew what depends on the factor."""
+    prefix, solver = game.prefix, game.solver
+    m, n_features = game.length, game.dimension
     n = (m + WIDTH - 1) // WIDTH * WIDTH
-    n_features = solver.extent[DIMENSION]
-    triangular = solver.extent[TRIANGULAR] == 1
     inverse_factor = solver.inverse_factors[model]
     curvatures = solver.factor_curvatures[model]
-    stiffness = _factor_curvatures(
-        prefix.slopes[model], prefix.costs, prefix.norms, n, curvatures, solver.factor_levers[model]
+    stiffness = factor_curvatures(
+        prefix.slopes[model], prefix.costs, prefix.norms, n, curvatures, solver.factor_leverages[model]
     )
-    regularised_gram(prefix.columns, n_features, curvatures, n, triangular, prefix.scaled, inverse_factor)
+    regularised_gram(
+        prefix.columns, n_features, curvatures, n, game.triangular, prefix.scaled, inverse_factor
+    )
     invert_factor(inverse_factor, n_features)
     solver.factor_state[model] = EXACT
     solver.factor_stamps[model] += 1
-    solver.pairs[model, 0] = 0
-    solver.pairs[model, 1] = 0
+    solver.pairs[model, :] = 0
     # Backward error of the products and of the elimination, against H_s >= I.
     made_up = 4.0 * (m + n_features) * EPSILON * (1.0 + stiffness)
-    solver.factor_losses[model, 0] = 0.0
-    solver.factor_losses[model, 1] = made_up
+    solver.hessian_slack[model, 0] = 0.0
+    solver.hessian_slack[model, 1] = made_up
     white_gradient = solver.white_gradients[model]
     row_products(inverse_factor, n_features, solver.gradients[model], n_features, LOWER, white_gradient)
-    facts = solver.facts[model]
-    facts[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
-    bound_distance(facts, 1.0 - made_up, prefix.largest[m - 1], n_features)
+    bounds = solver.bounds[model]
+    bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
+    bound_distance(bounds, 1.0 - made_up, prefix.largest[m - 1], n_features)
 
 
-@kernel(internal=True, inline=True)
-def _add_last_row(prefix: Prefix, solver: Solver, model: int, m: int) -> None:
+@part
+def _add_last_row(game: LogisticWorkspace, model: int) -> None:
     """Bring the last row into the factor if it changes the Hessian much in its direction.
 
     Such a row makes every step with the old factor overshoot, and a new one would cost a hundred times this.
     """
-    last = m - 1
+    prefix, solver = game.prefix, game.solver
+    last = game.length - 1
     slope = abs(prefix.slopes[model, last])
     curvature = prefix.costs[last] * slope * (1.0 - slope)
-    stiffness = curvature * prefix.norms[last] * prefix.norms[last]
+    square = prefix.norms[last] * prefix.norms[last]
+    stiffness = curvature * square
     if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
         return
-    n = solver.extent[DIMENSION]
-    row, white = solver.trial, solver.trial_white_gradient
+    n = game.dimension
+    columns, inverse_factor = prefix.columns, solver.inverse_factors[model]
+    row, white = solver.models[game.n_models], solver.white_gradients[game.n_models]
     for j in range(n):
-        row[j] = prefix.columns[j, last]
-    row_products(solver.inverse_factors[model], n, row, n, LOWER, white)
+        row[j] = columns[j, last]
+    row_products(inverse_factor, n, row, n, LOWER, white)
     if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
         return
-    add_to_factor(solver.inverse_factors[model], n, white, curvature, solver.direction)
+    add_to_factor(inverse_factor, n, white, curvature, solver.direction)
     solver.factor_stamps[model] += 1
-    solver.pairs[model, 0] = 0
-    solver.pairs[model, 1] = 0
+    solver.pairs[model, :] = 0
     solver.factor_curvatures[model, last] = curvature
-    solver.factor_levers[model, last] = prefix.norms[last] * prefix.norms[last] / (1.0 + stiffness)
-    solver.factor_losses[model, 1] += 4.0 * (m + n) * EPSILON * (1.0 + stiffness)
+    solver.factor_leverages[model, last] = square / (1.0 + stiffness)
+    solver.hessian_slack[model, 1] += 4.0 * (game.length + n) * EPSILON * (1.0 + stiffness)
 
 
-@kernel(internal=True, inline=True)
-def refresh(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
+@part
+def refresh(game: LogisticWorkspace, model: int) -> None:
     """Gradient of a model for the sequence at hand, from the slopes that are known."""
+    solver = game.solver
+    curvatures, slopes = solver.factor_curvatures[model], game.prefix.slopes[model]
+    m = game.length
     for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
-        solver.factor_curvatures[model, i] = 0.0
-        prefix.slopes[model, i] = 0.0
+        curvatures[i] = 0.0
+        slopes[i] = 0.0
     if solver.factor_state[model] != NO_FACTOR:
-        _add_last_row(prefix, solver, model, m)
-    facts = solver.facts[model]
-    differentiate(
-        prefix,
-        solver,
-        model,
-        m,
-        dimension,
-        prefix.slopes[model],
-        solver.models[model],
-        solver.gradients[model],
-        solver.white_gradients[model],
-        facts,
-    )
+        _add_last_row(game, model)
+    differentiate(game, model, model)
     if solver.factor_state[model] == NO_FACTOR:
-        factorise(prefix, solver, model, m)
+        factorise(game, model)
     elif solver.factor_state[model] == EXACT:
         solver.factor_state[model] = USABLE
-    solver.at_floor[model] = EUCLIDEAN_FLOOR if facts[NORM] <= facts[ROUNDING] else NOT_AT_FLOOR
+    bounds = solver.bounds[model]
+    solver.at_floor[model] = EUCLIDEAN_FLOOR if bounds[NORM] <= bounds[ROUNDING] else NOT_AT_FLOOR
 
 
-@kernel()
+@part
 def _correct_direction(
     white_gradient: Vector,
     steps: Matrix,
@@ -377,7 +212,7 @@ def _correct_direction(
         add_multiple(out, along[slot] - across, steps[slot], n)
 
 
-@kernel()
+@part
 def _remember_step(
     scale: float,
     n: int,
@@ -391,18 +226,18 @@ def _remember_step(
     scales = splat(scale)
     curvature = length = splat(0.0)
     for j in range(0, n, WIDTH):
-        moved = scales * load(direction, j)
-        changed = load(trial_gradient, j) - load(gradient, j)
+        moved = multiply(scales, load(direction, j))
+        changed = subtract(load(trial_gradient, j), load(gradient, j))
         store(step, j, moved)
         store(change, j, changed)
-        curvature = curvature + moved * changed
-        length = length + moved * moved
+        curvature = add_product(curvature, moved, changed)
+        length = add_product(length, moved, moved)
     products = total(curvature)
     # The Hessian is far from the factorised one, or this is rounding.
     return 1.0 / products if products > 1e-3 * total(length) and products > 0.0 else 0.0
 
 
-@kernel()
+@part
 def _largest_share_left(m: int, n_features: int) -> float:
     """Share of the white gradient that a step may leave before a new factor pays.
 
@@ -414,81 +249,90 @@ def _largest_share_left(m: int, n_features: int) -> float:
     return 0.3 + 0.6 * factor / (factor + 12.0 * step)
 
 
-@kernel(internal=True, inline=True)
-def improve(prefix: Prefix, solver: Solver, model: int, m: int, dimension: float) -> None:
+@symbol
+def improve(game: LogisticWorkspace, model: int) -> None:
     """Take one step that shrinks the white gradient of a model, or find that none does.
 
     Reads the solver's gradient at the present weights; writes all of the solver's state of the model. A
     model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
     steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
     """
-    n = solver.extent[DIMENSION]
-    facts = solver.facts[model]
-    trial_facts = solver.facts[solver.models.shape[0]]
-    exact = solver.at_floor[model] == EUCLIDEAN_FLOOR
+    solver = game.solver
+    n, m, trial = game.dimension, game.length, game.n_models
+    bounds, trial_bounds = solver.bounds[model], solver.bounds[trial]
+    factor_state, at_floor, pairs = solver.factor_state, solver.at_floor, solver.pairs
+    models, white_gradients = solver.models, solver.white_gradients
+    direction, white_direction = solver.direction, solver.white_direction
+    steps, changes, scales = (
+        solver.white_steps[model],
+        solver.white_changes[model],
+        solver.curvature_scales[model],
+    )
+    exact = at_floor[model] == EUCLIDEAN_FLOOR
     if exact:
-        solver.factor_state[model] = STALE
-    size, rounding, least_gain = facts[NORM], facts[ROUNDING], 0.1
+        factor_state[model] = STALE
+    size, rounding, least_gain = bounds[NORM], bounds[ROUNDING], 0.1
     radius = math.inf
     scale = 1.0
     needs_direction = True
     while scale > (_SHORTEST_EXACT_STEP if exact else _SHORTEST_STEP):
         if needs_direction:
-            if solver.factor_state[model] <= STALE:
-                factorise(prefix, solver, model, m)
+            if factor_state[model] <= STALE:
+                factorise(game, model)
+            newest = pairs[model, 1] + MEMORY - 1
             _correct_direction(
-                solver.white_gradients[model],
-                solver.white_steps[model],
-                solver.white_changes[model],
-                solver.curvature_scales[model],
-                solver.pairs[model, 0],
-                solver.pairs[model, 1] + MEMORY - 1,
+                white_gradients[model],
+                steps,
+                changes,
+                scales,
+                pairs[model, 0],
+                newest,
                 n,
                 solver.pair_products,
-                solver.white_direction,
+                white_direction,
             )
-            combine_triangle(solver.white_direction, solver.inverse_factors[model], n, solver.direction)
+            combine_triangle(white_direction, solver.inverse_factors[model], n, direction)
             needs_direction = False
             if exact:
-                size = facts[WHITE_NORM]
-                rounding = rounding_in_hessian_norm(prefix, solver, model, m, dimension)
+                size = bounds[WHITE_NORM]
+                rounding = rounding_in_hessian_norm(game, model)
                 radius = 2.0 * (size + rounding)
-                if not radius * prefix.largest[m - 1] <= LOG_2:
+                if not radius * game.prefix.largest[m - 1] <= LOG_2:
                     radius = math.inf
                 # The rounding bound is a worst case: a step that halves the gradient pays below it.
                 least_gain = 0.5 if size <= rounding else 0.1
-        copy_multiple(solver.trial, 1.0, solver.models[model], n)
-        add_multiple(solver.trial, scale, solver.direction, n)
-        try_model(prefix, solver, model, m, dimension)
-        if trial_facts[WHITE_NORM] < (1.0 - least_gain * scale) * facts[WHITE_NORM]:
-            slot = solver.pairs[model, 1]
+        copy_multiple(models[trial], 1.0, models[model], n)
+        add_multiple(models[trial], scale, direction, n)
+        _try_model(game, model)
+        if trial_bounds[WHITE_NORM] < (1.0 - least_gain * scale) * bounds[WHITE_NORM]:
+            slot = pairs[model, 1]
             curvature_scale = _remember_step(
                 scale,
                 n,
-                solver.white_direction,
-                solver.trial_white_gradient,
-                solver.white_gradients[model],
-                solver.white_steps[model, slot],
-                solver.white_changes[model, slot],
+                white_direction,
+                white_gradients[trial],
+                white_gradients[model],
+                steps[slot],
+                changes[slot],
             )
             if curvature_scale > 0.0:
-                solver.curvature_scales[model, slot] = curvature_scale
-                solver.pairs[model, 0] = min(solver.pairs[model, 0] + 1, MEMORY)
-                solver.pairs[model, 1] = (slot + 1) % MEMORY
-            slow = trial_facts[WHITE_NORM] > _largest_share_left(m, n) * facts[WHITE_NORM]
-            solver.factor_state[model] = STALE if slow else USABLE
-            move_to_trial(prefix, solver, model, m)
-            if not exact and facts[NORM] <= facts[ROUNDING]:
-                solver.at_floor[model] = EUCLIDEAN_FLOOR
+                scales[slot] = curvature_scale
+                pairs[model, 0] = min(pairs[model, 0] + 1, MEMORY)
+                pairs[model, 1] = (slot + 1) % MEMORY
+            slow = trial_bounds[WHITE_NORM] > _largest_share_left(m, n) * bounds[WHITE_NORM]
+            factor_state[model] = STALE if slow else USABLE
+            _move_to_trial(game, model)
+            if not exact and bounds[NORM] <= bounds[ROUNDING]:
+                at_floor[model] = EUCLIDEAN_FLOOR
             return
-        if solver.factor_state[model] == EXACT:
+        if factor_state[model] == EXACT:
             # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
             if size <= 10.0 * rounding:
                 break
             scale *= 0.5
         else:
-            solver.factor_state[model] = STALE
+            factor_state[model] = STALE
             needs_direction = True
     if exact:
         solver.hessian_radii[model] = radius
-    solver.at_floor[model] = HESSIAN_FLOOR if exact else EUCLIDEAN_FLOOR
+    at_floor[model] = HESSIAN_FLOOR if exact else EUCLIDEAN_FLOOR

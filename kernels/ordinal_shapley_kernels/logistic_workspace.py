@@ -7,7 +7,7 @@ validation rows, padded to the length of a vector register; padding features are
 
 With more columns than rows ("wide" data) only inner products of rows are kept, and the features that models
 work with are coordinates in the span of the prefix, one more for each of its rows (see `span`): n_features
-is then n_rows, padded, and `Solver.extent` says how many are in use.
+is then n_rows, padded, and `LogisticWorkspace.dimension` says how many are in use.
 
 White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M takes
 gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
@@ -15,34 +15,24 @@ gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley_kernels.games import Game, GameFunctions
 from ordinal_shapley_kernels.lanes import WIDTH, padded
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ordinal_shapley_kernels.workspace import (
+    Cube,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Vector,
+    Workspace,
+    cache_aligned,
+)
 
 EPSILON = 2.220446049250313e-16
 # Recent steps kept to correct a stale factor (see logistic_solver).
 MEMORY = 4
-
-# counters
-LENGTH = 0  # rows in the prefix
-CLASSES_PRESENT = 1
-UNCONVERGED = 2  # fits whose ties rest on no bound: too many steps, or features of too wild a scale
-SNAPSHOT = 3  # 1 while Validation.snapshot_* are of use
-HARDEST = 4  # validation row that was the last to be decided
-SCORED_ALONE = 5  # validation rows scored one by one since the snapshot
-WHITENINGS_LEFT = 6  # validation rows that may still be whitened before the next step
-N_COUNTERS = 7
-
-# Solver.extent
-DIMENSION = 0  # features in use, padded
-TRIANGULAR = 1  # 1 for wide data: row i of the prefix has i + 1 features, the others are 0
 
 # Solver.at_floor
 NO_GRADIENT = -1
@@ -50,7 +40,7 @@ NOT_AT_FLOOR = 0
 EUCLIDEAN_FLOOR = 1
 HESSIAN_FLOOR = 2
 
-# Columns of Solver.facts
+# Columns of Solver.bounds
 NORM = 0  # of the gradient
 ROUNDING = 1  # bound on what rounding may have done to the gradient
 WHITE_NORM = 2  # of the white gradient
@@ -58,10 +48,10 @@ SCORE_ROUNDING = 3  # bound on what rounding does to the decision value of a row
 SHARE = 4  # the Hessian between model and optimum is at least this times the factorised one, 0 if unknown
 RADIUS = 5  # distance to the optimum in white coordinates, inf if unknown
 HALF = 6  # radius of a ball around model - gradient / (2 SHARE), in white coordinates, that holds it
-N_FACTS = 7
+N_BOUNDS = 7
 
 
-class Training(NamedTuple):
+class Training(Workspace):
     """Training rows; never written by kernels.
 
     Attributes
@@ -81,16 +71,16 @@ class Training(NamedTuple):
         Packed triangle of tabulated position weights, or empty.
     """
 
-    features: Floats
-    norms: Floats
-    classes: Ints
-    costs: Floats
-    player_starts: Ints
-    player_rows: Ints
-    weight_table: Floats
+    features: Matrix
+    norms: Vector
+    classes: Integers
+    costs: Vector
+    player_starts: Integers
+    player_rows: Integers
+    weight_table: Vector
 
 
-class Validation(NamedTuple):
+class Validation(Workspace):
     """Validation rows and what is known of their decisions.
 
     Attributes
@@ -116,7 +106,7 @@ class Validation(NamedTuple):
         By how much: decision value, or lead over the runner-up.
     white_features : float64 (n_models, n_valid, n_features)
         Rows in white coordinates, made when first asked for.
-    levers : float64 (n_models, n_valid)
+    leverages : float64 (n_models, n_valid)
         Their norms.
     stamps : int64 (n_models, n_valid)
         The factor (`Solver.factor_stamps`) that they were made with.
@@ -126,25 +116,25 @@ class Validation(NamedTuple):
         Scratch of the metrics; `order` lists rows to decide one by one as well.
     """
 
-    features: Floats
-    columns: Floats
-    products: Floats
-    norms: Floats
-    truth: Ints
-    decisions: Ints
-    scores: Floats
-    snapshot_models: Floats
-    snapshot_decisions: Ints
-    snapshot_gaps: Floats
-    white_features: Floats
-    levers: Floats
-    stamps: Ints
-    row_scores: Floats
-    order: Ints
-    counts: Ints
+    features: Matrix
+    columns: Matrix
+    products: Matrix
+    norms: Vector
+    truth: Integers
+    decisions: Integers
+    scores: Matrix
+    snapshot_models: Matrix
+    snapshot_decisions: Integers
+    snapshot_gaps: Vector
+    white_features: Cube
+    leverages: Matrix
+    stamps: IntegerMatrix
+    row_scores: Vector
+    order: Integers
+    counts: IntegerMatrix
 
 
-class Prefix(NamedTuple):
+class Prefix(Workspace):
     """Rows of the sequence at hand, in order.
 
     Attributes
@@ -159,54 +149,53 @@ class Prefix(NamedTuple):
         The same times the position weight for the current length; 0 in the padding.
     signs : float64 (n_models, capacity)
         +1 for the model's own class, -1 for the rest.
-    slopes : float64 (n_models, capacity)
-        Derivative of each row's loss by its decision value, without costs, at the models at hand.
-    trial_slopes, margins, residuals : float64 (capacity,)
-        Scratch of a gradient pass: the same at a trial, decision values, derivatives with costs.
+    slopes : float64 (n_models + 1, capacity)
+        Derivative of each row's loss by its decision value, without costs, at the models at hand and, in the
+        last row, at the trial.
+    margins, residuals : float64 (capacity,)
+        Scratch of a gradient pass: decision values, derivatives with costs.
     scaled : float64 (4, capacity)
         Scratch.
     class_counts : int64 (n_classes,)
     rows : int64 (capacity,)
         Wide data: the training rows.
     entering : float64 (n_features,)
-        Features of the row that was placed last.
+        Features of the row that was pushed last.
     """
 
-    columns: Floats
-    norms: Floats
-    largest: Floats
-    base_costs: Floats
-    costs: Floats
-    signs: Floats
-    slopes: Floats
-    trial_slopes: Floats
-    margins: Floats
-    residuals: Floats
-    scaled: Floats
-    class_counts: Ints
-    rows: Ints
-    entering: Floats
+    columns: Matrix
+    norms: Vector
+    largest: Vector
+    base_costs: Vector
+    costs: Vector
+    signs: Matrix
+    slopes: Matrix
+    margins: Vector
+    residuals: Vector
+    scaled: Matrix
+    class_counts: Integers
+    rows: Integers
+    entering: Vector
 
 
-class Solver(NamedTuple):
+class Solver(Workspace):
     """Models and what the Newton iteration remembers of them.
 
     Attributes
     ----------
-    extent : int64 (2,)
-        DIMENSION and TRIANGULAR.
-    models, gradients, white_gradients : float64 (n_models, n_features)
-    facts : float64 (n_models + 1, N_FACTS)
-        What is known of each model and, in the last row, of the trial.
+    models, gradients, white_gradients : float64 (n_models + 1, n_features)
+        The last row is the trial, a model that may be better.
+    bounds : float64 (n_models + 1, N_BOUNDS)
+        What is known of each model and of the trial.
     inverse_factors : float64 (n_models, n_features, n_features)
         Inverse Cholesky factor of an earlier Hessian.
     factor_stamps : int64 (n_models,)
         Number of the factor; it only grows.
     factor_curvatures : float64 (n_models, capacity)
         Second derivatives of the rows' losses in that Hessian, 0 for rows that came later.
-    factor_levers : float64 (n_models, capacity)
+    factor_leverages : float64 (n_models, capacity)
         Bound on the squared norm of these rows in white coordinates.
-    factor_losses : float64 (n_models, 2)
+    hessian_slack : float64 (n_models, 2)
         Share of the factorised Hessian that may have left with rows that were removed; share that rounding
         may have made up.
     white_steps, white_changes : float64 (n_models, MEMORY, n_features)
@@ -228,44 +217,40 @@ class Solver(NamedTuple):
     involved : int64 (n_models,)
         1 for models whose accuracy an undecided validation row waits for.
     pair_products : float64 (MEMORY,)
-    trial, trial_gradient, trial_white_gradient, direction, white_direction : float64 (n_features,)
+    direction, white_direction : float64 (n_features,)
     """
 
-    extent: Ints
-    models: Floats
-    gradients: Floats
-    white_gradients: Floats
-    facts: Floats
-    inverse_factors: Floats
-    factor_stamps: Ints
-    factor_curvatures: Floats
-    factor_levers: Floats
-    factor_losses: Floats
-    white_steps: Floats
-    white_changes: Floats
-    curvature_scales: Floats
-    pairs: Ints
-    factor_state: Ints
-    at_floor: Ints
-    hessian_radii: Floats
-    restarted: Ints
-    involved: Ints
-    pair_products: Floats
-    trial: Floats
-    trial_gradient: Floats
-    trial_white_gradient: Floats
-    direction: Floats
-    white_direction: Floats
+    models: Matrix
+    gradients: Matrix
+    white_gradients: Matrix
+    bounds: Matrix
+    inverse_factors: Cube
+    factor_stamps: Integers
+    factor_curvatures: Matrix
+    factor_leverages: Matrix
+    hessian_slack: Matrix
+    white_steps: Cube
+    white_changes: Cube
+    curvature_scales: Matrix
+    pairs: IntegerMatrix
+    factor_state: Integers
+    at_floor: Integers
+    hessian_radii: Vector
+    restarted: Integers
+    involved: Integers
+    pair_products: Vector
+    direction: Vector
+    white_direction: Vector
 
 
-class LogisticWorkspace(NamedTuple):
+class LogisticWorkspace(Game):
     """Nopython side of a LogisticGame.
 
     Attributes
     ----------
     training, validation, prefix, solver
         See those classes.
-    counters : int64 (N_COUNTERS,)
+    n_models : int
     scoring : int
         A code of `scoring`.
     weight_kind : int
@@ -278,153 +263,156 @@ class LogisticWorkspace(NamedTuple):
     radius_tolerance : float
         For metrics without a certificate: how far a model may be from the converged one; negative for
         those with one.
+    length : int
+        Rows in the prefix.
+    classes_present : int
+    dimension : int
+        Features in use, padded.
+    triangular : int
+        1 for wide data: row i of the prefix has i + 1 features, the others are 0.
+    has_snapshot : int
+        1 while `Validation.snapshot_*` are of use.
+    hardest : int
+        Validation row that was the last to be decided.
+    scored_alone : int
+        Validation rows scored one by one since the snapshot.
+    whitenings_left : int
+        Validation rows that may still be whitened before the next step.
     """
 
     training: Training
     validation: Validation
     prefix: Prefix
     solver: Solver
-    counters: Ints
+    n_models: int
     scoring: int
     weight_kind: int
     empty_value: float
     rounding_dimension: float
     radius_tolerance: float
+    length: int
+    classes_present: int
+    dimension: int
+    triangular: int
+    has_snapshot: int
+    hardest: int
+    scored_alone: int
+    whitenings_left: int
 
 
-def _zeros(*shape: int) -> Floats:
-    """Zeros that begin at a cache line: vector loads that straddle two take twice the time."""
-    size = math.prod(shape)
-    room = np.zeros(size + WIDTH)
-    start = -room.ctypes.data % (8 * WIDTH) // 8
-    return room[start : start + size].reshape(shape)
+def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
+    """Copy rows into some of `n_columns`, padded with 0, that begin at a cache line."""
+    out = cache_aligned((len(rows), n_columns))
+    out[:, : rows.shape[1]] = rows
+    return out
 
 
 def make_workspace(
-    features: Floats,
-    classes: Ints,
-    costs: Floats,
-    player_starts: Ints,
-    player_rows: Ints,
-    weight_table: Floats,
-    valid_features: Floats,
-    truth: Ints,
-    n_classes: int,
+    functions: GameFunctions,
     scoring: int,
+    wide: bool,
+    features: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
+    weight_table: NDArray[np.float64],
+    valid_features: NDArray[np.float64],
+    valid_columns: NDArray[np.float64],
+    truth: NDArray[np.int64],
+    n_classes: int,
     weight_kind: int,
     empty_value: float,
     rounding_dimension: float,
     radius_tolerance: float,
-    wide: bool,
 ) -> LogisticWorkspace:
-    """Allocate the workspace of one worker; read-only, unaligned or strided arrays are copied.
+    """Allocate the workspace of one worker; the arrays are only read, and shared.
 
-    The arguments are those of `Training`, `Validation` and `LogisticWorkspace`; with `wide` features are
-    inner products with the training rows. Large buffers come from
-    np.zeros, so the memory of rows that no walk reaches is never touched.
+    The arguments are those of `Training`, `Validation` and `LogisticWorkspace`. With `wide` features are
+    inner products with the training rows, `valid_features` is empty and `valid_columns` holds the products
+    of training and validation rows. The memory of rows that no walk reaches is never touched.
     """
-
-    def own(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-        return np.require(array, dtype, ["C", "A", "W", "O"])
-
-    n_rows, n_features = features.shape[0], padded(features.shape[1])
-    n_valid = valid_features.shape[0]
+    n_rows, n_features = features.shape[0], features.shape[1]
+    n_valid, width = len(truth), valid_columns.shape[1]
     n_models = 1 if n_classes == 2 else n_classes
     # An odd number of cache lines a column, so that columns do not fall into the same cache sets.
     capacity = padded(n_rows)
     capacity += WIDTH if capacity % (2 * WIDTH) == 0 else 0
-    width = padded(n_valid)
-    rows = _zeros(n_rows, n_features)
-    rows[:, : features.shape[1]] = features
-    valid_rows = _zeros(n_valid, n_features)
-    columns = _zeros(n_features, width)
-    products = _zeros(n_rows if wide else 0, width)
-    if wide:
-        products[:, :n_valid] = valid_features.T
-        squares = np.diagonal(features)
-    else:
-        valid_rows[:, : features.shape[1]] = valid_features
-        columns[:, :n_valid] = valid_rows.T
-        squares = np.einsum("ij,ij->i", rows, rows)
-
-    def integers(*shape: int) -> Ints:
-        return np.zeros(shape, np.int64)
-
+    squares = np.einsum("ij,ij->i", valid_features, valid_features)
     return LogisticWorkspace(
-        Training(
-            rows,
-            np.sqrt(squares),
-            own(classes, np.int64),
-            own(costs, np.float64),
-            own(player_starts, np.int64),
-            own(player_rows, np.int64),
-            own(weight_table, np.float64),
+        functions,
+        training=Training(
+            features=features,
+            norms=norms,
+            classes=classes,
+            costs=costs,
+            player_starts=player_starts,
+            player_rows=player_rows,
+            weight_table=weight_table,
         ),
-        Validation(
-            features=valid_rows,
-            columns=columns,
-            products=products,
-            norms=np.sqrt(np.einsum("ij,ij->i", valid_rows, valid_rows)),
-            truth=own(truth, np.int64),
-            decisions=integers(n_valid),
-            scores=_zeros(n_models, width),
-            snapshot_models=_zeros(n_models, n_features),
-            snapshot_decisions=integers(n_valid),
-            snapshot_gaps=_zeros(n_valid),
-            white_features=_zeros(n_models, n_valid, n_features),
-            levers=_zeros(n_models, n_valid),
-            stamps=integers(n_models, n_valid),
-            row_scores=_zeros(n_models),
-            order=integers(n_valid),
-            counts=integers(3, n_classes),
+        validation=Validation(
+            features=(n_valid, n_features) if wide else valid_features,
+            columns=(n_features, width) if wide else valid_columns,
+            products=valid_columns if wide else (0, width),
+            norms=(n_valid,) if wide else np.sqrt(squares),
+            truth=truth,
+            decisions=(n_valid,),
+            scores=(n_models, width),
+            snapshot_models=(n_models, n_features),
+            snapshot_decisions=(n_valid,),
+            snapshot_gaps=(n_valid,),
+            white_features=(n_models, n_valid, n_features),
+            leverages=(n_models, n_valid),
+            stamps=(n_models, n_valid),
+            row_scores=(n_models,),
+            order=(n_valid,),
+            counts=(3, n_classes),
         ),
-        Prefix(
-            columns=_zeros(n_features, capacity),
-            norms=_zeros(capacity),
-            largest=_zeros(capacity),
-            base_costs=_zeros(capacity),
-            costs=_zeros(capacity),
-            signs=_zeros(n_models, capacity),
-            slopes=_zeros(n_models, capacity),
-            trial_slopes=_zeros(capacity),
-            margins=_zeros(capacity),
-            residuals=_zeros(capacity),
-            scaled=_zeros(4, capacity),
-            class_counts=integers(n_classes),
-            rows=integers(capacity),
-            entering=_zeros(n_features),
+        prefix=Prefix(
+            columns=(n_features, capacity),
+            norms=(capacity,),
+            largest=(capacity,),
+            base_costs=(capacity,),
+            costs=(capacity,),
+            signs=(n_models, capacity),
+            slopes=(n_models + 1, capacity),
+            margins=(capacity,),
+            residuals=(capacity,),
+            scaled=(4, capacity),
+            class_counts=(n_classes,),
+            rows=(capacity,),
+            entering=(n_features,),
         ),
-        Solver(
-            extent=np.array([0, 1] if wide else [n_features, 0], np.int64),
-            models=_zeros(n_models, n_features),
-            gradients=_zeros(n_models, n_features),
-            white_gradients=_zeros(n_models, n_features),
-            facts=_zeros(n_models + 1, N_FACTS),
-            inverse_factors=_zeros(n_models, n_features, n_features),
-            factor_stamps=integers(n_models),
-            factor_curvatures=_zeros(n_models, capacity),
-            factor_levers=_zeros(n_models, capacity),
-            factor_losses=_zeros(n_models, 2),
-            white_steps=_zeros(n_models, MEMORY, n_features),
-            white_changes=_zeros(n_models, MEMORY, n_features),
-            curvature_scales=_zeros(n_models, MEMORY),
-            pairs=integers(n_models, 2),
-            factor_state=integers(n_models),
-            at_floor=integers(n_models),
-            hessian_radii=_zeros(n_models),
-            restarted=integers(n_models),
-            involved=integers(n_models),
-            pair_products=_zeros(MEMORY),
-            trial=_zeros(n_features),
-            trial_gradient=_zeros(n_features),
-            trial_white_gradient=_zeros(n_features),
-            direction=_zeros(n_features),
-            white_direction=_zeros(n_features),
+        solver=Solver(
+            models=(n_models + 1, n_features),
+            gradients=(n_models + 1, n_features),
+            white_gradients=(n_models + 1, n_features),
+            bounds=(n_models + 1, N_BOUNDS),
+            inverse_factors=(n_models, n_features, n_features),
+            factor_stamps=(n_models,),
+            factor_curvatures=(n_models, capacity),
+            factor_leverages=(n_models, capacity),
+            hessian_slack=(n_models, 2),
+            white_steps=(n_models, MEMORY, n_features),
+            white_changes=(n_models, MEMORY, n_features),
+            curvature_scales=(n_models, MEMORY),
+            pairs=(n_models, 2),
+            factor_state=(n_models,),
+            at_floor=(n_models,),
+            hessian_radii=(n_models,),
+            restarted=(n_models,),
+            involved=(n_models,),
+            pair_products=(MEMORY,),
+            direction=(n_features,),
+            white_direction=(n_features,),
         ),
-        integers(N_COUNTERS),
-        int(scoring),
-        int(weight_kind),
-        float(empty_value),
-        float(rounding_dimension),
-        float(radius_tolerance),
+        n_models=n_models,
+        scoring=int(scoring),
+        weight_kind=int(weight_kind),
+        empty_value=float(empty_value),
+        rounding_dimension=float(rounding_dimension),
+        radius_tolerance=float(radius_tolerance),
+        dimension=0 if wide else n_features,
+        triangular=int(wide),
     )

@@ -1,22 +1,22 @@
 """The nearest neighbour game's nopython side: for each validation row the nearest rows of the sequence.
 
-Which rows are the nearest changes little as a row is placed, and what they weigh is read off anew for every
+Which rows are the nearest changes little as a row is pushed, and what they weigh is read off anew for every
 sequence. Votes are added from the nearest row to the furthest, so that they have the same bits whatever the
 sequence has been before.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.games import OK, Game, GameFunctions
 from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.position_weights import fill_position_weights
-from ordinal_shapley_kernels.rows import LENGTH, Rows, clear_rows, make_rows, place_rows, remove_rows
+from ordinal_shapley_kernels.rows import Rows, make_rows, pop_rows, push_rows, reset_rows
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, score_decisions
+from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, ShortMatrix, Vector
 
 # Beside the scores of decisions in `scoring`.
 VOTE_SHARE = NEG_LOG_LOSS + 1
@@ -25,7 +25,7 @@ VOTE_SHARE = NEG_LOG_LOSS + 1
 _TIE = 1e-12
 
 
-class NeighborsWorkspace(NamedTuple):
+class NeighborsWorkspace(Game):
     """Nopython side of a NearestNeighborGame.
 
     Attributes
@@ -34,11 +34,11 @@ class NeighborsWorkspace(NamedTuple):
         Rows of the sequence at hand.
     ranks : int32 (n_rows, n_valid), read-only
         Place of each training row in order of distance from each validation row; shared by all workers.
-    sample_weights : float64 (n_rows,)
+    sample_weights : float64 (n_rows,), read-only
     weight_kind : int
-    weight_table : float64
+    weight_table : float64, read-only
         As in the position weight kernel.
-    truth : int64 (n_valid,)
+    truth : int64 (n_valid,), read-only
         Classes of the validation rows.
     n_neighbors : int
         Neighbours that vote; may be more than there are rows.
@@ -60,20 +60,20 @@ class NeighborsWorkspace(NamedTuple):
     """
 
     rows: Rows
-    ranks: NDArray[np.int32]
-    sample_weights: NDArray[np.float64]
+    ranks: ShortMatrix
+    sample_weights: Vector
     weight_kind: int
-    weight_table: NDArray[np.float64]
-    truth: NDArray[np.int64]
+    weight_table: Vector
+    truth: Integers
     n_neighbors: int
     scoring: int
     empty_value: float
-    nearest: NDArray[np.int64]
-    near_ranks: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    votes: NDArray[np.float64]
-    decisions: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    nearest: IntegerMatrix
+    near_ranks: ShortMatrix
+    weights: Vector
+    votes: Vector
+    decisions: Integers
+    counts: IntegerMatrix
 
 
 def make_workspace(
@@ -91,45 +91,43 @@ def make_workspace(
     empty_value: float,
 ) -> NeighborsWorkspace:
     """Allocate the workspace of one worker; the ranks are not copied."""
-    # Arrays that may be written and those that may not are two types, and each would compile all anew.
-    shared = np.require(ranks, np.int32, ["C", "A"]).view()
-    shared.flags.writeable = False
     n_rows, n_valid = ranks.shape
     kept = min(n_neighbors, n_rows)
     return NeighborsWorkspace(
-        make_rows(player_starts, player_rows, classes, n_classes),
-        shared,
-        np.require(sample_weights, np.float64, ["C", "A", "W", "O"]),
-        int(weight_kind),
-        np.require(weight_table, np.float64, ["C", "A", "W", "O"]),
-        np.require(truth, np.int64, ["C", "A", "W", "O"]),
-        int(n_neighbors),
-        int(scoring),
-        float(empty_value),
-        np.zeros((n_valid, kept), np.int64),
-        np.zeros((n_valid, kept), np.int32),
-        np.zeros(padded(n_rows)),
-        np.zeros(n_classes),
-        np.zeros(n_valid, np.int64),
-        np.zeros((3, n_classes), np.int64),
+        FUNCTIONS,
+        rows=make_rows(player_starts, player_rows, classes, n_classes),
+        ranks=ranks,
+        sample_weights=sample_weights,
+        weight_kind=weight_kind,
+        weight_table=weight_table,
+        truth=truth,
+        n_neighbors=n_neighbors,
+        scoring=scoring,
+        empty_value=empty_value,
+        nearest=(n_valid, kept),
+        near_ranks=(n_valid, kept),
+        weights=(padded(n_rows),),
+        votes=(n_classes,),
+        decisions=(n_valid,),
+        counts=(3, n_classes),
     )
 
 
-@kernel(internal=True)
-def clear(game: NeighborsWorkspace) -> None:
+@entry
+def reset(game: NeighborsWorkspace) -> None:
     """Empty the sequence."""
-    clear_rows(game.rows)
+    reset_rows(game.rows)
 
 
-@kernel(internal=True)
-def place(game: NeighborsWorkspace, player: int) -> None:
+@entry
+def push(game: NeighborsWorkspace, player: int) -> None:
     """Append a player's rows to the sequence."""
-    first = game.rows.state[LENGTH]
-    place_rows(game.rows, player)
-    nearest, near_ranks = game.nearest, game.near_ranks
+    rows, all_ranks, nearest, near_ranks = game.rows, game.ranks, game.nearest, game.near_ranks
+    placed, first = rows.placed, rows.length
+    push_rows(rows, player)
     kept = nearest.shape[1]
-    for position in range(first, game.rows.state[LENGTH]):
-        ranks = game.ranks[game.rows.placed[position]]
+    for position in range(first, rows.length):
+        ranks = all_ranks[placed[position]]
         for v in range(ranks.shape[0]):
             rank = ranks[v]
             j = min(position, kept)
@@ -145,28 +143,29 @@ def place(game: NeighborsWorkspace, player: int) -> None:
             near_ranks[v, j] = rank
 
 
-@kernel(internal=True)
+@inlined
 def _next_nearest(game: NeighborsWorkspace, v: int, m: int, j: int) -> None:
     """Fill place j of the rows nearest to validation row v from the first m of the sequence."""
+    ranks, placed, near_ranks = game.ranks, game.rows.placed, game.near_ranks
     best = -1
     for position in range(m):
-        rank = game.ranks[game.rows.placed[position], v]
-        if j > 0 and rank <= game.near_ranks[v, j - 1]:
+        rank = ranks[placed[position], v]
+        if j > 0 and rank <= near_ranks[v, j - 1]:
             continue
-        if best < 0 or rank < game.near_ranks[v, j]:
+        if best < 0 or rank < near_ranks[v, j]:
             best = position
-            game.near_ranks[v, j] = rank
+            near_ranks[v, j] = rank
     game.nearest[v, j] = best
 
 
-@kernel(internal=True)
-def remove_last(game: NeighborsWorkspace, player: int) -> None:
-    """Take the rows of the player that was placed last out of the sequence."""
-    nearest, near_ranks = game.nearest, game.near_ranks
+@entry
+def pop(game: NeighborsWorkspace, player: int) -> None:
+    """Take the rows of the player that was pushed last out of the sequence."""
+    rows, nearest, near_ranks = game.rows, game.nearest, game.near_ranks
     kept = nearest.shape[1]
-    last = game.rows.state[LENGTH]
-    remove_rows(game.rows, player)
-    for position in range(last - 1, game.rows.state[LENGTH] - 1, -1):
+    last = rows.length
+    pop_rows(rows, player)
+    for position in range(last - 1, rows.length - 1, -1):
         count = min(position + 1, kept)
         for v in range(nearest.shape[0]):
             j = 0
@@ -181,36 +180,39 @@ def remove_last(game: NeighborsWorkspace, player: int) -> None:
                 _next_nearest(game, v, position, kept - 1)
 
 
-@kernel(internal=True)
-def has_model(game: NeighborsWorkspace) -> bool:
+@entry
+def is_defined(game: NeighborsWorkspace) -> int:
     """Whether the sequence holds a row."""
-    return game.rows.state[LENGTH] > 0
+    return int(game.rows.length > 0)
 
 
-@kernel(internal=True)
-def utility(game: NeighborsWorkspace) -> float:
-    """Score on the validation rows of the votes of their nearest rows."""
-    m = game.rows.state[LENGTH]
+@entry
+def evaluate(game: NeighborsWorkspace) -> int:
+    """Write the score on the validation rows of the votes of their nearest rows."""
+    m = game.rows.length
     if m == 0:
-        return game.empty_value
-    weights, placed, votes = game.weights, game.rows.placed, game.votes
+        game.scores[0] = game.empty_value
+        return OK
+    weights, placed, votes, classes = game.weights, game.rows.placed, game.votes, game.rows.classes
+    nearest, truth, decisions, sample_weights = game.nearest, game.truth, game.decisions, game.sample_weights
+    scoring = game.scoring
     fill_position_weights(game.weight_kind, game.weight_table, m, weights)
     for i in range(m):
-        weights[i] *= game.sample_weights[placed[i]]
-    count = min(m, game.nearest.shape[1])
+        weights[i] *= sample_weights[placed[i]]
+    count = min(m, nearest.shape[1])
     filled = count / game.n_neighbors
-    n_valid = game.truth.shape[0]
+    n_valid = truth.shape[0]
     shares = 0.0
     for v in range(n_valid):
         votes[:] = 0.0
         total = 0.0
         for j in range(count):
-            position = game.nearest[v, j]
-            votes[game.rows.classes[placed[position]]] += weights[position]
+            position = nearest[v, j]
+            votes[classes[placed[position]]] += weights[position]
             total += weights[position]
-        if game.scoring == VOTE_SHARE:
+        if scoring == VOTE_SHARE:
             if total > 0.0:
-                shares += filled * (votes[game.truth[v]] / total)
+                shares += filled * (votes[truth[v]] / total)
             continue
         most = 0.0
         for c in range(votes.shape[0]):
@@ -218,7 +220,12 @@ def utility(game: NeighborsWorkspace) -> float:
         decided = 0
         while votes[decided] < most - _TIE * total:
             decided += 1
-        game.decisions[v] = decided
-    if game.scoring == VOTE_SHARE:
-        return shares / n_valid
-    return score_decisions(game.scoring, game.decisions, game.truth, game.counts)
+        decisions[v] = decided
+    if scoring == VOTE_SHARE:
+        game.scores[0] = shares / n_valid
+    else:
+        game.scores[0] = score_decisions(scoring, decisions, truth, game.counts)
+    return OK
+
+
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)

@@ -18,7 +18,7 @@ integer below the number of unused members picks the member, which is swapped be
 (Fisher-Yates). Every ordered selection with those quotas is equally likely, and the cost of a walk that
 stops early does not depend on the number of players.
 
-That is the design INDEPENDENT. In the others a permutation is as likely as in it, but some hang together:
+That is the design INDEPENDENT. In the others a permutation is as likely as in it, but some depend on others:
 
 - ANTITHETIC: permutation 2 k is as above, 2 k + 1 is the reverse of it;
 - LATIN, for one stratum of n players: permutations n k, ..., n k + n - 1 are the rows of a random Latin
@@ -26,18 +26,17 @@ That is the design INDEPENDENT. In the others a permutation is as likely as in i
   down (an integer below i + 1 says what goes to i), three arrays: the players as listed, 0..n-1 and 0..n-1
   again. With these p, r and c, row t has player p[(r[t] + c[j]) mod n] at place j.
 
-The lucky number of a permutation is (x + 1) / 2**53, x the upper 53 bits of the first draw of the stream of
+The uniform draw of a permutation is (x + 1) / 2**53, x the upper 53 bits of the first draw of the stream of
 its index whose seed is seed ^ 0x9FB21C651E98DF25.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Words, Workspace
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _INDEX_FACTOR = np.uint64(0xD1B54A32D192ED03)
@@ -45,20 +44,15 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(0x100000000)
-_LUCK = np.uint64(0x9FB21C651E98DF25)  # another stream than the permutations'
+_UNIFORM = np.uint64(0x9FB21C651E98DF25)  # another stream than the permutations'
 
 # designs; runs are told apart by these numbers, so a new one gets the next
 INDEPENDENT = 0
 ANTITHETIC = 1
 LATIN = 2
 
-# Deck.plan
-DESIGN = 0
-READY = 1  # whether `order` holds the current permutation
-BLOCK = 2  # LATIN: the block whose square is at hand, or -1
 
-
-class Deck(NamedTuple):
+class PermutationState(Workspace):
     """Players in strata, and how far the current permutation has drawn on them.
 
     Attributes
@@ -74,178 +68,219 @@ class Deck(NamedTuple):
         How many the current permutation has drawn. Written by `draw`.
     swaps : int64 (n_players, 2)
         Positions exchanged so far, so that `restore` costs no more than the walk did.
-    state : uint64 (1,)
-        Random state of the current permutation.
-    plan : int64 (3,)
-        DESIGN, READY and BLOCK.
     order : int64 (n_players,)
         The current permutation, where the design tells all of it at once.
     square : int64 (3, n_players) or (3, 0)
         LATIN: p, r and c of the block at hand.
+    seed : uint64 (1,)
+        Key of the stream of permutations.
+    random : uint64 (1,)
+        Random state of the current permutation.
+    n_places : int
+        Players that a permutation holds.
+    design : int
+    ready : int
+        Whether `order` holds the current permutation.
+    block : int
+        LATIN: the block whose square is at hand, or -1.
     """
 
-    members: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    quota: NDArray[np.int64]
-    used: NDArray[np.int64]
-    swaps: NDArray[np.int64]
-    state: NDArray[np.uint64]
-    plan: NDArray[np.int64]
-    order: NDArray[np.int64]
-    square: NDArray[np.int64]
+    members: Integers
+    starts: Integers
+    quota: Integers
+    used: Integers
+    swaps: IntegerMatrix
+    order: Integers
+    square: IntegerMatrix
+    seed: Words
+    random: Words
+    n_places: int
+    design: int
+    ready: int
+    block: int
 
 
-def make_deck(
-    members: NDArray[np.int64], starts: NDArray[np.int64], quota: NDArray[np.int64], design: int = INDEPENDENT
-) -> Deck:
-    """Allocate a deck; `members`, `starts` and `quota` as in `Deck`."""
+def make_permutation_state(
+    members: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    quota: NDArray[np.int64],
+    seed: int,
+    design: int = INDEPENDENT,
+) -> PermutationState:
+    """Allocate the state of a stream of permutations; the arrays as in `PermutationState`."""
     n_players = len(members)
-    return Deck(
-        np.array(members, np.int64),
-        np.array(starts, np.int64),
-        np.array(quota, np.int64),
-        np.zeros(len(quota), np.int64),
-        np.zeros((n_players, 2), np.int64),
-        np.zeros(1, np.uint64),
-        np.array([design, 0, -1], np.int64),
-        np.zeros(n_players, np.int64),
-        np.zeros((3, n_players if design == LATIN else 0), np.int64),
+    return PermutationState(
+        members=np.array(members, np.int64),
+        starts=starts,
+        quota=quota,
+        used=(len(quota),),
+        swaps=(n_players, 2),
+        order=(n_players,),
+        square=(3, n_players if design == LATIN else 0),
+        seed=np.array([seed], np.uint64),
+        random=(1,),
+        n_places=int(np.sum(quota)),
+        design=int(design),
+        block=-1,
     )
 
 
-@kernel()
+@inlined
 def _mix(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
     return z ^ (z >> np.uint64(31))
 
 
-@kernel()
-def _next(state: NDArray[np.uint64]) -> np.uint64:
-    """Advance `state` in place and return 64 random bits."""
-    state[0] = state[0] + GAMMA
-    return _mix(state[0])
+@inlined
+def _next(random: NDArray[np.uint64]) -> np.uint64:
+    """Advance `random` in place and return 64 random bits."""
+    random[0] = random[0] + GAMMA
+    return _mix(random[0])
 
 
-@kernel()
-def _seed(state: NDArray[np.uint64], seed: np.uint64, index: int) -> None:
-    """Start stream `index` of `seed`; writes `state`."""
-    state[0] = _mix(_mix(seed) ^ (np.uint64(index) * _INDEX_FACTOR + GAMMA))
+@inlined
+def _seed(random: NDArray[np.uint64], seed: np.uint64, index: int) -> None:
+    """Start stream `index` of `seed`; writes `random`."""
+    random[0] = _mix(_mix(seed) ^ (np.uint64(index) * _INDEX_FACTOR + GAMMA))
 
 
-@kernel()
-def integer_below(state: NDArray[np.uint64], n: int) -> np.int64:
-    """Uniform integer in 0..n-1, for 1 <= n < 2**32; writes `state`."""
+@inlined
+def integer_below(random: NDArray[np.uint64], n: int) -> np.int64:
+    """Uniform integer in 0..n-1, for 1 <= n < 2**32; writes `random`."""
     bound = np.uint64(n)
-    product = (_next(state) >> np.uint64(32)) * bound
+    product = (_next(random) >> np.uint64(32)) * bound
     if (product & _LOW_32) < bound:
         threshold = (_TWO_32 - bound) % bound
         while (product & _LOW_32) < threshold:
-            product = (_next(state) >> np.uint64(32)) * bound
+            product = (_next(random) >> np.uint64(32)) * bound
     return np.int64(product >> np.uint64(32))
 
 
-@kernel()
-def _draw_next(deck: Deck, place: int, n_places: int) -> int:
+@inlined
+def _draw_next(state: PermutationState, place: int) -> int:
     """Draw the player at `place`; places come in order from 0."""
+    members, starts, quota, used, swaps = state.members, state.starts, state.quota, state.used, state.swaps
+    random = state.random
     stratum = 0
-    if deck.quota.shape[0] > 1:
-        left = integer_below(deck.state, n_places - place)
-        while left >= deck.quota[stratum] - deck.used[stratum]:
-            left -= deck.quota[stratum] - deck.used[stratum]
+    if quota.shape[0] > 1:
+        left = integer_below(random, state.n_places - place)
+        while left >= quota[stratum] - used[stratum]:
+            left -= quota[stratum] - used[stratum]
             stratum += 1
-    first = deck.starts[stratum] + deck.used[stratum]
-    chosen = first + integer_below(deck.state, deck.starts[stratum + 1] - first)
-    player = deck.members[chosen]
-    deck.members[chosen] = deck.members[first]
-    deck.members[first] = player
-    deck.swaps[place, 0] = first
-    deck.swaps[place, 1] = chosen
-    deck.used[stratum] += 1
+    first = starts[stratum] + used[stratum]
+    chosen = first + integer_below(random, starts[stratum + 1] - first)
+    player = members[chosen]
+    members[chosen] = members[first]
+    members[first] = player
+    swaps[place, 0] = first
+    swaps[place, 1] = chosen
+    used[stratum] += 1
     return player
 
 
-@kernel()
-def restore(deck: Deck, n_drawn: int) -> None:
+@inlined
+def restore(state: PermutationState, n_drawn: int) -> None:
     """Undo the `n_drawn` draws of the current permutation; writes `members` and `used`."""
+    members, swaps = state.members, state.swaps
     for k in range(n_drawn):
         place = n_drawn - 1 - k
-        a = deck.swaps[place, 0]
-        b = deck.swaps[place, 1]
-        player = deck.members[a]
-        deck.members[a] = deck.members[b]
-        deck.members[b] = player
-    deck.used[:] = 0
+        a = swaps[place, 0]
+        b = swaps[place, 1]
+        player = members[a]
+        members[a] = members[b]
+        members[b] = player
+    state.used[:] = 0
 
 
-@kernel()
-def _shuffle(state: NDArray[np.uint64], entries: NDArray[np.int64]) -> None:
-    for i in range(entries.shape[0] - 1, 0, -1):
-        j = integer_below(state, i + 1)
-        entry = entries[i]
-        entries[i] = entries[j]
-        entries[j] = entry
-
-
-@kernel()
-def _read_square(deck: Deck, seed: np.uint64, index: int) -> None:
-    """Write the row `index` of the Latin squares into `deck.order`."""
-    n = deck.members.shape[0]
+@inlined
+def _read_square(state: PermutationState, index: int) -> None:
+    """Write the row `index` of the Latin squares into `state.order`."""
+    members, square, order, random = state.members, state.square, state.order, state.random
+    n = members.shape[0]
     block = index // n
-    square = deck.square
-    if deck.plan[BLOCK] != block:
-        _seed(deck.state, seed, block)
+    if state.block != block:
+        _seed(random, state.seed[0], block)
         for i in range(n):
-            square[0, i] = deck.members[i]
+            square[0, i] = members[i]
             square[1, i] = i
             square[2, i] = i
         for part in range(3):
-            _shuffle(deck.state, square[part])
-        deck.plan[BLOCK] = block
+            for i in range(n - 1, 0, -1):
+                j = integer_below(random, i + 1)
+                player = square[part, i]
+                square[part, i] = square[part, j]
+                square[part, j] = player
+        state.block = block
     shift = square[1, index - block * n]
-    for j in range(n):
-        deck.order[j] = square[0, (shift + square[2, j]) % n]
+    for place in range(n):
+        order[place] = square[0, (shift + square[2, place]) % n]
 
 
-@kernel()
-def seed_deck(deck: Deck, seed: np.uint64, index: int, n_places: int) -> None:
-    """Start permutation `index` of the stream `seed`, which has `n_places`; writes `deck`."""
-    deck.plan[READY] = 0
-    if deck.plan[DESIGN] == LATIN:
-        _read_square(deck, seed, index)
-        deck.plan[READY] = 1
-    elif deck.plan[DESIGN] == ANTITHETIC and index % 2 == 1:
-        _seed(deck.state, seed, index - 1)
+@inlined
+def begin_permutation(state: PermutationState, index: int) -> None:
+    """Start permutation `index` of the stream; writes `state`."""
+    state.ready = 0
+    if state.design == LATIN:
+        _read_square(state, index)
+        state.ready = 1
+    elif state.design == ANTITHETIC and index % 2 == 1:
+        order, n_places = state.order, state.n_places
+        _seed(state.random, state.seed[0], index - 1)
         for place in range(n_places):
-            deck.order[n_places - 1 - place] = _draw_next(deck, place, n_places)
-        restore(deck, n_places)
-        deck.plan[READY] = 1
+            order[n_places - 1 - place] = _draw_next(state, place)
+        restore(state, n_places)
+        state.ready = 1
     else:
-        _seed(deck.state, seed, index)
+        _seed(state.random, state.seed[0], index)
 
 
-@kernel()
-def draw(deck: Deck, place: int, n_places: int) -> int:
-    """Player at `place` of the current permutation, which has `n_places`; places come in order from 0."""
-    if deck.plan[READY]:
-        deck.swaps[place, 0] = 0  # nothing for `restore` to undo
-        deck.swaps[place, 1] = 0
-        return deck.order[place]
-    return _draw_next(deck, place, n_places)
+@inlined
+def draw(state: PermutationState, place: int) -> int:
+    """Player at `place` of the current permutation; places come in order from 0."""
+    if state.ready:
+        swaps = state.swaps
+        swaps[place, 0] = 0  # nothing for `restore` to undo
+        swaps[place, 1] = 0
+        return state.order[place]
+    return _draw_next(state, place)
 
 
-@kernel()
-def lucky_number(state: NDArray[np.uint64], seed: np.uint64, index: int) -> float:
-    """Uniform number above 0 and up to 1 that goes with permutation `index`; writes `state`."""
-    _seed(state, seed ^ _LUCK, index)
-    return (float(_next(state) >> np.uint64(11)) + 1.0) * 2.0**-53
+@inlined
+def uniform_draw(state: PermutationState, index: int) -> float:
+    """Uniform number above 0 and up to 1 of permutation `index`; writes `state.random`."""
+    random = state.random
+    _seed(random, state.seed[0] ^ _UNIFORM, index)
+    return (float(_next(random) >> np.uint64(11)) + 1.0) * 2.0**-53
 
 
-@kernel()
-def draw_many(deck: Deck, seed: np.uint64, first: int, n_places: int, out: NDArray[np.int64]) -> None:
-    """Write permutations first, first + 1, ... into the rows of `out` (n_permutations, n_places)."""
-    for row in range(out.shape[0]):
-        seed_deck(deck, seed, first + row, n_places)
-        for place in range(n_places):
-            out[row, place] = draw(deck, place, n_places)
-        restore(deck, n_places)
+class Drawing(Workspace):
+    """Permutations to be drawn.
+
+    Attributes
+    ----------
+    state : PermutationState
+    orders : int64 (n_permutations, n_places)
+        Written by `draw_many`.
+    """
+
+    state: PermutationState
+    orders: IntegerMatrix
+
+
+@entry
+def draw_many(drawing: Drawing, first: int) -> None:
+    """Write permutations first, first + 1, ... into the rows of `drawing.orders`."""
+    state, orders = drawing.state, drawing.orders
+    for row in range(orders.shape[0]):
+        begin_permutation(state, first + row)
+        for place in range(orders.shape[1]):
+            orders[row, place] = draw(state, place)
+        restore(state, orders.shape[1])
+
+
+def draw_orders(state: PermutationState, first: int, count: int) -> NDArray[np.int64]:
+    """Return permutations first, ..., first + count - 1, a row each."""
+    orders = np.empty((count, state.n_places), np.int64)
+    draw_many(Drawing(state=state, orders=orders), int(first))
+    return orders

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, symbol
 from ordinal_shapley_kernels.elementary import exp, exp_lanes
-from ordinal_shapley_kernels.lanes import WIDTH, ramp, splat, store
+from ordinal_shapley_kernels.lanes import WIDTH, multiply, ramp, splat, store, subtract
+from ordinal_shapley_kernels.workspace import Vector, Workspace
 
 UNIFORM = 0
 GAUSSIAN = 1
 TABLE = 2
 
 
-@kernel()
-def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: NDArray[np.float64]) -> None:
+@symbol
+def fill_position_weights(kind: int, table: Vector, m: int, out: Vector) -> None:
     """Write the weights of positions 0..m-1 in a sequence of length m into out[:m].
 
     Gaussian: W_i = m / (sqrt(2 pi) s) exp(-(i - mu)^2 / (2 s^2)) with mu = (m - 1)/2, s = (m - 1)/6
@@ -33,8 +31,8 @@ def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: ND
         half = (m + 1) // 2
         i = 0
         while i < half and i + WIDTH <= m:
-            place = ramp(i) - splat(centre)
-            store(out, i, splat(scale) * exp_lanes(splat(-rate) * (place * place)))
+            place = subtract(ramp(i), splat(centre))
+            store(out, i, multiply(splat(scale), exp_lanes(multiply(splat(-rate), multiply(place, place)))))
             i += WIDTH
         while i < half:
             out[i] = scale * exp(-rate * (i - centre) * (i - centre))
@@ -48,3 +46,25 @@ def fill_position_weights(kind: int, table: NDArray[np.float64], m: int, out: ND
     else:
         for i in range(m):
             out[i] = 1.0
+
+
+class PositionWeights(Workspace):
+    """Weights of one length.
+
+    Attributes
+    ----------
+    kind : int
+    table : float64
+        As for `fill_position_weights`.
+    out : float64 (at least m,)
+    """
+
+    kind: int
+    table: Vector
+    out: Vector
+
+
+@entry
+def weigh_positions(weights: PositionWeights, m: int) -> None:
+    """Write the weights of positions 0..m-1 in a sequence of length m into `weights.out`."""
+    fill_position_weights(weights.kind, weights.table, m, weights.out)

@@ -7,20 +7,24 @@ of these as it moves the prefix itself, so no sequence is ever looked up.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
+from ordinal_shapley_kernels.workspace import (
+    Cube,
+    IntegerCube,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Vector,
+    Workspace,
+)
 
 # Rows of `Findings.gains` and `Findings.gain_nodes`
 AT_END = 0
 ANYWHERE = 1
 
 
-class Prefixes(NamedTuple):
+class Prefixes(Workspace):
     """The sequence at hand, by the length of its prefixes.
 
     Attributes
@@ -37,15 +41,15 @@ class Prefixes(NamedTuple):
         [length, i, j]: where it lies with players i < j exchanged.
     """
 
-    path: NDArray[np.int64]
-    unused: NDArray[np.int64]
-    open: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    without: NDArray[np.int64]
-    exchanged: NDArray[np.int64]
+    path: Integers
+    unused: Integers
+    open: Integers
+    nodes: Integers
+    without: IntegerMatrix
+    exchanged: IntegerCube
 
 
-class Findings(NamedTuple):
+class Findings(Workspace):
     """Extremes over all sequences looked at so far, and where the first of each lies in the table.
 
     Attributes
@@ -59,27 +63,47 @@ class Findings(NamedTuple):
     difference_nodes : int64 (n, n)
     """
 
-    gains: NDArray[np.float64]
-    gain_nodes: NDArray[np.int64]
-    differences: NDArray[np.float64]
-    difference_nodes: NDArray[np.int64]
+    gains: Cube
+    gain_nodes: IntegerCube
+    differences: Matrix
+    difference_nodes: IntegerMatrix
 
 
-@kernel(internal=True)
-def _descend(sizes: NDArray[np.int64], at: Prefixes, depth: int, player: int) -> None:
+class Utilities(Workspace):
+    """A table of utilities, and the sequences of it that are looked at.
+
+    Attributes
+    ----------
+    values : float64 (S(n),)
+        Utilities in preorder.
+    sizes : int64 (n + 1,)
+        S(0), ..., S(n), as in `table.py`.
+    root : int64
+        Players that all of them begin with.
+    """
+
+    values: Vector
+    sizes: Integers
+    root: Integers
+
+
+@inlined
+def _descend(table: Utilities, at: Prefixes, depth: int, player: int) -> None:
     """Append a player to the prefix of `depth` players."""
+    sizes, path, nodes = table.sizes, at.path, at.nodes
+    without, exchanged = at.without, at.exchanged
     n = sizes.shape[0] - 1
     unused = at.unused[depth]
     bit = 1 << player
     size = sizes[n - depth - 1]
-    at.path[depth] = player
+    path[depth] = player
     at.unused[depth + 1] = unused ^ bit
     at.open[depth + 1] = unused ^ bit
-    at.nodes[depth + 1] = at.nodes[depth] + 1 + count_bits(unused & (bit - 1)) * size
+    nodes[depth + 1] = nodes[depth] + 1 + count_bits(unused & (bit - 1)) * size
     for k in range(depth):
-        left = unused | (1 << at.path[k])
-        at.without[depth + 1, k] = at.without[depth, k] + 1 + count_bits(left & (bit - 1)) * sizes[n - depth]
-    at.without[depth + 1, depth] = at.nodes[depth]
+        left = unused | (1 << path[k])
+        without[depth + 1, k] = without[depth, k] + 1 + count_bits(left & (bit - 1)) * sizes[n - depth]
+    without[depth + 1, depth] = nodes[depth]
     for i in range(n):
         for j in range(i + 1, n):
             left = unused
@@ -91,60 +115,58 @@ def _descend(sizes: NDArray[np.int64], at: Prefixes, depth: int, player: int) ->
             elif player == j:
                 other = i
             rank = count_bits(left & ((1 << other) - 1))
-            at.exchanged[depth + 1, i, j] = at.exchanged[depth, i, j] + 1 + rank * size
+            exchanged[depth + 1, i, j] = exchanged[depth, i, j] + 1 + rank * size
 
 
-@kernel(internal=True)
+@inlined
 def _note_gain(found: Findings, where: int, player: int, gain: float, node: int) -> None:
-    if gain < found.gains[where, player, 0]:
-        found.gains[where, player, 0] = gain
-        found.gain_nodes[where, player, 0] = node
-    if gain > found.gains[where, player, 1]:
-        found.gains[where, player, 1] = gain
-        found.gain_nodes[where, player, 1] = node
+    gains, nodes = found.gains, found.gain_nodes
+    if gain < gains[where, player, 0]:
+        gains[where, player, 0] = gain
+        nodes[where, player, 0] = node
+    if gain > gains[where, player, 1]:
+        gains[where, player, 1] = gain
+        nodes[where, player, 1] = node
 
 
-@kernel()
-def scan(
-    values: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    root: NDArray[np.int64],
-    deepest: int,
-    at: Prefixes,
-    found: Findings,
-) -> None:
-    """Look at the sequences of up to `deepest` players that are longer than `root` and begin with it.
+@entry
+def scan(table: Utilities, at: Prefixes, found: Findings, deepest: int) -> None:
+    """Look at the sequences of up to `deepest` players that begin with the table's root, but for itself.
 
-    `values` are utilities in preorder, `sizes` the S(k) of `table.py`. Writes `at` and `found`.
+    Writes `at` and `found`.
     """
-    n = sizes.shape[0] - 1
-    at.unused[0] = at.open[0] = (1 << n) - 1
-    at.nodes[0] = 0
-    at.exchanged[0] = 0
+    values, root = table.values, table.root
+    path, unused, open_, nodes = at.path, at.unused, at.open, at.nodes
+    without, exchanged = at.without, at.exchanged
+    differences, difference_nodes = found.differences, found.difference_nodes
+    n = table.sizes.shape[0] - 1
+    unused[0] = open_[0] = (1 << n) - 1
+    nodes[0] = 0
+    exchanged[0] = 0
     for depth in range(root.shape[0]):
-        _descend(sizes, at, depth, root[depth])
+        _descend(table, at, depth, root[depth])
     depth = root.shape[0]
     while True:
-        left = int(at.open[depth])
+        left = int(open_[depth])
         if depth == deepest or left == 0:
             if depth == root.shape[0]:
                 return
             depth -= 1
             continue
         player = lowest_bit(left)
-        at.open[depth] = left & (left - 1)
-        _descend(sizes, at, depth, player)
+        open_[depth] = left & (left - 1)
+        _descend(table, at, depth, player)
         depth += 1
-        node = at.nodes[depth]
+        node = nodes[depth]
         value = values[node]
-        _note_gain(found, AT_END, player, value - values[at.nodes[depth - 1]], node)
+        _note_gain(found, AT_END, player, value - values[nodes[depth - 1]], node)
         for k in range(depth):
-            _note_gain(found, ANYWHERE, at.path[k], value - values[at.without[depth, k]], node)
+            _note_gain(found, ANYWHERE, path[k], value - values[without[depth, k]], node)
         for i in range(n):
             for j in range(i + 1, n):
-                if (at.unused[depth] >> i & at.unused[depth] >> j) & 1:
+                if (unused[depth] >> i & unused[depth] >> j) & 1:
                     continue
-                difference = abs(value - values[at.exchanged[depth, i, j]])
-                if difference > found.differences[i, j]:
-                    found.differences[i, j] = difference
-                    found.difference_nodes[i, j] = node
+                difference = abs(value - values[exchanged[depth, i, j]])
+                if difference > differences[i, j]:
+                    differences[i, j] = difference
+                    difference_nodes[i, j] = node

@@ -7,132 +7,137 @@ group's players in increasing order, at the places that the group has in it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels import games
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
 from ordinal_shapley_kernels.enumeration import WITHIN
-from ordinal_shapley_kernels.games import clear as clear_inner
-from ordinal_shapley_kernels.games import has_model as inner_has_model
-from ordinal_shapley_kernels.games import place as place_inner
-from ordinal_shapley_kernels.games import remove_last as remove_inner
-from ordinal_shapley_kernels.games import utility as inner_utility
+from ordinal_shapley_kernels.games import Game, GameFunctions
+from ordinal_shapley_kernels.workspace import Integers
 
-# RearrangedWorkspace.state
-LENGTH = 0
-INNER_LENGTH = 1
+# The functions of this module have the same names.
+_reset_inner, _push_inner, _pop_inner = games.reset, games.push, games.pop
+_is_inner_defined, _evaluate_inner = games.is_defined, games.evaluate
 
 
-class RearrangedWorkspace(NamedTuple):
+class RearrangedWorkspace(Game):
     """Nopython side of a rearranged game.
 
     Attributes
     ----------
-    kind : int
-        WITHIN or BETWEEN.
+    inner : Game
+        Workspace of the game that says what a representative is worth.
     groups : int64 (n_players,)
     arranged : int64 (n_players,)
         The players in the order that stands for theirs.
-    placed : int64 (n_players,)
+    pushed : int64 (n_players,)
         The sequence of the inner game, which follows when it is asked.
-    state : int64 (2,)
-        LENGTH and INNER_LENGTH.
-    inner
-        Workspace of the inner game.
+    kind : int
+        WITHIN or BETWEEN.
+    length, inner_length : int
     """
 
+    inner: Game
+    groups: Integers
+    arranged: Integers
+    pushed: Integers
     kind: int
-    groups: NDArray[np.int64]
-    arranged: NDArray[np.int64]
-    placed: NDArray[np.int64]
-    state: NDArray[np.int64]
-    inner: Any
+    length: int
+    inner_length: int
 
 
-def make_rearranged_workspace(kind: int, groups: NDArray[np.int64], inner: Any) -> RearrangedWorkspace:
+def make_rearranged_workspace(kind: int, groups: NDArray[np.int64], inner: Game) -> RearrangedWorkspace:
     """Allocate the workspace of one worker."""
     n_players = len(groups)
     return RearrangedWorkspace(
-        kind,
-        np.array(groups, np.int64),
-        np.zeros(n_players, np.int64),
-        np.zeros(n_players, np.int64),
-        np.zeros(2, np.int64),
-        inner,
+        FUNCTIONS,
+        scores=inner.scores.shape,
+        inner=inner,
+        groups=groups,
+        arranged=(n_players,),
+        pushed=(n_players,),
+        kind=kind,
     )
 
 
-@kernel(internal=True)
+@inlined
 def _follow(game: RearrangedWorkspace) -> None:
     """Give the inner game the arranged sequence, from the first player on that differs."""
-    length = game.state[LENGTH]
+    inner, arranged, pushed = game.inner, game.arranged, game.pushed
+    length, inner_length = game.length, game.inner_length
     same = 0
-    while same < min(length, game.state[INNER_LENGTH]) and game.placed[same] == game.arranged[same]:
+    while same < min(length, inner_length) and pushed[same] == arranged[same]:
         same += 1
-    for j in range(game.state[INNER_LENGTH] - 1, same - 1, -1):
-        remove_inner(game.inner, game.placed[j])
+    for j in range(inner_length - 1, same - 1, -1):
+        _pop_inner(inner, pushed[j])
     for j in range(same, length):
-        place_inner(game.inner, game.arranged[j])
-        game.placed[j] = game.arranged[j]
-    game.state[INNER_LENGTH] = length
+        _push_inner(inner, arranged[j])
+        pushed[j] = arranged[j]
+    game.inner_length = length
 
 
-@kernel(internal=True)
-def clear(game: RearrangedWorkspace) -> None:
+@entry
+def reset(game: RearrangedWorkspace) -> None:
     """Empty the sequence."""
-    game.state[LENGTH] = 0
-    game.state[INNER_LENGTH] = 0
-    clear_inner(game.inner)
+    game.length = 0
+    game.inner_length = 0
+    _reset_inner(game.inner)
 
 
-@kernel(internal=True)
-def place(game: RearrangedWorkspace, player: int) -> None:
+@entry
+def push(game: RearrangedWorkspace, player: int) -> None:
     """Append a player to the sequence: in its place among those that stand for it."""
-    group = game.groups[player]
-    free = game.state[LENGTH]
-    for j in range(game.state[LENGTH] - 1, -1, -1):
-        other = game.arranged[j]
-        if game.kind == WITHIN:
-            if game.groups[other] <= group:
+    groups, arranged, kind, length = game.groups, game.arranged, game.kind, game.length
+    group = groups[player]
+    free = length
+    for j in range(length - 1, -1, -1):
+        other = arranged[j]
+        if kind == WITHIN:
+            if groups[other] <= group:
                 break
-        elif game.groups[other] != group:
+        elif groups[other] != group:
             continue
         elif other < player:
             break
-        game.arranged[free] = other
+        arranged[free] = other
         free = j
-    game.arranged[free] = player
-    game.state[LENGTH] += 1
+    arranged[free] = player
+    game.length = length + 1
 
 
-@kernel(internal=True)
-def remove_last(game: RearrangedWorkspace, player: int) -> None:
-    """Take the player that was placed last out of the sequence."""
+@entry
+def pop(game: RearrangedWorkspace, player: int) -> None:
+    """Take the player that was pushed last out of the sequence."""
+    groups, arranged, kind, length = game.groups, game.arranged, game.kind, game.length
     free = 0
-    while game.arranged[free] != player:
+    while arranged[free] != player:
         free += 1
-    for j in range(free + 1, game.state[LENGTH]):
-        if game.kind == WITHIN or game.groups[game.arranged[j]] == game.groups[player]:
-            game.arranged[free] = game.arranged[j]
+    for j in range(free + 1, length):
+        if kind == WITHIN or groups[arranged[j]] == groups[player]:
+            arranged[free] = arranged[j]
             free = j
-    game.state[LENGTH] -= 1
+    game.length = length - 1
 
 
-@kernel(internal=True)
-def utility(game: RearrangedWorkspace) -> float:
-    """What the inner game says of the order that stands for the sequence."""
+@entry
+def is_defined(game: RearrangedWorkspace) -> int:
+    """Whether the inner game really evaluates the order that stands for the sequence."""
     _follow(game)
-    return inner_utility(game.inner)
+    return _is_inner_defined(game.inner)
 
 
-@kernel(internal=True)
-def has_model(game: RearrangedWorkspace) -> bool:
-    """Whether the inner game really evaluates that order."""
+@entry
+def evaluate(game: RearrangedWorkspace) -> int:
+    """Write what the inner game says of the order that stands for the sequence."""
     _follow(game)
-    return inner_has_model(game.inner)
+    inner = game.inner
+    status = _evaluate_inner(inner)
+    scores, inner_scores = game.scores, inner.scores
+    for k in range(scores.shape[0]):
+        scores[k] = inner_scores[k]
+    game.unconverged = inner.unconverged
+    return status
 
 
-games.register_game(RearrangedWorkspace, __name__)
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)

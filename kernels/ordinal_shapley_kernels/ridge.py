@@ -12,12 +12,11 @@ of which the smaller system is solved. Both are at least I, which the Cholesky f
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry, inlined
 from ordinal_shapley_kernels.dense import (
     FULL,
     LOWER,
@@ -28,12 +27,14 @@ from ordinal_shapley_kernels.dense import (
     regularised_gram,
     row_products,
 )
+from ordinal_shapley_kernels.games import OK, Game, GameFunctions
 from ordinal_shapley_kernels.lanes import WIDTH, padded
 from ordinal_shapley_kernels.position_weights import fill_position_weights
-from ordinal_shapley_kernels.rows import LENGTH, Rows, clear_rows, make_rows, place_rows, remove_rows
+from ordinal_shapley_kernels.rows import Rows, make_rows, pop_rows, push_rows, reset_rows
+from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 
-class RidgeWorkspace(NamedTuple):
+class RidgeWorkspace(Game):
     """Nopython side of a RidgeGame; sizes are padded to a multiple of `WIDTH` with 0.
 
     Attributes
@@ -41,15 +42,16 @@ class RidgeWorkspace(NamedTuple):
     rows : Rows
         Rows of the sequence at hand.
     features : float64 (n_rows, n_features), read-only
-    targets : float64 (n_rows,)
-    row_weights : float64 (n_rows,)
+        Like all data shared by all workers.
+    targets : float64 (n_rows,), read-only
+    row_weights : float64 (n_rows,), read-only
         Sample weights divided by alpha.
     weight_kind : int
-    weight_table : float64
+    weight_table : float64, read-only
         As in the position weight kernel.
-    valid_columns : float64 (n_features, n_valid)
+    valid_columns : float64 (n_features, n_valid), read-only
         Validation rows, feature by feature.
-    truth : float64 (n_valid,), not padded
+    truth : float64 (n_valid,), not padded, read-only
         Their targets.
     offset, scale : float
         The utility is `offset` less `scale` times the sum of squared errors.
@@ -63,39 +65,51 @@ class RidgeWorkspace(NamedTuple):
         Scratch: Z or its transpose.
     products : float64 (4, larger of n_rows and n_features)
         Scratch.
-    ones : float64 (larger of n_rows and n_features,)
+    ones : float64 (larger of n_rows and n_features,), read-only
     system : float64 (n_features, n_features)
         Scratch: the smaller system, then its inverse factor.
     right, half : float64 (larger of n_rows and n_features,)
         Scratch.
     model : float64 (n_features,)
         Coefficients of the sequence that was evaluated last.
-    intercept : float64 (1,)
+    intercept : float
     predictions : float64 (n_valid,)
     """
 
     rows: Rows
-    features: NDArray[np.float64]
-    targets: NDArray[np.float64]
-    row_weights: NDArray[np.float64]
+    features: Matrix
+    targets: Vector
+    row_weights: Vector
     weight_kind: int
-    weight_table: NDArray[np.float64]
-    valid_columns: NDArray[np.float64]
-    truth: NDArray[np.float64]
+    weight_table: Vector
+    valid_columns: Matrix
+    truth: Vector
     offset: float
     scale: float
     empty_value: float
-    weights: NDArray[np.float64]
-    means: NDArray[np.float64]
-    matrix: NDArray[np.float64]
-    products: NDArray[np.float64]
-    ones: NDArray[np.float64]
-    system: NDArray[np.float64]
-    right: NDArray[np.float64]
-    half: NDArray[np.float64]
-    model: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    predictions: NDArray[np.float64]
+    weights: Vector
+    means: Vector
+    matrix: Matrix
+    products: Matrix
+    ones: Vector
+    system: Matrix
+    right: Vector
+    half: Vector
+    model: Vector
+    intercept: float
+    predictions: Vector
+
+
+def pad_data(
+    features: NDArray[np.float64], valid: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `features` and `valid_columns` of a workspace, of training and validation rows."""
+    n_rows, n_features = features.shape
+    wide = np.zeros((n_rows, padded(n_features)))
+    wide[:, :n_features] = features
+    columns = np.zeros((wide.shape[1], padded(len(valid))))
+    columns[:n_features, : len(valid)] = valid.T
+    return wide, columns
 
 
 def make_workspace(
@@ -106,85 +120,81 @@ def make_workspace(
     player_rows: NDArray[np.int64],
     weight_kind: int,
     weight_table: NDArray[np.float64],
-    valid: NDArray[np.float64],
+    valid_columns: NDArray[np.float64],
     truth: NDArray[np.float64],
     offset: float,
     scale: float,
     empty_value: float,
 ) -> RidgeWorkspace:
-    """Allocate the workspace of one worker; `features` and `valid` hold a row of data a row."""
-    n_rows, n_features = features.shape
-    width = padded(n_features)
+    """Allocate the workspace of one worker; `features` and `valid_columns` are padded."""
+    n_rows, width = features.shape
     capacity = max(padded(n_rows), width)
-    wide = np.zeros((n_rows, width))
-    wide[:, :n_features] = features
-    columns = np.zeros((width, padded(len(valid))))
-    columns[:n_features, : len(valid)] = valid.T
     return RidgeWorkspace(
-        make_rows(player_starts, player_rows, np.zeros(n_rows, np.int64), 1),
-        wide,
-        np.require(targets, np.float64, ["C", "A", "W", "O"]),
-        np.require(row_weights, np.float64, ["C", "A", "W", "O"]),
-        int(weight_kind),
-        np.require(weight_table, np.float64, ["C", "A", "W", "O"]),
-        columns,
-        np.require(truth, np.float64, ["C", "A", "W", "O"]),
-        float(offset),
-        float(scale),
-        float(empty_value),
-        np.zeros(padded(n_rows)),
-        np.zeros(width),
-        np.zeros((width, capacity)),
-        np.zeros((4, capacity)),
-        np.ones(capacity),
-        np.zeros((width, width)),
-        np.zeros(capacity),
-        np.zeros(capacity),
-        np.zeros(width),
-        np.zeros(1),
-        np.zeros(columns.shape[1]),
+        FUNCTIONS,
+        rows=make_rows(player_starts, player_rows, np.zeros(n_rows, np.int64), 1),
+        features=features,
+        targets=targets,
+        row_weights=row_weights,
+        weight_kind=weight_kind,
+        weight_table=weight_table,
+        valid_columns=valid_columns,
+        truth=truth,
+        offset=offset,
+        scale=scale,
+        empty_value=empty_value,
+        weights=(padded(n_rows),),
+        means=(width,),
+        matrix=(width, capacity),
+        products=(4, capacity),
+        ones=np.ones(capacity),
+        system=(width, width),
+        right=(capacity,),
+        half=(capacity,),
+        model=(width,),
+        predictions=(valid_columns.shape[1],),
     )
 
 
-@kernel(internal=True)
-def clear(game: RidgeWorkspace) -> None:
+@entry
+def reset(game: RidgeWorkspace) -> None:
     """Empty the sequence."""
-    clear_rows(game.rows)
+    reset_rows(game.rows)
 
 
-@kernel(internal=True)
-def place(game: RidgeWorkspace, player: int) -> None:
+@entry
+def push(game: RidgeWorkspace, player: int) -> None:
     """Append a player's rows to the sequence."""
-    place_rows(game.rows, player)
+    push_rows(game.rows, player)
 
 
-@kernel(internal=True)
-def remove_last(game: RidgeWorkspace, player: int) -> None:
-    """Take the rows of the player that was placed last out of the sequence."""
-    remove_rows(game.rows, player)
+@entry
+def pop(game: RidgeWorkspace, player: int) -> None:
+    """Take the rows of the player that was pushed last out of the sequence."""
+    pop_rows(game.rows, player)
 
 
-@kernel(internal=True)
-def has_model(game: RidgeWorkspace) -> bool:
+@entry
+def is_defined(game: RidgeWorkspace) -> int:
     """Whether the sequence holds a row."""
-    return game.rows.state[LENGTH] > 0
+    return int(game.rows.length > 0)
 
 
-@kernel(internal=True)
+@inlined
 def _centre(game: RidgeWorkspace, m: int) -> float:
     """Write weights and weighted means of features; return the mean of targets, NaN if all weights are 0."""
     weights, placed, means = game.weights, game.rows.placed, game.means
+    features, targets, row_weights = game.features, game.targets, game.row_weights
     fill_position_weights(game.weight_kind, game.weight_table, m, weights)
     total = 0.0
     target = 0.0
     means[:] = 0.0
     for i in range(m):
         row = placed[i]
-        weights[i] *= game.row_weights[row]
+        weights[i] *= row_weights[row]
         total += weights[i]
-        target += weights[i] * game.targets[row]
+        target += weights[i] * targets[row]
         for j in range(means.shape[0]):
-            means[j] += weights[i] * game.features[row, j]
+            means[j] += weights[i] * features[row, j]
     if not total > 0.0:
         return math.nan
     for j in range(means.shape[0]):
@@ -192,52 +202,59 @@ def _centre(game: RidgeWorkspace, m: int) -> float:
     return target / total
 
 
-@kernel(internal=True)
+@inlined
 def _solve(game: RidgeWorkspace, m: int, target: float) -> None:
     """Write the coefficients into `model`; `weights` and `means` are those of the sequence."""
-    width = game.means.shape[0]
-    matrix, placed, right, half = game.matrix, game.rows.placed, game.right, game.half
+    features, targets, placed = game.features, game.targets, game.rows.placed
+    weights, means, model = game.weights, game.means, game.model
+    matrix, system, right, half = game.matrix, game.system, game.right, game.half
+    width = means.shape[0]
     by_rows = m < width
     long = (m + WIDTH - 1) // WIDTH * WIDTH
     short = long if by_rows else width
     for i in range(long):
-        root = math.sqrt(game.weights[i]) if i < m else 0.0
+        root = math.sqrt(weights[i]) if i < m else 0.0
         row = placed[i] if i < m else 0
-        right[i] = root * (game.targets[row] - target)
+        right[i] = root * (targets[row] - target)
         for j in range(width):
-            entry = root * (game.features[row, j] - game.means[j])
+            number = root * (features[row, j] - means[j])
             if by_rows:
-                matrix[i, j] = entry
+                matrix[i, j] = number
             else:
-                matrix[j, i] = entry
+                matrix[j, i] = number
     length = width if by_rows else long
-    regularised_gram(matrix, short, game.ones, length, False, game.products, game.system)
-    invert_factor(game.system, short)
+    regularised_gram(matrix, short, game.ones, length, False, game.products, system)
+    invert_factor(system, short)
     if by_rows:
-        row_products(game.system, short, right, short, LOWER, half)
-        combine_triangle(half, game.system, short, right)
-        combine_columns(right, short, matrix, width, False, game.model)
+        row_products(system, short, right, short, LOWER, half)
+        combine_triangle(half, system, short, right)
+        combine_columns(right, short, matrix, width, False, model)
     else:
         row_products(matrix, width, right, long, FULL, half)
-        row_products(game.system, width, half, width, LOWER, right)
-        combine_triangle(right, game.system, width, game.model)
+        row_products(system, width, half, width, LOWER, right)
+        combine_triangle(right, system, width, model)
 
 
-@kernel(internal=True)
-def utility(game: RidgeWorkspace) -> float:
-    """Score on the validation rows of the model fitted to the sequence."""
-    m = game.rows.state[LENGTH]
-    if m == 0:
-        return game.empty_value
-    target = _centre(game, m)
-    if target != target:
-        return game.empty_value
+@entry
+def evaluate(game: RidgeWorkspace) -> int:
+    """Write the score on the validation rows of the model fitted to the sequence."""
+    m = game.rows.length
+    target = _centre(game, m) if m > 0 else math.nan
+    if math.isnan(target):
+        game.scores[0] = game.empty_value
+        return OK
     _solve(game, m, target)
-    width = game.means.shape[0]
-    game.intercept[0] = target - dot(game.model, game.means, width)
-    combine_columns(game.model, width, game.valid_columns, game.predictions.shape[0], False, game.predictions)
+    model, means, truth, predictions = game.model, game.means, game.truth, game.predictions
+    width = means.shape[0]
+    intercept = target - dot(model, means, width)
+    game.intercept = intercept
+    combine_columns(model, width, game.valid_columns, predictions.shape[0], False, predictions)
     squares = 0.0
-    for v in range(game.truth.shape[0]):
-        error = game.truth[v] - (game.predictions[v] + game.intercept[0])
+    for v in range(truth.shape[0]):
+        error = truth[v] - (predictions[v] + intercept)
         squares += error * error
-    return game.offset - game.scale * squares
+    game.scores[0] = game.offset - game.scale * squares
+    return OK
+
+
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels._jit import kernel
-
-# Rows.state
-LENGTH = 0
-CLASSES_PRESENT = 1
+from ordinal_shapley_kernels.abi import inlined
+from ordinal_shapley_kernels.workspace import Integers, Workspace
 
 
-class Rows(NamedTuple):
+class Rows(Workspace):
     """Who brings which rows, and those of the sequence at hand.
 
     Attributes
@@ -29,16 +24,18 @@ class Rows(NamedTuple):
         Rows of each class in the sequence.
     placed : int64 (n_rows,)
         Rows of the sequence, in order.
-    state : int64 (2,)
-        LENGTH and CLASSES_PRESENT.
+    length : int
+        How many they are.
+    classes_present : int
     """
 
-    player_starts: NDArray[np.int64]
-    player_rows: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    class_counts: NDArray[np.int64]
-    placed: NDArray[np.int64]
-    state: NDArray[np.int64]
+    player_starts: Integers
+    player_rows: Integers
+    classes: Integers
+    class_counts: Integers
+    placed: Integers
+    length: int
+    classes_present: int
 
 
 def make_rows(
@@ -48,52 +45,56 @@ def make_rows(
     n_classes: int,
 ) -> Rows:
     """Allocate the rows of one worker."""
-    starts, rows, codes = (
-        np.require(array, np.int64, ["C", "A", "W", "O"]) for array in (player_starts, player_rows, classes)
-    )
     return Rows(
-        starts,
-        rows,
-        codes,
-        np.zeros(n_classes, np.int64),
-        np.zeros(len(rows), np.int64),
-        np.zeros(2, np.int64),
+        player_starts=player_starts,
+        player_rows=player_rows,
+        classes=classes,
+        class_counts=(n_classes,),
+        placed=(len(player_rows),),
     )
 
 
-@kernel(internal=True)
-def clear_rows(rows: Rows) -> None:
+@inlined
+def reset_rows(rows: Rows) -> None:
     """Empty the sequence."""
     rows.class_counts[:] = 0
-    rows.state[LENGTH] = 0
-    rows.state[CLASSES_PRESENT] = 0
+    rows.length = 0
+    rows.classes_present = 0
 
 
-@kernel(internal=True)
-def place_rows(rows: Rows, player: int) -> None:
+@inlined
+def push_rows(rows: Rows, player: int) -> None:
     """Append a player's rows to the sequence."""
-    for entry in range(rows.player_starts[player], rows.player_starts[player + 1]):
-        row = rows.player_rows[entry]
-        code = rows.classes[row]
-        if rows.class_counts[code] == 0:
-            rows.state[CLASSES_PRESENT] += 1
-        rows.class_counts[code] += 1
-        rows.placed[rows.state[LENGTH]] = row
-        rows.state[LENGTH] += 1
+    starts, player_rows, classes = rows.player_starts, rows.player_rows, rows.classes
+    counts, placed = rows.class_counts, rows.placed
+    for entry in range(starts[player], starts[player + 1]):
+        row = player_rows[entry]
+        code = classes[row]
+        if counts[code] == 0:
+            rows.classes_present += 1
+        counts[code] += 1
+        placed[rows.length] = row
+        rows.length += 1
 
 
-@kernel(internal=True)
-def remove_rows(rows: Rows, player: int) -> None:
-    """Take the rows of the player that was placed last out of the sequence."""
-    for entry in range(rows.player_starts[player], rows.player_starts[player + 1]):
-        code = rows.classes[rows.player_rows[entry]]
-        rows.class_counts[code] -= 1
-        if rows.class_counts[code] == 0:
-            rows.state[CLASSES_PRESENT] -= 1
-        rows.state[LENGTH] -= 1
+@inlined
+def pop_rows(rows: Rows, player: int) -> None:
+    """Take the rows of the player that was pushed last out of the sequence."""
+    starts, player_rows, classes, counts = (
+        rows.player_starts,
+        rows.player_rows,
+        rows.classes,
+        rows.class_counts,
+    )
+    for entry in range(starts[player], starts[player + 1]):
+        code = classes[player_rows[entry]]
+        counts[code] -= 1
+        if counts[code] == 0:
+            rows.classes_present -= 1
+        rows.length -= 1
 
 
-@kernel(internal=True)
+@inlined
 def has_every_class(rows: Rows) -> bool:
     """Whether the sequence holds a row of every class; of one class, whether it holds a row."""
-    return rows.state[CLASSES_PRESENT] == rows.class_counts.shape[0]
+    return rows.classes_present == rows.class_counts.shape[0]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import inlined, symbol
 from ordinal_shapley_kernels.elementary import exp
+from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, Vector
 
 ACCURACY = 0
 BALANCED_ACCURACY = 1
@@ -18,12 +16,9 @@ NEG_LOG_LOSS = 4
 
 _LEAST_LOG = -52.0 * math.log(2.0)
 
-Vector = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
-
-@kernel()
-def score_decisions(scoring: int, decisions: Codes, truth: Codes, counts: Codes) -> float:
+@symbol
+def score_decisions(scoring: int, decisions: Integers, truth: Integers, counts: IntegerMatrix) -> float:
     """Accuracy, balanced accuracy or F1 of class codes.
 
     Parameters
@@ -68,8 +63,8 @@ def score_decisions(scoring: int, decisions: Codes, truth: Codes, counts: Codes)
     return total / used if used > 0 else 0.0
 
 
-@kernel()
-def _sift_down(values: Vector, order: Codes, root: int, size: int) -> None:
+@inlined
+def _sift_down(values: Vector, order: Integers, root: int, size: int) -> None:
     """Restore the heap below `root`: no entry of `order` has a larger value than its parent's."""
     while 2 * root + 1 < size:
         child = 2 * root + 1
@@ -81,8 +76,8 @@ def _sift_down(values: Vector, order: Codes, root: int, size: int) -> None:
         root = child
 
 
-@kernel()
-def _sort_by_value(values: Vector, order: Codes) -> None:
+@inlined
+def _sort_by_value(values: Vector, order: Integers) -> None:
     """Write the rows in order of increasing value into `order` (heapsort: in place, no allocation)."""
     n_rows = order.shape[0]
     for i in range(n_rows):
@@ -95,8 +90,8 @@ def _sort_by_value(values: Vector, order: Codes) -> None:
         _sift_down(values, order, 0, last)
 
 
-@kernel()
-def roc_auc(values: Vector, truth: Codes, order: Codes, tie: float) -> float:
+@symbol
+def roc_auc(values: Vector, truth: Integers, order: Integers, tie: float) -> float:
     """Area under the ROC curve: P(value of class 1 > value of class 0), ties counting one half.
 
     Neighbours in sorted order closer than `tie` count as tied. `order` is scratch (n_rows,).
@@ -122,14 +117,14 @@ def roc_auc(values: Vector, truth: Codes, order: Codes, tie: float) -> float:
     return wins / (n_positive * below)
 
 
-@kernel()
+@inlined
 def _log_sigmoid(x: float) -> float:
     """log(1 / (1 + exp(-x))) without overflow."""
     return -math.log1p(exp(-x)) if x > 0.0 else x - math.log1p(exp(x))
 
 
-@kernel()
-def neg_log_loss(values: NDArray[np.float64], truth: Codes, n_classes: int) -> float:
+@symbol
+def neg_log_loss(values: Matrix, truth: Integers, n_classes: int) -> float:
     """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
 
     A probability below 2**-52 counts as 2**-52, as in scikit-learn.

@@ -15,18 +15,14 @@ from __future__ import annotations
 
 import math
 
-from ordinal_shapley_kernels._jit import kernel
-from ordinal_shapley_kernels.dense import Matrix, Vector, combine_columns, dot
-from ordinal_shapley_kernels.lanes import WIDTH, load, splat, store
-from ordinal_shapley_kernels.logistic_workspace import (
-    DIMENSION,
-    EPSILON,
-    SNAPSHOT,
-    LogisticWorkspace,
-)
+from ordinal_shapley_kernels.abi import inlined, part
+from ordinal_shapley_kernels.dense import combine_columns, dot
+from ordinal_shapley_kernels.lanes import WIDTH, add_product, load, multiply, splat, store, subtract
+from ordinal_shapley_kernels.logistic_workspace import EPSILON, LogisticWorkspace
+from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 
-@kernel()
+@part
 def _substitute(columns: Matrix, m: int, rest: Vector) -> None:
     """Overwrite rest[:m] by the solution y of L y = rest, where L is columns[:m, :m].T; rest[m:] must be 0.
 
@@ -44,50 +40,59 @@ def _substitute(columns: Matrix, m: int, rest: Vector) -> None:
             y0, y1, y2, y3 = splat(rest[j]), splat(rest[j + 1]), splat(rest[j + 2]), splat(rest[j + 3])
             y4, y5, y6, y7 = splat(rest[j + 4]), splat(rest[j + 5]), splat(rest[j + 6]), splat(rest[j + 7])
             for i in range(j + WIDTH, n, WIDTH):
-                s0 = y0 * load(c0, i) + y1 * load(c1, i) + y2 * load(c2, i) + y3 * load(c3, i)
-                s1 = y4 * load(c4, i) + y5 * load(c5, i) + y6 * load(c6, i) + y7 * load(c7, i)
-                store(rest, i, load(rest, i) - (s0 + s1))
+                s0 = multiply(y0, load(c0, i))
+                s0 = add_product(s0, y1, load(c1, i))
+                s0 = add_product(s0, y2, load(c2, i))
+                s0 = add_product(s0, y3, load(c3, i))
+                s1 = multiply(y4, load(c4, i))
+                s1 = add_product(s1, y5, load(c5, i))
+                s1 = add_product(s1, y6, load(c6, i))
+                s1 = add_product(s1, y7, load(c7, i))
+                store(rest, i, subtract(subtract(load(rest, i), s0), s1))
     for i in range(m, n):
         rest[i] = 0.0
 
 
-@kernel(internal=True)
+@part
 def empty_span(game: LogisticWorkspace) -> None:
     """No row, no coordinate."""
-    game.solver.extent[DIMENSION] = 0
+    game.dimension = 0
     game.validation.norms[:] = 0.0
 
 
-@kernel(internal=True, inline=True)
+@part
 def _open_block(game: LogisticWorkspace, first: int) -> None:
     """Bring eight more coordinates into use, 0 in all that has been computed."""
     solver = game.solver
     validation = game.validation
     past = first + WIDTH
-    solver.extent[DIMENSION] = past
+    game.dimension = past
     game.prefix.entering[first:past] = 0.0
-    for k in range(solver.models.shape[0]):
-        solver.models[k, first:past] = 0.0
-        validation.snapshot_models[k, first:past] = 0.0
-        for t in range(solver.white_steps.shape[1]):
-            solver.white_steps[k, t, first:past] = 0.0
-            solver.white_changes[k, t, first:past] = 0.0
+    models, snapshot, inverse_factors = solver.models, validation.snapshot_models, solver.inverse_factors
+    steps, changes = solver.white_steps, solver.white_changes
+    features, white_features = validation.features, validation.white_features
+    for k in range(game.n_models):
+        models[k, first:past] = 0.0
+        snapshot[k, first:past] = 0.0
+        for t in range(steps.shape[1]):
+            steps[k, t, first:past] = 0.0
+            changes[k, t, first:past] = 0.0
         for j in range(first, past):
-            _set_identity_row(solver.inverse_factors[k], j)
-    for v in range(validation.truth.shape[0]):
-        validation.features[v, first:past] = 0.0
-        for k in range(solver.models.shape[0]):
-            validation.white_features[k, v, first:past] = 0.0
+            _set_identity_row(inverse_factors[k], j)
+    for v in range(features.shape[0]):
+        features[v, first:past] = 0.0
+        for k in range(game.n_models):
+            white_features[k, v, first:past] = 0.0
 
 
-@kernel(internal=True, inline=True)
+@inlined
 def _set_identity_row(matrix: Matrix, j: int) -> None:
     """Row j of a lower triangular matrix, up to the end of its block, as in the identity."""
     matrix[j, : j // WIDTH * WIDTH + WIDTH] = 0.0
     matrix[j, j] = 1.0
 
 
-@kernel(internal=True)
+@part
 def extend_span(game: LogisticWorkspace, row: int, m: int) -> None:
     """Write `prefix.entering`, the coordinates of a training row that becomes row m of the prefix.
 
@@ -98,50 +103,54 @@ def extend_span(game: LogisticWorkspace, row: int, m: int) -> None:
     validation = game.validation
     if m % WIDTH == 0:
         _open_block(game, m)
-    n_features = solver.extent[DIMENSION]
+    n_features = game.dimension
     products = game.training.features[row]
-    entering = prefix.entering
+    entering, rows = prefix.entering, prefix.rows
     for i in range(m):
-        entering[i] = products[prefix.rows[i]]
+        entering[i] = products[rows[i]]
     for i in range(m, n_features):
         entering[i] = 0.0
-    prefix.rows[m] = row
+    rows[m] = row
     _substitute(prefix.columns, m, entering)
     # Nothing may come out smaller than its rounding error.
-    least = game.rounding_dimension * EPSILON * products[row]
-    pivot = math.sqrt(max(products[row] - dot(entering, entering, n_features), least))
-    scores = validation.scores[0]
-    combine_columns(entering, n_features, validation.columns, scores.shape[0], False, scores)
-    for v in range(validation.truth.shape[0]):
-        coordinate = (validation.products[row, v] - scores[v]) / pivot
-        validation.columns[m, v] = coordinate
-        validation.features[v, m] = coordinate
-        validation.norms[v] = math.sqrt(validation.norms[v] * validation.norms[v] + coordinate * coordinate)
+    smallest = game.rounding_dimension * EPSILON * products[row]
+    pivot = math.sqrt(max(products[row] - dot(entering, entering, n_features), smallest))
+    scores, columns, norms = validation.scores[0], validation.columns, validation.norms
+    features, wanted = validation.features, validation.products[row]
+    combine_columns(entering, n_features, columns, scores.shape[0], 0, scores)
+    for v in range(features.shape[0]):
+        coordinate = (wanted[v] - scores[v]) / pivot
+        columns[m, v] = coordinate
+        features[v, m] = coordinate
+        norms[v] = math.sqrt(norms[v] * norms[v] + coordinate * coordinate)
     entering[m] = pivot
-    for k in range(solver.models.shape[0]):
+    stamps, leverages, white_features = validation.stamps, validation.leverages, validation.white_features
+    for k in range(game.n_models):
         _set_identity_row(solver.inverse_factors[k], m)
-        for v in range(validation.truth.shape[0]):
-            if validation.stamps[k, v] == solver.factor_stamps[k]:
-                coordinate = validation.features[v, m]
-                lever = validation.levers[k, v]
-                validation.white_features[k, v, m] = coordinate
-                validation.levers[k, v] = math.sqrt(lever * lever + coordinate * coordinate)
+        stamp = solver.factor_stamps[k]
+        for v in range(features.shape[0]):
+            if stamps[k, v] == stamp:
+                coordinate = features[v, m]
+                leverage = leverages[k, v]
+                white_features[k, v, m] = coordinate
+                leverages[k, v] = math.sqrt(leverage * leverage + coordinate * coordinate)
 
 
-@kernel(internal=True)
+@part
 def shrink_span(game: LogisticWorkspace, m: int) -> None:
     """Drop the coordinate of row m, the last of the prefix, and what was computed with it."""
     solver = game.solver
     validation = game.validation
-    solver.extent[DIMENSION] = (m + WIDTH - 1) // WIDTH * WIDTH
-    game.counters[SNAPSHOT] = 0
-    for k in range(solver.models.shape[0]):
+    game.dimension = (m + WIDTH - 1) // WIDTH * WIDTH
+    game.has_snapshot = 0
+    for k in range(game.n_models):
         solver.models[k, m] = 0.0
         solver.pairs[k, :] = 0
         solver.factor_stamps[k] += 1
         _set_identity_row(solver.inverse_factors[k], m)
-    n_features = solver.extent[DIMENSION]
-    for v in range(validation.truth.shape[0]):
-        row = validation.features[v]
+    n_features = game.dimension
+    features, norms = validation.features, validation.norms
+    for v in range(features.shape[0]):
+        row = features[v]
         row[m] = 0.0
-        validation.norms[v] = math.sqrt(dot(row, row, n_features))
+        norms[v] = math.sqrt(dot(row, row, n_features))

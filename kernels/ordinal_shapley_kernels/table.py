@@ -7,16 +7,16 @@ child that appends the r-th of the players left (from 0) lies 1 + r S(k - 1) beh
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels._jit import kernel
+from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.bits import count_bits
+from ordinal_shapley_kernels.games import OK, Game, GameFunctions
+from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
 
 
-class TableWorkspace(NamedTuple):
+class TableWorkspace(Game):
     """Nopython side of a TableGame.
 
     Attributes
@@ -29,14 +29,14 @@ class TableWorkspace(NamedTuple):
         Where the prefixes of the sequence at hand lie in `values`, by their length.
     unused : int64 (n_players + 1,)
         Players that are not in them, as bits.
-    length : int64 (1,)
+    length : int
     """
 
-    values: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    unused: NDArray[np.int64]
-    length: NDArray[np.int64]
+    values: Vector
+    sizes: Integers
+    nodes: Integers
+    unused: Integers
+    length: int
 
 
 def subtree_sizes(n_players: int) -> list[int]:
@@ -49,62 +49,76 @@ def subtree_sizes(n_players: int) -> list[int]:
 
 def make_workspace(values: NDArray[np.float64], n_players: int) -> TableWorkspace:
     """Allocate the workspace of one worker; the table itself is not copied."""
-    # Arrays that may be written and those that may not are two types, and each would compile all anew.
-    shared = np.require(values, np.float64, ["C", "A"]).view()
-    shared.flags.writeable = False
-    unused = np.zeros(n_players + 1, np.int64)
-    unused[0] = (1 << n_players) - 1
-    return TableWorkspace(
-        shared,
-        np.array(subtree_sizes(n_players), np.int64),
-        np.zeros(n_players + 1, np.int64),
-        unused,
-        np.zeros(1, np.int64),
+    workspace = TableWorkspace(
+        FUNCTIONS,
+        values=values,
+        sizes=np.array(subtree_sizes(n_players), np.int64),
+        nodes=(n_players + 1,),
+        unused=(n_players + 1,),
     )
+    workspace.unused[0] = (1 << n_players) - 1
+    return workspace
 
 
-@kernel(internal=True)
-def clear(game: TableWorkspace) -> None:
+@entry
+def reset(game: TableWorkspace) -> None:
     """Go back to the empty sequence."""
-    game.length[0] = 0
+    game.length = 0
 
 
-@kernel(internal=True)
-def place(game: TableWorkspace, player: int) -> None:
+@entry
+def push(game: TableWorkspace, player: int) -> None:
     """Append a player to the sequence."""
-    length = game.length[0]
+    length = game.length
+    nodes, sizes = game.nodes, game.sizes
     unused = game.unused[length]
     bit = 1 << player
     rank = count_bits(unused & (bit - 1))
-    game.nodes[length + 1] = game.nodes[length] + 1 + rank * game.sizes[game.sizes.shape[0] - 2 - length]
+    nodes[length + 1] = nodes[length] + 1 + rank * sizes[sizes.shape[0] - 2 - length]
     game.unused[length + 1] = unused ^ bit
-    game.length[0] = length + 1
+    game.length = length + 1
 
 
-@kernel(internal=True)
-def remove_last(game: TableWorkspace, player: int) -> None:
-    """Take the player that was placed last out of the sequence."""
-    game.length[0] -= 1
+@entry
+def pop(game: TableWorkspace, player: int) -> None:
+    """Take the player that was pushed last out of the sequence."""
+    game.length -= 1
 
 
-@kernel(internal=True)
-def utility(game: TableWorkspace) -> float:
-    """Utility of the sequence as it stands."""
-    return game.values[game.nodes[game.length[0]]]
-
-
-@kernel(internal=True)
-def has_model(game: TableWorkspace) -> bool:
+@entry
+def is_defined(game: TableWorkspace) -> int:
     """Every sequence has an entry."""
-    return True
+    return 1
 
 
-@kernel()
-def is_order_free(values: NDArray[np.float64], n_players: int, first: NDArray[np.float64]) -> bool:
-    """Whether all orders of a set of players have one utility, exactly.
+@entry
+def evaluate(game: TableWorkspace) -> int:
+    """Write the utility of the sequence as it stands."""
+    game.scores[0] = game.values[game.nodes[game.length]]
+    return OK
 
-    `first` (2^n_players) is scratch: NaN on entry, on return the utility of each set's first sequence.
+
+FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)
+
+
+class Orders(Workspace):
+    """A table of utilities, and scratch.
+
+    Attributes
+    ----------
+    values : float64 (S(n_players),)
+    first : float64 (2^n_players,)
+        NaN on entry, on return the utility of each set's first sequence.
     """
+
+    values: Vector
+    first: Vector
+
+
+@entry
+def is_order_free(orders: Orders, n_players: int) -> int:
+    """Whether all orders of a set of players have one utility, exactly."""
+    values, first = orders.values, orders.first
     used = 0
     depth = 0
     node = 0
@@ -118,7 +132,7 @@ def is_order_free(values: NDArray[np.float64], n_players: int, first: NDArray[np
             candidate += 1
         if candidate == n_players:
             if depth == 0:
-                return True
+                return 1
             depth -= 1
             last = path & 15
             path >>= 4
@@ -132,5 +146,5 @@ def is_order_free(values: NDArray[np.float64], n_players: int, first: NDArray[np
         if first[used] != first[used]:
             first[used] = values[node]
         elif first[used] != values[node]:
-            return False
+            return 0
         candidate = 0 if used != everyone else n_players

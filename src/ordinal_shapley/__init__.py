@@ -12,11 +12,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "TableGame": "ordinal_shapley.games",
     "FunctionGame": "ordinal_shapley.games",
+    "CompiledGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
     "RidgeGame": "ordinal_shapley.games",
     "NearestNeighborGame": "ordinal_shapley.games",
     "JourneyGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",
+    "compile_kernels": "ordinal_shapley.common.compiling",
     "exact_values": "ordinal_shapley.exact",
     "ExactValues": "ordinal_shapley.exact",
     "check_axioms": "ordinal_shapley.axioms",

@@ -41,7 +41,7 @@ LIBRARIES = {
                     "scikit-learn>=1.4",
                     "transformers<4.40",
                     "multimethod<2",
-                    "numba>=0.61",
+                    "numba>=0.61,<0.69",
                     "rich>=13",
                     "pytest>=8.2",
                 ),

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
 from ordinal_shapley.exact.plan import check_time, make_scope
-from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, warn_unconverged
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley_kernels import premises as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
@@ -136,20 +135,32 @@ def find_premises(game: TableGame) -> Premises:
     """Look at all sequences."""
     n = game.n_players
     sizes = np.array(subtree_sizes(n), np.int64)
-    path, (unused, open_, nodes) = np.zeros(n, np.int64), np.zeros((3, n + 1), np.int64)
     at = kernels.Prefixes(
-        path, unused, open_, nodes, np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n, n), np.int64)
+        path=(n,),
+        unused=(n + 1,),
+        open=(n + 1,),
+        nodes=(n + 1,),
+        without=(n + 1, n),
+        exchanged=(n + 1, n, n),
     )
     extremes = np.empty((2, n, 2))
     extremes[:, :, 0], extremes[:, :, 1] = np.inf, -np.inf
     found = kernels.Findings(
-        extremes, np.zeros((2, n, 2), np.int64), np.full((n, n), -1.0), np.zeros((n, n), np.int64)
+        gains=extremes,
+        gain_nodes=(2, n, 2),
+        differences=np.full((n, n), -1.0),
+        difference_nodes=(n, n),
     )
+
+    def scan(root: tuple[int, ...], deepest: int) -> None:
+        table = kernels.Utilities(values=game.values, sizes=sizes, root=np.array(root, np.int64))
+        kernels.scan(table, at, found, deepest)
+
     # Piece by piece, because Ctrl-C cannot stop a kernel.
     split = min(n, 2)
-    kernels.scan(game.values, sizes, np.zeros(0, np.int64), split, at, found)
+    scan((), split)
     for root in itertools.permutations(range(n), split):
-        kernels.scan(game.values, sizes, np.array(root, np.int64), n, at, found)
+        scan(root, n)
 
     def gains(where: int) -> Gains:
         least, greatest = found.gains[where].T

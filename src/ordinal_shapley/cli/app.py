@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ordinal_shapley.cli.compile import COMPILE_HELP, compile
 from ordinal_shapley.cli.completion import COMPLETION_HELP, PROGRAM, completion, heed_shell
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
 from ordinal_shapley.cli.experiment import app as experiment
@@ -17,6 +18,7 @@ from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
 from ordinal_shapley.cli.usage_errors import usage_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
+from ordinal_shapley.common.compiling import compiling_line
 
 app = typer.Typer(
     add_completion=False,
@@ -33,11 +35,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     argv : sequence of str, optional
         The arguments; by default those of the process.
     """
-    arguments = None if argv is None else list(argv)
+    arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         heed_shell()
         command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        with compiling_line("--no-progress" not in arguments):
+            code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
@@ -77,4 +80,5 @@ app.command(help=VERIFY_HELP)(verify)
 app.command(help=JOURNEYS_HELP)(journeys)
 app.command(help=REPRODUCE_HELP)(reproduce)
 app.add_typer(experiment, name="experiment")
+app.command(help=COMPILE_HELP)(compile)
 app.command(help=COMPLETION_HELP)(completion)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from ordinal_shapley.common.compiling import COMPILING
+from ordinal_shapley_kernels import abi
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,15 +61,18 @@ class ProgressBar:
         self._evaluations = 0
         self._seconds = 0.0
         self._first: tuple[int, int, float] | None = None
-        self._figure = "starting; the first run on a machine compiles for a while"
+        self._figure = "starting"
         self._shown_at = 0.0
         self._live: Live | None = None
         self._plain = False
         self._bar: Bar | None = None
+        self._notice = ""
+        self._told = ExitStack()
 
     def __enter__(self) -> ProgressBar:
         if self.enabled:
             try:
+                self._told.enter_context(abi.watching(self._tell))
                 self._open()
             except Exception:  # a display that can't start must not stop the run
                 self._live = None
@@ -110,7 +117,14 @@ class ProgressBar:
         except Exception:  # a closed or broken stderr: go on without the bar
             self._live, self._plain = None, False
 
+    def _tell(self, compiling: bool) -> None:
+        """Show that kernels are being compiled in place of what the stopping rule looks at."""
+        self._notice = COMPILING if compiling else ""
+        with suppress(Exception):
+            self._draw()
+
     def _close(self) -> None:
+        self._told.close()
         try:
             self._draw()
             if self._live is not None:
@@ -143,7 +157,7 @@ class ProgressBar:
         if self._live is not None:
             self._live.update(self._render(), refresh=True)
         elif self._plain:
-            line = "  ".join((self._counts(), self._rates(), self._figure))
+            line = "  ".join((self._counts(), self._rates(), self._notice or self._figure))
             sys.stderr.write("\r" + line.ljust(110))
             sys.stderr.flush()
 
@@ -160,7 +174,7 @@ class ProgressBar:
         line.add_column(no_wrap=True)
         line.expand = True
         line.add_row(self._bar, self._counts(), self._rates())
-        return Group(line, Text(self._figure, style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(line, Text(self._notice or self._figure, style="dim", no_wrap=True, overflow="ellipsis"))
 
     def _counts(self) -> str:
         limit = "" if self.total is None else f"/{self.total:,}"

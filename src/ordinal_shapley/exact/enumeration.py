@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps, running
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.games.logistic import unconverged_fits
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
@@ -157,33 +156,39 @@ class Totals(NamedTuple):
 
 def _begin(scope: Scope, branch: Branch) -> tuple[kernels.Tree, kernels.Tally]:
     n = scope.n_players
-    keep = np.require(scope.keep, np.int64, ["C", "A", "W", "O"])
-    state = np.zeros(kernels.N_STATE, np.int64)
     root = len(branch.root)
-    state[kernels.DEPTH] = kernels.BEFORE
-    state[kernels.ROOT] = root
-    state[kernels.DEEPEST] = branch.deepest
-    state[kernels.NODE] = branch.node
-    state[kernels.STRIDE] = subtree_sizes(n - branch.deepest)[-1]
     path, used, allowed, open_ = np.zeros((4, n + 1), np.int64)
     values, shares = np.zeros((2, n + 1))
     allowed[0] = (1 << n) - 1
     for depth, player in enumerate(branch.root):
         path[depth] = player
         used[depth + 1] = used[depth] | 1 << player
-        allowed[depth + 1] = allowed[depth] & keep[player]
+        allowed[depth + 1] = allowed[depth] & scope.keep[player]
     open_[root] = branch.first
     values[root], shares[root] = branch.value, branch.share
-    tree = kernels.Tree(keep, path, used, allowed, open_, values, shares, np.zeros(n), state)
+    tree = kernels.Tree(
+        keep=scope.keep,
+        path=path,
+        used=used,
+        allowed=allowed,
+        open=open_,
+        values=values,
+        shares=shares,
+        singles=np.zeros(n),
+        depth=kernels.BEFORE,
+        root=root,
+        deepest=branch.deepest,
+        node=branch.node,
+        stride=subtree_sizes(n - branch.deepest)[-1],
+    )
     tally = kernels.Tally(
-        scope.kind,
-        np.require(scope.groups, np.int64, ["C", "A", "W", "O"]),
-        np.require(scope.members, np.int64, ["C", "A", "W", "O"]),
-        np.require(branch.weights, np.float64, ["C", "A", "W"]),
-        np.zeros((n, n)),
-        np.zeros(branch.n_subsets),
-        np.zeros(branch.n_utilities),
-        np.zeros(1),
+        kind=scope.kind,
+        groups=scope.groups,
+        members=scope.members,
+        weights=branch.weights,
+        marginals=np.zeros((n, n)),
+        subset_sums=np.zeros(branch.n_subsets),
+        utilities=np.zeros(branch.n_utilities),
     )
     return tree, tally
 
@@ -210,15 +215,15 @@ def walk_branch(
         tally.subset_sums,
         tally.utilities,
         tree.singles,
-        float(tally.full[0]),
-        int(tree.state[kernels.EVALUATIONS]),
-        unconverged_fits(game),
+        tally.full,
+        tree.evaluations,
+        game.unconverged,
     )
 
 
 def _check(status: int, tree: kernels.Tree) -> None:
     if status == kernels.FAILED:
-        raise UtilityError(tuple(tree.path[: tree.state[kernels.DEPTH] + 1].tolist()))
+        raise UtilityError(tuple(tree.path[: tree.depth + 1].tolist()))
 
 
 def _whole(scope: Scope, wanted: Wanted, empty_value: float, deepest: int) -> Branch:
@@ -337,4 +342,4 @@ def seconds_an_evaluation(game: Game, scope: Scope) -> float:
         spent += time.perf_counter() - began
         budget *= 2
     _check(status, tree)
-    return spent / max(1, int(tree.state[kernels.EVALUATIONS]) - 1)
+    return spent / max(1, tree.evaluations - 1)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
-from ordinal_shapley.games.base import Game, UtilityError, check_game
-from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
 from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry
 from ordinal_shapley.vocabulary import EXACT_VALUES, WAYS, choose
 from ordinal_shapley_kernels import enumeration as kernels

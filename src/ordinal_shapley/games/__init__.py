@@ -1,6 +1,7 @@
 """Games: real functions of a sequence of players."""
 
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.compiled import CompiledGame
 from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.games.journeys import JourneyGame
 from ordinal_shapley.games.logistic import LogisticGame
@@ -9,6 +10,7 @@ from ordinal_shapley.games.ridge import RidgeGame
 from ordinal_shapley.games.table import TableGame
 
 __all__ = [
+    "CompiledGame",
     "FunctionGame",
     "Game",
     "JourneyGame",

@@ -12,12 +12,29 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._journey_input import Counted
 from ordinal_shapley_kernels import journey_credit as kernels
-from ordinal_shapley_kernels.journeys import Trie, make_trie
 
 # Tables hold every subset of a set.
 MOST_TABULATED = 20
 # Rounding beyond this share of a set's conversions is an error.
 _TOLERANCE = 1e-6
+
+
+class Trie(NamedTuple):
+    """Sequences seen, and their beginnings; see the kernels.
+
+    Attributes
+    ----------
+    starts : int64 (n_nodes + 1,)
+        Where the edges to the children of each node begin in `channels`.
+    channels : int64 (n_nodes - 1,)
+        Channel of each edge.
+    parents, depths : int64 (n_nodes,)
+    """
+
+    starts: NDArray[np.int64]
+    channels: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    depths: NDArray[np.int64]
 
 
 class Worths(NamedTuple):
@@ -130,7 +147,7 @@ def _plant(sequences: list[tuple[int, ...]]) -> tuple[Trie, NDArray[np.int64]]:
     above = np.concatenate(parents)
     starts = np.concatenate([[0], np.cumsum(np.bincount(above[1:], minlength=n_nodes))]).astype(np.int64)
     edges = np.concatenate([*channels, np.zeros(0, np.int64)])
-    return make_trie(starts, edges, above, np.concatenate(depths)), at
+    return Trie(starts, edges, above, np.concatenate(depths)), at
 
 
 def make_sets(counted: Counted) -> Sets:
@@ -180,22 +197,25 @@ def share(
     coefficients = _coefficients(most, value, unseen == "backoff")
     credit = np.zeros((n_by_place, most))
     kernels.share_by_trie(
-        worths.trie,
-        worths.worths,
-        worths.beyond,
-        worths.gains,
-        coefficients,
-        worth == "conversions",
-        sets.starts,
-        sets.members,
-        np.zeros((5, most + 1), np.int64),
-        values,
-        sums,
-        sets.conversions,
-        np.zeros((most, most + 1)),
-        credit,
+        kernels.TrieShares(
+            trie_starts=worths.trie.starts,
+            trie_channels=worths.trie.channels,
+            worths=worths.worths,
+            beyond=worths.beyond,
+            gains=worths.gains,
+            **coefficients,
+            whole=int(worth == "conversions"),
+            starts=sets.starts,
+            members=sets.members,
+            scratch=(5, most + 1),
+            values=values,
+            sums=sums,
+            conversions=sets.conversions,
+            places=(most, most + 1),
+            credit=credit,
+        )
     )
-    factorials = coefficients.factorials[sets.sizes]
+    factorials = coefficients["factorials"][sets.sizes]
     if value == "classic":  # one order stands for all
         sums *= factorials
     return _as_shares(sets, values, sums), sums / factorials, credit
@@ -210,7 +230,11 @@ def share_tables(
     for k in range(1, most + 1):
         weights[k, :k] = [1.0 / (k * math.comb(k - 1, m)) for m in range(k)]
     values = np.zeros(len(sets.members))
-    kernels.share_by_tables(sets.starts, table_starts, tables, weights, values)
+    kernels.share_by_tables(
+        kernels.TableShares(
+            starts=sets.starts, table_starts=table_starts, tables=tables, shares=weights, values=values
+        )
+    )
     full = tables[table_starts + (1 << sets.sizes) - 1]
     return _as_shares(sets, values, full)
 
@@ -226,8 +250,8 @@ def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64
     return np.asarray(values / np.repeat(found, sets.sizes))
 
 
-def _coefficients(most: int, value: str, backs_off: bool) -> kernels.Coefficients:
-    r"""See `Coefficients`; H is the harmonic number.
+def _coefficients(most: int, value: str, backs_off: bool) -> dict[str, NDArray[np.float64]]:
+    r"""See `TrieShares`; H is the harmonic number.
 
     A sequence that was seen counts for itself, or if journeys back off for all sequences that begin with it.
     Its m channels come first in (k - m)! of the k! orders, and in (k - m - 1)! of those one other is next.
@@ -253,7 +277,7 @@ def _coefficients(most: int, value: str, backs_off: bool) -> kernels.Coefficient
         else:
             member[k, m] = rest / m
             other[k, m] = -fewer
-    return kernels.Coefficients(last, member, other, factorials)
+    return {"last": last, "member": member, "other": other, "factorials": factorials}
 
 
 def check_tabulated(sets: Sets) -> None:
@@ -287,17 +311,21 @@ def tabulate(
     conversions, totals = np.zeros((2, len(trie.parents)))
     conversions[at], totals[at] = pooled.conversions, pooled.totals
     kernels.fill_tables(
-        trie,
-        conversions,
-        totals,
-        unseen == "backoff",
-        sets.starts,
-        sets.members,
-        starts,
-        np.zeros((3, most + 1), np.int64),
-        np.zeros((2, min(1 << most, len(trie.parents))), np.int64),
-        np.zeros(1 << most, np.int64),
-        tables,
+        kernels.Tables(
+            trie_starts=trie.starts,
+            trie_channels=trie.channels,
+            depths=trie.depths,
+            conversions=conversions,
+            totals=totals,
+            pooled=int(unseen == "backoff"),
+            starts=sets.starts,
+            members=sets.members,
+            table_starts=starts,
+            scratch=(3, most + 1),
+            seen=(2, min(1 << most, len(trie.parents))),
+            largest=(1 << most,),
+            tables=tables,
+        )
     )
     return starts, tables
 

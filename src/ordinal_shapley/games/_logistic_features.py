@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arrays
 from ordinal_shapley.common.parallel import check_memory, one_thread
 from ordinal_shapley.games._rows import in_span
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.lanes import padded
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, aligned
 
 # Share of a row's square that must vary from row to row for inner products to do.
 _LEAST_VARIATION = 1e-3
@@ -25,13 +26,22 @@ _ROWS_AT_A_TIME = 1_000
 class Features(NamedTuple):
     """Training and validation rows for `make_workspace`, and the way back to the columns of the data.
 
+    Arrays are padded with 0 as kernels want them, so that workers share them.
+
     Attributes
     ----------
-    train : float64 (n_rows, n_features)
+    train : float64 (n_rows, padded n_features)
         Columns that are not 0 throughout and the 1 of the intercept; or coordinates in `basis`; or, for wide
         data, inner products of the rows.
-    valid : float64 (n_valid, n_features)
-        The same of the validation rows.
+    norms : float64 (n_rows,)
+        Euclidean norm of each training row.
+    valid : float64 (n_valid, padded n_features)
+        The same as `train` of the validation rows; empty for wide data.
+    valid_columns : float64 (padded n_features, padded n_valid)
+        The same, feature by feature; for wide data inner products of training and validation rows, of shape
+        (n_rows, padded n_valid).
+    n_features : int
+        Features without the padding.
     largest : float
         Largest norm of a validation row.
     n_terms : int
@@ -45,7 +55,10 @@ class Features(NamedTuple):
     """
 
     train: NDArray[np.float64]
+    norms: NDArray[np.float64]
     valid: NDArray[np.float64]
+    valid_columns: NDArray[np.float64]
+    n_features: int
     largest: float
     n_terms: int
     used: NDArray[np.int64]
@@ -54,7 +67,7 @@ class Features(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether `train` and `valid` are inner products."""
+        """Whether `train` and `valid_columns` are inner products."""
         return self.rows is not None
 
     @property
@@ -69,21 +82,23 @@ class Features(NamedTuple):
             numbers = self.rows[[row]]
             return np.append(numbers.toarray() if arrays.is_sparse(numbers) else numbers, 1.0)
         out = np.zeros(self.n_terms)
-        out[self.used] = self.train[row] if self.basis is None else self.train[row] @ self.basis.T
+        features = self.train[row, : self.n_features]
+        out[self.used] = features if self.basis is None else features @ self.basis.T
         return out
 
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""
-        out = np.zeros((workspace.solver.models.shape[0], self.n_terms))
+        models = workspace.solver.models[: workspace.n_models]
+        out = np.zeros((len(models), self.n_terms))
         if self.wide:
             # Model j is sum_i a_i x_i with L^T a = its coordinates (see `span`).
             m = len(order)
             triangle = workspace.prefix.columns[:m, :m]
-            shares = np.linalg.solve(triangle, workspace.solver.models[:, :m].T)
+            shares = np.linalg.solve(triangle, models[:, :m].T)
             out[:, :-1] = (self.rows[order].T @ shares).T
             out[:, -1] = shares.sum(axis=0)
             return out
-        models = workspace.solver.models[:, : self.train.shape[1]]
+        models = models[:, : self.n_features]
         out[:, self.used] = models if self.basis is None else models @ self.basis.T
         return out
 
@@ -107,8 +122,12 @@ def prepare(train: Any, valid: Any, cost: float) -> Features:
         # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
         # values are the same, and there are no more features than rows.
         train, valid, basis = in_span(train, valid)
-    largest = float(np.sqrt(np.einsum("ij,ij->i", valid, valid)).max())
-    return Features(train, valid, largest, n_columns + 1, np.append(used, n_columns), basis, None)
+    n_features = train.shape[1]
+    train, valid = (aligned(rows, padded(n_features)) for rows in (train, valid))
+    norms, valid_norms = (np.sqrt(np.einsum("ij,ij->i", rows, rows)) for rows in (train, valid))
+    columns = aligned(valid.T, padded(len(valid)))
+    largest, used = float(valid_norms.max()), np.append(used, n_columns)
+    return Features(train, norms, valid, columns, n_features, largest, n_columns + 1, used, basis, None)
 
 
 @one_thread()
@@ -120,7 +139,7 @@ def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -
     """
     n_rows, n_valid = train.shape[0], valid.shape[0]
     check_memory(
-        2 * 8 * n_rows * (n_rows + n_valid),  # the game's and a worker's
+        8 * n_rows * (2 * n_rows + 2 * n_valid),
         f"working with the inner products of {n_rows:,} rows of more columns than rows",
         "use fewer rows, or fewer columns, for example with sklearn.decomposition.TruncatedSVD",
     )
@@ -134,7 +153,18 @@ def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -
         return None
     squared = valid.multiply(valid).sum(axis=1) if arrays.is_sparse(valid) else (valid * valid).sum(axis=1)
     largest = float(np.sqrt(squared.max() + 1.0))
-    return Features(products, cross, largest, train.shape[1] + 1, used, None, train)
+    return Features(
+        aligned(products, padded(n_rows)),
+        np.sqrt(squares),
+        np.zeros((0, padded(n_rows))),
+        aligned(cross.T, padded(n_valid)),
+        n_rows,
+        largest,
+        train.shape[1] + 1,
+        used,
+        None,
+        train,
+    )
 
 
 def _least_distance(products: NDArray[np.float64]) -> float:

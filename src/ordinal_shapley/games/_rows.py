@@ -15,7 +15,7 @@ from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
 from ordinal_shapley_kernels import position_weights
-from ordinal_shapley_kernels.walks import evaluate_sequence
+from ordinal_shapley_kernels.walks import utilities_of
 
 LARGEST_COST = 1e30
 _LARGEST_UTILITY = 1e100
@@ -54,7 +54,8 @@ class PositionWeights(NamedTuple):
         if self.kind == position_weights.TABLE:
             return self.table[m * (m - 1) // 2 : m * (m + 1) // 2]
         weights = np.empty(m)
-        position_weights.fill_position_weights(self.kind, _NONE, m, weights)
+        weigher = position_weights.PositionWeights(kind=self.kind, table=_NONE, out=weights)
+        position_weights.weigh_positions(weigher, m)
         return weights
 
 
@@ -163,21 +164,17 @@ class CompiledRowGame(RowGame):
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
-        values = np.full(len(players) if every else 1, self.empty_value_)
-        if len(players):
-            workspace = self._make_workspace()
-            evaluate_sequence(workspace, players, every, values)
-            self._warn_of(workspace)
+        if not len(players):
+            return np.full(0 if every else 1, self.empty_value_)
+        workspace = self._make_workspace()
+        values = utilities_of(workspace, players, every)
+        self._warn_of(workspace)
         return values
 
     def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
         """Return the mean utility of some sequences that have players, without a warning."""
-        workspace, score = self._make_workspace(), np.empty(1)
-        scores = []
-        for order in orders:
-            evaluate_sequence(workspace, order, False, score)
-            scores.append(score[0])
-        return float(np.mean(scores))
+        workspace = self._make_workspace()
+        return float(np.mean([utilities_of(workspace, order)[0] for order in orders]))
 
     def _warn_of(self, workspace: Any) -> None:
         """Warn of what went wrong in a workspace."""

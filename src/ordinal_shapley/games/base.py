@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -126,3 +127,14 @@ def check_game(name: str, game: object) -> None:
         raise TypeError(
             f"{name} is a {type(game).__name__}, expected a game such as TableGame or LogisticGame"
         )
+
+
+def warn_unconverged(n_fits: int) -> None:
+    """Say that some decisions rest on no bound."""
+    warnings.warn(
+        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale, or "
+        "C or the weights are extreme; standardise the features, for example with "
+        "sklearn.preprocessing.StandardScaler",
+        RuntimeWarning,
+        stacklevel=3,
+    )

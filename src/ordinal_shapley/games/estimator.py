@@ -21,7 +21,7 @@ from ordinal_shapley.games._scores import check_score, check_spread, majority_sc
 from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
-from ordinal_shapley_kernels.estimator import EstimatorWorkspace
+from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator_workspace
 from ordinal_shapley_kernels.function import make_function_workspace
 from ordinal_shapley_kernels.rows import make_rows
 
@@ -37,7 +37,7 @@ def make_workspace(
     empty_value: float,
 ) -> EstimatorWorkspace:
     """Allocate the workspace of one worker, who keeps `callback` alive."""
-    return EstimatorWorkspace(
+    return make_estimator_workspace(
         make_rows(player_starts, player_rows, codes, n_classes),
         make_function_workspace(callback.address, callback.n_players),
         float(empty_value),

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
-from numba import config
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
@@ -17,8 +16,13 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import heeding_interrupts
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
-from ordinal_shapley_kernels._jit import c_utility
-from ordinal_shapley_kernels.function import C_UTILITY, FunctionWorkspace, make_function_workspace
+from ordinal_shapley_kernels.function import (
+    C_UTILITY,
+    FunctionWorkspace,
+    c_utility,
+    make_function_workspace,
+)
+from ordinal_shapley_kernels.workspace import COMPILED
 
 _MOST_PLAYERS = 1_000_000
 _MOST_VIEWS = 100
@@ -49,7 +53,7 @@ class Callback:
         return int(self._callable.address)
 
     def _make(self) -> Any:
-        if is_jitted(self.func) and not config.DISABLE_JIT:
+        if is_jitted(self.func) and COMPILED:
             from numba.core.errors import NumbaError
 
             try:

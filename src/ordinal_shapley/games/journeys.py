@@ -14,8 +14,9 @@ from ordinal_shapley.common import arguments
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
 from ordinal_shapley.games._journey_forms import JourneyForms
+from ordinal_shapley.games.compiled import CompiledGame
 from ordinal_shapley.vocabulary import UNSEEN, VALUES, WORTHS, choose
-from ordinal_shapley_kernels.journeys import JourneysWorkspace, evaluate, make_workspace
+from ordinal_shapley_kernels import journeys as kernels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -289,7 +290,7 @@ class JourneyGame(JourneyForms):
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""
-        return float(evaluate(self._make_workspace(), self._check_sequence(sequence)))
+        return self._compiled(sequence)
 
     def _check_order_free(self) -> None:
         if self.ordered:
@@ -317,30 +318,49 @@ class JourneyGame(JourneyForms):
         return sharing.share(self._sets, worths, "classic", self.worth, self.unseen)[0]
 
     @property
-    def _workspace_maker(self) -> Callable[..., JourneysWorkspace]:
-        return make_workspace
+    def _workspace_maker(self) -> Callable[..., Any]:
+        return self._compiled._workspace_maker
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        return self._compiled._payload
 
     @cached_property
-    def _payload(self) -> tuple[Any, ...]:
+    def _compiled(self) -> CompiledGame:
         sets, none = self._sets, np.zeros(0, np.int64)
         if self.ordered:
             worths = self._worths
             means = sharing.share(sets, worths, "partial_ordinal", self.worth, self.unseen)[1]
-            of_sequences = (*worths.trie, worths.worths, worths.beyond)
-            of_sets = (np.zeros(0), none)
+            trie, of_sequence, beyond = worths.trie, worths.worths, worths.beyond
+            tables, table_starts = np.zeros(0), none
         else:
-            starts, tables = sharing.tabulate(self._pooled, sets, self.unseen)
-            means = tables[starts + (1 << sets.sizes) - 1]
-            of_sequences = (none, none, none, none, np.zeros(0), np.zeros(0))
-            of_sets = (tables, starts)
-        needed = sets.sizes if self.worth == "conversions" else np.zeros_like(sets.sizes)
-        return (
-            int(self.ordered),
-            *of_sequences,
-            *of_sets,
-            sets.conversions / means,
-            needed,
-            *sharing.sets_of_channels(sets, self.n_players),
+            table_starts, tables = sharing.tabulate(self._pooled, sets, self.unseen)
+            means = tables[table_starts + (1 << sets.sizes) - 1]
+            trie, of_sequence, beyond = sharing.Trie(none, none, none, none), np.zeros(0), np.zeros(0)
+        of_starts, of_sets, of_bits = sharing.sets_of_channels(sets, self.n_players)
+        return CompiledGame(
+            self.n_players,
+            kernels.evaluate,
+            kernels.push,
+            kernels.pop,
+            arrays={
+                "trie_starts": trie.starts,
+                "trie_channels": trie.channels,
+                "parents": trie.parents,
+                "depths": trie.depths,
+                "worths": of_sequence,
+                "beyond": beyond,
+                "tables": tables,
+                "table_starts": table_starts,
+                "weights": sets.conversions / means,
+                "needed": sets.sizes if self.worth == "conversions" else np.zeros_like(sets.sizes),
+                "of_starts": of_starts,
+                "of_sets": of_sets,
+                "of_bits": of_bits,
+            },
+            state={"at": np.zeros_like(sets.sizes), "behind": np.zeros_like(sets.sizes)},
+            numbers={"ordered": int(self.ordered)},
+            cache="JourneyGame",
         )
 
     @property

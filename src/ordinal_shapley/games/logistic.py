@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
+from ordinal_shapley.games.base import warn_unconverged
 from ordinal_shapley.vocabulary import SCORINGS, choose
-from ordinal_shapley_kernels.logistic import fit_sequence
-from ordinal_shapley_kernels.logistic_workspace import UNCONVERGED, LogisticWorkspace, make_workspace
-from ordinal_shapley_kernels.rearranged import RearrangedWorkspace
+from ordinal_shapley_kernels.logistic import fit_models, make_game
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
@@ -159,34 +158,37 @@ class LogisticGame(CompiledRowGame):
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
-        return make_workspace
+        return make_game
 
     @property
     def _payload(self) -> tuple[Any, ...]:
         tolerance = _VALUE_TOLERANCES.get(self.scoring)
+        features = self._features
         return (
-            self._features.train,
+            SCORING_CODES[self.scoring],
+            features.wide,
+            features.train,
+            features.norms,
             self._codes,
             self._costs,
             self._player_starts,
             self._player_rows,
             self._weights.table,
-            self._features.valid,
+            features.valid,
+            features.valid_columns,
             self._truth,
             len(self.classes_),
-            SCORING_CODES[self.scoring],
             self._weights.kind,
             self.empty_value_,
-            self._features.rounding_dimension,
-            -1.0 if tolerance is None else tolerance / max(self._features.largest, 1.0),
-            self._features.wide,
+            features.rounding_dimension,
+            -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
         )
 
     @property
     def _settings(self) -> dict[str, Any]:
         features = self._features
         if features.wide or features.basis is not None:  # validation rows are seen through X
-            rows: dict[str, Any] = {"X or X_valid": (features.train, features.valid, features.wide)}
+            rows: dict[str, Any] = {"X or X_valid": (features.train, features.valid_columns, features.wide)}
         else:
             rows = {"X": (features.train, features.n_terms), "X_valid": (features.valid,)}
         return {
@@ -202,8 +204,8 @@ class LogisticGame(CompiledRowGame):
         }
 
     def _warn_of(self, workspace: LogisticWorkspace) -> None:
-        if workspace.counters[UNCONVERGED]:
-            warn_unconverged(int(workspace.counters[UNCONVERGED]))
+        if workspace.unconverged:
+            warn_unconverged(workspace.unconverged)
 
     def coefficients(
         self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
@@ -246,7 +248,10 @@ class LogisticGame(CompiledRowGame):
             )
         radius = arguments.number("tol", tol, above=0.0)
         workspace = self._make_workspace()
-        fit_sequence(workspace, players, radius)
+        workspace.functions.reset(workspace)
+        for player in players.tolist():
+            workspace.functions.push(workspace, player)
+        fit_models(workspace, radius)
         self._warn_of(workspace)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
@@ -256,21 +261,3 @@ class LogisticGame(CompiledRowGame):
             f"{len(self._truth)} validation rows, position_weight={self.position_weight!r}, "
             f"scoring={self.scoring!r})"
         )
-
-
-def unconverged_fits(game: Any) -> int:
-    """Return how many model fits of a workspace could not be brought to convergence."""
-    if isinstance(game, RearrangedWorkspace):
-        return unconverged_fits(game.inner)
-    return int(game.counters[UNCONVERGED]) if isinstance(game, LogisticWorkspace) else 0
-
-
-def warn_unconverged(n_fits: int) -> None:
-    """Say that some decisions rest on no bound."""
-    warnings.warn(
-        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale, or "
-        "C or the weights are extreme; standardise the features, for example with "
-        "sklearn.preprocessing.StandardScaler",
-        RuntimeWarning,
-        stacklevel=3,
-    )

@@ -12,8 +12,8 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.games._scores import check_spread
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
-from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace
-from ordinal_shapley_kernels.walks import evaluate_sequence
+from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace, pad_data
+from ordinal_shapley_kernels.walks import utilities_of
 
 # The largest number in a system that is solved, which is squared on the way.
 _LARGEST_SQUARE = 1e120
@@ -137,7 +137,8 @@ class RidgeGame(CompiledRowGame):
                 f"alpha is {self.alpha:g}, and squares of rows of X times their weights are {largest:.3g} "
                 f"times that, expected at most {_LARGEST_SQUARE:g}: rescale X or the weights"
             )
-        self._features, self._valid = features, held_out
+        self._n_coordinates = features.shape[1]
+        self._features, self._valid = pad_data(features, held_out)
 
     @property
     def _workspace_maker(self) -> Callable[..., RidgeWorkspace]:
@@ -202,15 +203,15 @@ class RidgeGame(CompiledRowGame):
         """
         players = self._check_sequence(sequence)
         workspace = self._make_workspace()
-        workspace.intercept[0] = np.nan
+        workspace.intercept = np.nan
         if len(players):
-            evaluate_sequence(workspace, players, False, np.empty(1))
-        if np.isnan(workspace.intercept[0]):
+            utilities_of(workspace, players)
+        if np.isnan(workspace.intercept):
             raise ValueError("sequence holds no row with a weight, expected one: there is no model without")
-        model = workspace.model[: self._features.shape[1]]
+        model = workspace.model[: self._n_coordinates]
         if self._basis is not None:
             model = self._basis @ model
-        return np.append(model, workspace.intercept[0] - model @ self._centre)
+        return np.append(model, workspace.intercept - model @ self._centre)
 
     def __repr__(self) -> str:
         return (

@@ -18,7 +18,13 @@ from ordinal_shapley.common.files import replacing
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
-from ordinal_shapley_kernels.table import TableWorkspace, is_order_free, make_workspace, subtree_sizes
+from ordinal_shapley_kernels.table import (
+    Orders,
+    TableWorkspace,
+    is_order_free,
+    make_workspace,
+    subtree_sizes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +107,8 @@ class TableGame(Game):
         self.player_labels = None if names is None else arrays.as_player_names(names, "names", n)
         self.player_classes = None
         self.player_sizes = np.ones(n, np.int64)
-        self.order_free = bool(is_order_free(self.values, n, np.full(2**n, np.nan)))
+        orders = Orders(values=self.values, first=np.full(2**n, np.nan))
+        self.order_free = bool(is_order_free(orders, n))
 
     @classmethod
     def from_array(cls, n_players: int, values: Any, *, names: Any = None) -> TableGame:

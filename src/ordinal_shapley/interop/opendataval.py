@@ -28,7 +28,7 @@ except ImportError as error:
         f"ordinal_shapley.interop.opendataval needs OpenDataVal 1.3 ({error}). It asks for an older NumPy "
         "and pandas than this package does, so give it an environment of its own: "
         "pip install opendataval==1.3.0 'scikit-learn>=1.4' 'transformers<4.40' 'multimethod<2' "
-        "'numba>=0.61' 'rich>=13', and then pip install --no-deps ordinal-shapley"
+        "'numba>=0.61,<0.69' 'rich>=13', and then pip install --no-deps ordinal-shapley"
     ) from error
 
 __all__ = ["ClassicShapleyEvaluator", "OrdinalShapleyEvaluator", "PartialOrdinalShapleyEvaluator"]

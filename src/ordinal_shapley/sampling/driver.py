@@ -16,8 +16,7 @@ from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games._rows import RowGame
-from ordinal_shapley.games.base import Game, UtilityError, check_game
-from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
 from ordinal_shapley.sampling.plan import (

@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     weight_game : Game or None
         Weights of sequences among the orders of their players.
     rule, tolerance, patience, target
-        The truncation rule, as in the walk kernel's Rule.
+        The truncation rule, as in the walk kernel.
     """
 
     members: NDArray[np.int64]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import Cancellation, check_memory
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import numberless, other_stream, walked, weighted_marginals
-from ordinal_shapley_kernels.walks import EVALUATIONS
 
 # In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
 # that starts from a prefix far shorter takes longer to fit.
@@ -52,7 +51,7 @@ def with_chances(
         # Utilities of one permutation tell much the same: a few, and more permutations, tell more.
         chances = _scaled(chances, min(_MOST_PREFIXES, max(2, n // 4)))
     plan = plan._replace(centres=utilities.mean(axis=0), chances=chances)
-    return plan, int(run.state[EVALUATIONS])
+    return plan, run.evaluations
 
 
 def _scaled(chances: NDArray[np.float64], total: int) -> NDArray[np.float64]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import UtilityError
-from ordinal_shapley.games.logistic import unconverged_fits
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.contributions import (
@@ -22,22 +21,15 @@ from ordinal_shapley_kernels.contributions import (
     Record,
     Tally,
     add_profile,
-    add_units,
-    contributions,
+    add_replicates,
+    write_contributions,
 )
-from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, draw_many, make_deck
+from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, draw_orders, make_permutation_state
 from ordinal_shapley_kernels.walks import (
-    COMPLETED_STOPS,
-    EVALUATIONS,
     FAILED,
-    FIRST,
     MEASURING,
-    NEXT,
     PAUSED,
-    PLACE,
-    WHOLE_EVALUATIONS,
-    WHOLE_LENGTH,
-    Rule,
+    Orders,
     Walk,
     evaluate_prefixes,
     fresh,
@@ -52,6 +44,24 @@ class WeightError(UtilityError):
     """A weight that could not be used."""
 
 
+class Credits(NamedTuple):
+    """What the contributions to some orders are made of, as in the kernel's Record.
+
+    Attributes
+    ----------
+    orders : int64 (n_orders, n_places)
+    baselines, centred, marginals : float64 (n_orders, n_places)
+    in_out, empty_value : float
+    """
+
+    orders: NDArray[np.int64]
+    baselines: NDArray[np.float64]
+    centred: NDArray[np.float64]
+    marginals: NDArray[np.float64]
+    in_out: float
+    empty_value: float
+
+
 class Shard(NamedTuple):
     """What a worker hands in.
 
@@ -61,7 +71,7 @@ class Shard(NamedTuple):
         Sums over the permutations, fewer than were asked for if time was up.
     unconverged : int
         Model fits that could not be brought to convergence.
-    record : Record or None
+    record : Credits or None
         Where a profile is wanted, what the contributions are made of: a profile of its own for each shard
         that waits to be added would take too much memory.
     failure : UtilityError or None
@@ -70,7 +80,7 @@ class Shard(NamedTuple):
 
     moments: Moments
     unconverged: int
-    record: Record | None = None
+    record: Credits | None = None
     failure: UtilityError | None = None
 
 
@@ -121,19 +131,33 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     if _needs_centres(plan, stop - first):
         plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
     run = walked(plan, game, first, stop, cancellation)
-    n_permutations = int(run.state[NEXT]) - first
+    n_permutations = run.next - first
     # A run of as many permutations would need centres, which there is no time for.
     if n_permutations == 0 or _needs_centres(plan, n_permutations):
         return Shard(Moments.zeros(len(plan.members), plan.unit), 0)
-    run = _cut(run, n_permutations)
-    record, samples = None, run.marginals
+    walks = _walks(run, n_permutations)
+    record, credited = None, walks.marginals
     if plan.recorded:
-        record, samples = _record(plan, run), np.empty_like(run.marginals)
-        contributions(record, samples)
+        record, credited = _record(plan, walks), np.empty_like(walks.marginals)
+        write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
     sums, unit_sums, unit_spread, unit = fresh((4, len(plan.members)), np.float64)
     chosen, units, seen = fresh((3, len(plan.members)), np.int64)
-    tally = Tally(sums, unit_sums, unit_spread, chosen, units, unit, seen)
-    add_units(run.orders, run.n_drawn, samples, plan.unit, not plan.keep_chosen, tally)
+    add_replicates(
+        Tally(
+            orders=walks.orders,
+            n_drawn=walks.n_drawn,
+            contributions=credited,
+            sums=sums,
+            replicate_sums=unit_sums,
+            replicate_spread=unit_spread,
+            chosen=chosen,
+            replicates=units,
+            replicate=unit,
+            seen=seen,
+            replicate_size=plan.unit,
+            all_count=not plan.keep_chosen,
+        )
+    )
     moments = Moments(
         sums=sums,
         chosen=chosen,
@@ -144,11 +168,11 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         unit_size=plan.unit,
         n_units=n_permutations // plan.unit,
         n_permutations=n_permutations,
-        n_evaluations=evaluations + int(run.state[WHOLE_EVALUATIONS]),
-        walk_length=int(run.state[WHOLE_LENGTH]),
-        completed_stops=int(run.state[COMPLETED_STOPS]),
+        n_evaluations=evaluations + run.whole_evaluations,
+        walk_length=run.whole_length,
+        completed_stops=run.completed_stops,
     )
-    return Shard(moments, unconverged_fits(game), record if plan.profile else None)
+    return Shard(moments, game.unconverged, record if plan.profile else None)
 
 
 def _needs_centres(plan: Plan, n_permutations: int) -> bool:
@@ -156,15 +180,25 @@ def _needs_centres(plan: Plan, n_permutations: int) -> bool:
     return bool(plan.in_out) and not len(plan.centres) and n_permutations <= plan.unit
 
 
-def _cut(run: Walk, n_permutations: int) -> Walk:
+class Walks(NamedTuple):
+    """Permutations that were walked to their end, as in the kernel's Walk."""
+
+    first: int
+    orders: NDArray[np.int64]
+    n_drawn: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    marginals: NDArray[np.float64]
+    utilities: NDArray[np.float64]
+
+
+def _walks(run: Walk, n_permutations: int) -> Walks:
     """Leave out the permutations that there was no time for."""
-    rows = ("orders", "n_drawn", "lengths", "marginals", "utilities", "luck")
-    return run._replace(**{name: getattr(run, name)[:n_permutations] for name in rows})
+    return Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
 
 
-def add_to_profile(plan: Plan, record: Record, profile: NDArray[np.float64]) -> None:
+def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) -> None:
     """Add what a shard says of each player at each position; `profile` is that of Moments."""
-    add_profile(record, profile)
+    add_profile(Record(**record._asdict(), contributions=(0, 0), profile=profile))
     # No sums of squares where a cell has several contributions of one unit.
     if plan.unit > 1 and plan.in_out:
         profile[SQUARES] = math.nan
@@ -183,7 +217,7 @@ def with_centres(
     """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
     with numberless():
         run = walked(other_stream(plan), game, first, stop, cancellation)
-    return plan._replace(centres=run.utilities.mean(axis=0)), int(run.state[EVALUATIONS])
+    return plan._replace(centres=run.utilities.mean(axis=0)), run.evaluations
 
 
 def _numbered(error: UtilityError, permutation: int) -> UtilityError:
@@ -223,14 +257,16 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         plan.design,
         plan.recorded,
         plan.in_out == 1.0,
+        rule=plan.rule,
+        tolerance=plan.tolerance,
+        patience=plan.patience,
+        target=plan.target,
     )
-    rule = Rule(int(plan.rule), float(plan.tolerance), int(plan.patience), float(plan.target))
     with _wrapping():
-        status = run_in_steps(lambda budget: walk(game, run, rule, budget), PAUSED, cancellation)
+        status = run_in_steps(lambda budget: walk(game, run, budget), PAUSED, cancellation)
     if status == FAILED:
-        place = run.state[PLACE]
-        length = plan.quota.sum() if place == MEASURING else place + 1
-        index = int(run.state[NEXT])
+        length = plan.quota.sum() if run.place == MEASURING else run.place + 1
+        index = run.next
         raise _numbered(UtilityError(tuple(run.orders[index - first, :length].tolist())), index)
     return run
 
@@ -240,9 +276,9 @@ def _wrapping() -> AbstractContextManager[Any]:
     return np.errstate(over="ignore" if config.DISABLE_JIT else "warn")
 
 
-def _record(plan: Plan, run: Walk) -> Record:
-    """What the contributions to the orders of a walk are made of; its utilities are written over."""
-    utilities = run.utilities
+def _record(plan: Plan, walks: Walks) -> Credits:
+    """What the contributions to the orders of walks are made of; their utilities are written over."""
+    utilities = walks.utilities
     centres = _centres(utilities, plan.unit)
     if len(plan.centres):
         centres[:] = plan.centres
@@ -254,13 +290,13 @@ def _record(plan: Plan, run: Walk) -> Record:
         centres[:, -1] += centred[:, -1]
     else:
         centres[:, -1] = whole
-    return Record(
-        run.orders,
+    return Credits(
+        walks.orders,
         centres,
         centred,
-        weighted_marginals(plan, run),
-        np.array([float(plan.in_out)]),
-        np.array([float(plan.empty_value)]),
+        weighted_marginals(plan, walks),
+        float(plan.in_out),
+        float(plan.empty_value),
     )
 
 
@@ -274,23 +310,23 @@ def _centres(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
     return means if unit == 1 else np.repeat(means, sizes, axis=0)
 
 
-def weighted_marginals(plan: Plan, run: Walk) -> NDArray[np.float64]:
+def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
     """Marginal contributions by place, times j! and the weight of the j players before."""
     if plan.weight_game is None:
-        return run.marginals
-    weights = np.ones_like(run.marginals)
-    if evaluate_prefixes(plan.weight_game._make_workspace(), run.orders, run.lengths, weights) == FAILED:
+        return walks.marginals
+    weights = np.ones_like(walks.marginals)
+    prefixes = Orders(orders=walks.orders, lengths=walks.lengths, utilities=weights)
+    if evaluate_prefixes(plan.weight_game._make_workspace(), prefixes) == FAILED:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
-        raise _numbered(WeightError(tuple(run.orders[t, :j].tolist())), int(run.state[FIRST]) + t)
+        raise _numbered(WeightError(tuple(walks.orders[t, :j].tolist())), walks.first + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
-    return np.asarray(run.marginals * (weights * factorials))
+    return np.asarray(walks.marginals * (weights * factorials))
 
 
 def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
     """Return `count` random orders of all players, apart from those that are walked."""
-    deck = make_deck(np.arange(n_players), np.array([0, n_players]), np.array([n_players]))
-    orders = np.empty((count, n_players), np.int64)
+    # Another key than the run's own, so that the target is independent of the walks.
+    key = seed ^ 0x5DEECE66D
+    state = make_permutation_state(np.arange(n_players), np.array([0, n_players]), np.array([n_players]), key)
     with _wrapping():
-        # Another key than the run's own, so that the target is independent of the walks.
-        draw_many(deck, np.uint64(seed ^ 0x5DEECE66D), 0, n_players, orders)
-    return orders
+        return draw_orders(state, 0, count)

@@ -11,8 +11,7 @@ from ordinal_shapley.exact.enumeration import Scope, Wanted
 from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_factorials
 from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley.games.base import Game
-from ordinal_shapley.games.logistic import warn_unconverged
+from ordinal_shapley.games.base import Game, warn_unconverged
 from ordinal_shapley.sampling.driver import target_score
 from ordinal_shapley.sampling.plan import check_truncation, in_out_share, make_strata
 from ordinal_shapley.valuation.result import Valuation
@@ -78,10 +77,10 @@ def tabulate(
     totals = enumerate_or_report(game, scope, Wanted(classic, not classic), plan.n_jobs, progress)
     if totals.unconverged:
         warn_unconverged(totals.unconverged)
-    models = np.ones(2**n, bool)
-    kernels.mark_models(game._make_workspace(), n, models)
+    defined = np.ones(2**n, bool)
+    kernels.mark_defined(game._make_workspace(), kernels.Sets(defined=defined), n)
     weights = np.zeros(0)
     if order_weight is not None:
         q, _ = tabulate_weights(order_weight, n, plan.n_jobs, plan.limit, plan.asked)
         weights = times_factorials(q, n)
-    return Utilities(totals.subset_sums if classic else totals.utilities, models, weights)
+    return Utilities(totals.subset_sums if classic else totals.utilities, defined, weights)

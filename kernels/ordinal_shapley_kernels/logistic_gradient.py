@@ -1,0 +1,203 @@
+"""Gradients of the weighted logistic objective, and what they say of the optimum.
+
+How far is the optimum w*? f is 1-strongly convex, so |w - w*| <= |g|. Much sharper is the same with the
+earlier Hessian H_s in place of the identity. If H(w) >= c H_s and no row is longer than X, curvatures fall at
+most by exp(-X |w - w*|) on the way to w*, and with r = |L^T (w - w*)| and u = X |M g| / c
+
+    c r (1 - exp(-X r)) / (X r) <= |M g|,   so   r <= -log(1 - u) / X,
+
+hence the Hessians on the way average at least c' = -c u / log(1 - u) times H_s, and
+
+    c' |L^T (w* - w)|^2 <= (M g).(L^T (w - w*)),
+
+a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x of the factor with curvature s counts at
+most |x|^2 / (1 + s |x|^2) in white coordinates (squared), so the rows whose curvature has fallen below
+c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ordinal_shapley_kernels.abi import part, symbol
+from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, dot, row_products
+from ordinal_shapley_kernels.elementary import exp_lanes
+from ordinal_shapley_kernels.lanes import (
+    WIDTH,
+    add,
+    add_product,
+    divide,
+    load,
+    magnitude,
+    multiply,
+    splat,
+    store,
+    subtract,
+    total,
+)
+from ordinal_shapley_kernels.logistic_workspace import (
+    EPSILON,
+    HALF,
+    NORM,
+    RADIUS,
+    ROUNDING,
+    SCORE_ROUNDING,
+    SHARE,
+    WHITE_NORM,
+    LogisticWorkspace,
+)
+from ordinal_shapley_kernels.workspace import Vector
+
+# Shares c of the factorised Hessian that the present one is compared with.
+_HIGH_SHARE = 0.7
+_LOW_SHARE = 0.3
+# Largest u for which the bound is used.
+_FURTHEST = 0.95
+# -u / log(1 - u) at u = 0, 1 / _N_CHORDS, ..., a little less: a logarithm takes a fifth of a gradient's time.
+_N_CHORDS = 128
+_KEPT = np.array([1.0, *(-u / math.log1p(-u) for u in np.arange(1, _N_CHORDS) / _N_CHORDS), 0.0]) - 1e-14
+# Covers the rounding of an inverse factor whose matrix is right to within itself (see `factorise`).
+_FACTOR_SLACK = 1.0 + 1e-5
+
+
+@part
+def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
+    """Derivatives of the losses log(1 + exp(-sign * margin)) by the decision values."""
+    for i in range(0, n, WIDTH):
+        sign = load(signs, i)
+        growth = exp_lanes(multiply(sign, load(margins, i)))
+        store(slopes, i, divide(subtract(splat(0.0), sign), add(splat(1.0), growth)))
+
+
+@part
+def _weigh_slopes(
+    slopes: Vector,
+    costs: Vector,
+    norms: Vector,
+    factor_curvatures: Vector,
+    factor_leverages: Vector,
+    n: int,
+    residuals: Vector,
+) -> tuple[float, float, float, float]:
+    """Write `residuals`, the slopes times the costs.
+
+    Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and what the rows whose curvature has
+    fallen below a share of the factorised one take off that share, for the high and the low share.
+    """
+    pull = stiffness = high = low = splat(0.0)
+    high_share, low_share, one = splat(_HIGH_SHARE), splat(_LOW_SHARE), splat(1.0)
+    for i in range(0, n, WIDTH):
+        slope = load(slopes, i)
+        residual = multiply(load(costs, i), slope)
+        store(residuals, i, residual)
+        size = magnitude(residual)
+        curvature = multiply(size, subtract(one, magnitude(slope)))
+        norm = load(norms, i)
+        pull = add_product(pull, size, norm)
+        stiffness = add_product(stiffness, curvature, multiply(norm, norm))
+        factorised = load(factor_curvatures, i)
+        leverage = load(factor_leverages, i)
+        lack = subtract(multiply(high_share, factorised), curvature)
+        high = add_product(high, add(lack, magnitude(lack)), leverage)
+        lack = subtract(multiply(low_share, factorised), curvature)
+        low = add_product(low, add(lack, magnitude(lack)), leverage)
+    return total(pull), total(stiffness), 0.5 * total(high), 0.5 * total(low)
+
+
+@part
+def factor_curvatures(
+    slopes: Vector, costs: Vector, norms: Vector, n: int, curvatures: Vector, leverages: Vector
+) -> float:
+    """Write the curvatures of the rows and bounds on their white norms; returns sum_i curvature_i |x_i|^2."""
+    stiffness = splat(0.0)
+    one = splat(1.0)
+    for i in range(0, n, WIDTH):
+        size = magnitude(load(slopes, i))
+        curvature = multiply(multiply(load(costs, i), size), subtract(one, size))
+        norm = load(norms, i)
+        square = multiply(norm, norm)
+        stiff = multiply(curvature, square)
+        store(curvatures, i, curvature)
+        store(leverages, i, divide(square, add(one, stiff)))
+        stiffness = add(stiffness, stiff)
+    return total(stiffness)
+
+
+@part
+def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[float, float]:
+    """gradient += weights, in place; returns the norms of both."""
+    norm = size = splat(0.0)
+    for j in range(0, n_features, WIDTH):
+        weight = load(weights, j)
+        value = add(load(gradient, j), weight)
+        store(gradient, j, value)
+        norm = add_product(norm, value, value)
+        size = add_product(size, weight, weight)
+    return math.sqrt(total(norm)), math.sqrt(total(size))
+
+
+@part
+def bound_distance(bounds: Vector, share: float, longest: float, n_features: int) -> None:
+    """Write SHARE, RADIUS and HALF, given the share c of H_s in the present Hessian."""
+    rounding = bounds[ROUNDING] + n_features * math.sqrt(n_features) * EPSILON * bounds[NORM]
+    size = _FACTOR_SLACK * bounds[WHITE_NORM] + rounding
+    bounds[SHARE] = 0.0
+    bounds[RADIUS] = math.inf
+    bounds[HALF] = math.inf
+    if longest * size < _FURTHEST * share:
+        reach = longest * size / share
+        if reach > 1e-9:
+            # Chords of a concave function lie below it.
+            place = reach * _N_CHORDS
+            chord = int(place)
+            share *= _KEPT[chord] + (place - chord) * (_KEPT[chord + 1] - _KEPT[chord])
+        bounds[SHARE] = share
+        bounds[RADIUS] = size / share
+        bounds[HALF] = (size + rounding) / (2.0 * share)
+
+
+@symbol
+def differentiate(game: LogisticWorkspace, model: int, which: int) -> None:
+    """Gradient of a model's objective at row `which` of `models`, and what it says of the optimum.
+
+    `which` is the model itself or the trial; its slopes are known. Writes row `which` of `gradients`,
+    `white_gradients` and `bounds`, and the prefix's residuals. The bound on what rounding may have done to
+    the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the sums, and the effect on the residuals
+    of decision values that are `rounding_dimension` terms long, that times eps |w| (1 + sum curvature_i
+    |x_i|^2). Of wide data each inner product is that uncertain, and sum |residual_i| |x_i| is added to |w|
+    there.
+    """
+    prefix, solver = game.prefix, game.solver
+    m, n_features, triangular, dimension = (
+        game.length,
+        game.dimension,
+        game.triangular,
+        game.rounding_dimension,
+    )
+    n = (m + WIDTH - 1) // WIDTH * WIDTH
+    residuals = prefix.residuals
+    gradient, white_gradient = solver.gradients[which], solver.white_gradients[which]
+    bounds = solver.bounds[which]
+    slack = solver.hessian_slack[model]
+    pull, stiffness, high, low = _weigh_slopes(
+        prefix.slopes[which],
+        prefix.costs,
+        prefix.norms,
+        solver.factor_curvatures[model],
+        solver.factor_leverages[model],
+        n,
+        residuals,
+    )
+    row_products(prefix.columns, n_features, residuals, n, UPPER if triangular else FULL, gradient)
+    norm, size = _add_weights(gradient, solver.models[which], n_features)
+    row_products(solver.inverse_factors[model], n_features, gradient, n_features, LOWER, white_gradient)
+    spread = size + pull if triangular else size
+    bounds[NORM] = norm
+    bounds[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness))
+    bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
+    bounds[SCORE_ROUNDING] = EPSILON * dimension * spread
+    kept = 1.0 - slack[0] - slack[1]
+    share = max(_HIGH_SHARE * kept - high, _LOW_SHARE * kept - low)
+    bound_distance(bounds, share, prefix.largest[m - 1], n_features)

@@ -1,0 +1,97 @@
+"""What is said while kernels are compiled, and compiling them ahead."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ParamSpec, TypeVar
+
+from ordinal_shapley.common.parallel import check_n_jobs, heeding_interrupts, n_workers
+from ordinal_shapley_kernels import abi
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+COMPILING = "compiling kernels, once, about 10 s"
+
+
+def compile_kernels(n_jobs: int | None = -1) -> int:
+    """Compile every kernel that is not compiled yet, and keep them on disk for later processes.
+
+    Nothing else needs this: kernels are compiled when they are first used. It serves container images and
+    continuous integration, where the first run should not wait.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default -1
+        Processes that compile: None or 1 for this one alone, -1 for one per core.
+
+    Returns
+    -------
+    int
+        Number of kernels; 0 with ``NUMBA_DISABLE_JIT=1``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_jobs`` is not such a number.
+
+    Warns
+    -----
+    RuntimeWarning
+        If they cannot be kept on disk.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> n_kernels = osv.compile_kernels()
+    """
+    check_n_jobs(n_jobs)
+    with heeding_interrupts():
+        return abi.compile_all(n_workers(n_jobs))
+
+
+@contextmanager
+def compiling_line(enabled: bool = True) -> Iterator[None]:
+    """Show a line on stderr while kernels are compiled, if it is a terminal or a notebook's."""
+    if not enabled:
+        yield
+        return
+
+    shown = False
+
+    def tell(compiling: bool) -> None:
+        nonlocal shown
+        with suppress(Exception):  # a closed or broken stderr must not stop the run
+            if compiling and _is_watched():
+                sys.stderr.write(f"\r{COMPILING}")
+                sys.stderr.flush()
+                shown = True
+            elif shown:
+                sys.stderr.write("\r" + " " * len(COMPILING) + "\r")
+                sys.stderr.flush()
+                shown = False
+
+    with abi.watching(tell):
+        yield
+
+
+def _is_watched() -> bool:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
+
+
+def says_when_compiling(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Show the line where a function is called with ``progress=True``."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Result:
+        progress: Any = kwargs.get("progress", False)
+        with compiling_line(progress is True):
+            return function(*args, **kwargs)
+
+    return call

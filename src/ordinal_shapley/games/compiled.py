@@ -1,0 +1,393 @@
+"""Games of users' own compiled functions."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from numbers import Integral
+from types import FunctionType
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numba.extending import is_jitted
+from numpy.typing import NDArray
+
+from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.games._fingerprint import fingerprint, full_name
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley_kernels.compiled import (
+    DTYPES,
+    NAMES,
+    CompiledWorkspace,
+    Layout,
+    Linked,
+    UserFunctions,
+    link,
+    make_compiled_workspace,
+    reserved_names,
+)
+from ordinal_shapley_kernels.games import OK
+
+_MOST_PLAYERS = 1_000_000
+_MOST_DIMENSIONS = 3
+_MOST_LINKED = 100
+_ORDERS_BACK = 20  # that are tried for an error in `pop`
+
+
+class Compiled:
+    """Users' functions and the fields that they see, compiled once in every process that needs them."""
+
+    _linked: ClassVar[OrderedDict[str, Linked]] = OrderedDict()  # by token
+    _lock = threading.RLock()
+
+    def __init__(
+        self, given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...], token: str
+    ) -> None:
+        self.given = given
+        self.layout = layout
+        self.cache = cache
+        self.told = told
+        self.token = token
+
+    @property
+    def linked(self) -> Linked:
+        """What kernels and Python call."""
+        with self._lock:
+            if self.token in self._linked:
+                self._linked.move_to_end(self.token)
+            else:
+                self._linked[self.token] = link(self.layout, self.given, " ".join(self.told), self.cache)
+                if len(self._linked) > _MOST_LINKED:
+                    self._linked.popitem(last=False)
+            return self._linked[self.token]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self.given, self.layout, self.cache, self.told, self.token)
+
+    def __repr__(self) -> str:
+        # Part of the fingerprint that says which results may be pooled.
+        return f"{self.layout} {' '.join(self.told)}"
+
+
+@lru_cache(maxsize=_MOST_LINKED)
+def _token(given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...]) -> str:
+    """Name what is compiled once for these very functions, with the data that they hold now."""
+    return uuid.uuid4().hex
+
+
+def make_workspace(
+    compiled: Compiled, n_players: int, empty_value: float | None, *fields: Any
+) -> CompiledWorkspace:
+    """Allocate the workspace of one worker; `fields` are arrays, state and numbers."""
+    n_arrays, n_state = len(compiled.layout.arrays), len(compiled.layout.state)
+    return make_compiled_workspace(
+        compiled.layout,
+        compiled.linked.functions,
+        n_players,
+        empty_value,
+        [*fields[:n_arrays]],
+        [*fields[n_arrays : n_arrays + n_state]],
+        [*fields[n_arrays + n_state :]],
+    )
+
+
+class CompiledGame(Game):
+    """A game of your own at full speed: Python functions that are compiled, on arrays.
+
+    Each function takes ``game``, an object with these attributes: the arrays and numbers that you give, under
+    their names, and the sequence of players as it stands, ``game.sequence[:game.length]``. They are compiled
+    by Numba in each process that needs them, those jitted already (``@numba.njit``) with their own options.
+    So they may use what Numba supports, and call jitted functions; indices out of bounds are not noticed
+    (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or ``NUMBA_DISABLE_JIT=1``).
+
+    Parameters
+    ----------
+    n_players : int
+        Players are 0, ..., n_players - 1.
+    evaluate : function
+        ``evaluate(game)`` returns the utility of the sequence as it stands, a finite number. It must depend
+        on the sequence alone, to the bit, whatever was pushed and popped before.
+    push, pop : function, optional
+        ``push(game, player)`` is called when a player has been appended to the sequence, and
+        ``pop(game, player)`` before the last one is taken out again, to keep ``state`` and ``numbers`` up to
+        date. Both or neither.
+    reset : function, optional
+        ``reset(game)`` is called when the sequence is emptied. By default all state and numbers become what
+        they were at the start; a function sees to that itself, and can leave alone what does not matter.
+    is_defined : function, optional
+        ``is_defined(game)`` says whether the sequence is evaluated; if not, it is worth ``empty_value``.
+    arrays : dict of str to array, optional
+        Arrays that functions only read. All workers share them, and they are not copied: don't change them.
+    state : dict of str to array, optional
+        Arrays that functions may write, as they are for the empty sequence; each worker has its own.
+    numbers : dict of str to int or float, optional
+        Numbers that functions may set, ``game.count += 1``, as they are for the empty sequence; each worker
+        has its own. An int stays one: begin with ``0.0`` for a float.
+    order_free : bool, default False
+        Whether the order of the players does not matter.
+    names : array-like of shape (n_players,), optional
+        Names of the players for tables of results.
+    empty_value : float, optional
+        Utility of the sequences that are not defined; without ``is_defined`` that is the empty one. They are
+        not evaluated, and truncation does not end a walk at one. By default all are evaluated.
+    cache : str, optional
+        Keep compiled code on disk under this name, so that the next process need not compile it. The code and
+        data of the functions count, too, but not those of functions imported from other modules: change the
+        name when they do. By default every process compiles.
+
+    Attributes
+    ----------
+    n_players, order_free, player_labels, player_classes, player_sizes
+        See `Game`.
+    empty_value : float or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used, or a function cannot be compiled; the message names it.
+
+    See Also
+    --------
+    FunctionGame : A function of the sequence, without arrays and state; no need to know Numba.
+
+    Notes
+    -----
+    Arrays have 1 to 3 dimensions, and float64, int64, int32, uint64 or bool elements; others become float64
+    or int64.
+
+    An exception in a function ends the run with an error that names the sequence.
+
+    Examples
+    --------
+    How many distinct colours the players have, each a half of the one before:
+
+    >>> import numpy as np
+    >>> import ordinal_shapley as osv
+    >>> def push(game, player):
+    ...     game.seen[game.colours[player]] += 1
+    >>> def pop(game, player):
+    ...     game.seen[game.colours[player]] -= 1
+    >>> def evaluate(game):
+    ...     n_colours = np.sum(game.seen > 0)
+    ...     return 2.0 - 0.5 ** (n_colours - 1)
+    >>> game = osv.CompiledGame(
+    ...     4,
+    ...     evaluate,
+    ...     push,
+    ...     pop,
+    ...     arrays={"colours": [0, 0, 0, 1]},
+    ...     state={"seen": np.zeros(2, int)},
+    ...     empty_value=0.0,
+    ... )
+    >>> game([0, 1]), game([0, 1, 3])
+    (1.0, 1.5)
+    >>> osv.exact_values(game).values
+    array([0.29166667, 0.29166667, 0.29166667, 0.625     ])
+    """
+
+    def __init__(
+        self,
+        n_players: int,
+        evaluate: Callable[..., Any],
+        push: Callable[..., Any] | None = None,
+        pop: Callable[..., Any] | None = None,
+        reset: Callable[..., Any] | None = None,
+        is_defined: Callable[..., Any] | None = None,
+        *,
+        arrays: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | None = None,
+        numbers: Mapping[str, Any] | None = None,
+        order_free: bool = False,
+        names: Any = None,
+        empty_value: float | None = None,
+        cache: str | None = None,
+    ) -> None:
+        self.n_players = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
+        given = UserFunctions(evaluate, push, pop, reset, is_defined)
+        _check_functions(given)
+        fields: set[str] = set()
+        self._arrays = {
+            name: _as_array("arrays", name, array) for name, array in _items("arrays", arrays, fields)
+        }
+        self._state = {
+            name: _as_array("state", name, array).copy() for name, array in _items("state", state, fields)
+        }
+        self._numbers = {
+            name: _as_number(name, number) for name, number in _items("numbers", numbers, fields)
+        }
+        self.order_free = arguments.flag("order_free", order_free)
+        self.player_labels = _player_names(names, self.n_players)
+        self.player_classes = None
+        self.player_sizes = np.ones(self.n_players, np.int64)
+        self.empty_value = None if empty_value is None else arguments.number("empty_value", empty_value)
+        if is_defined is not None and empty_value is None:
+            raise ValueError("is_defined is given, but not empty_value, the utility of what is not defined")
+        if cache is not None and not isinstance(cache, str):
+            raise TypeError(f"cache is {cache!r}, expected a name or None")
+        layout = Layout(
+            tuple((name, str(array.dtype), array.ndim) for name, array in self._arrays.items()),
+            tuple((name, str(array.dtype), array.ndim) for name, array in self._state.items()),
+            tuple((name, isinstance(number, float)) for name, number in self._numbers.items()),
+        )
+        told = tuple("none" if func is None else f"{full_name(func)} {fingerprint(func)}" for func in given)
+        self._compiled = Compiled(given, layout, cache, told, _token(given, layout, cache, told))
+        try:
+            self._compiled.linked  # noqa: B018
+        except Exception as error:
+            name = getattr(error, "function", "evaluate")
+            raise TypeError(f"{name} cannot be compiled: {error}") from error
+
+    @property
+    def _workspace_maker(self) -> Callable[..., CompiledWorkspace]:
+        return make_workspace
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        fields = (*self._arrays.values(), *self._state.values(), *self._numbers.values())
+        return (self._compiled, self.n_players, self.empty_value, *fields)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        told = zip(UserFunctions._fields, self._compiled.told, strict=True)
+        return {
+            "game": "CompiledGame",
+            "n_players": self.n_players,
+            **{name: (text,) for name, text in told},
+            **{f"arrays[{name!r}]": (array,) for name, array in self._arrays.items()},
+            **{f"state[{name!r}]": (array,) for name, array in self._state.items()},
+            **{f"numbers[{name!r}]": number for name, number in self._numbers.items()},
+            "empty_value": self.empty_value,
+        }
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the utility of a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The utility.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is no sequence of distinct players, or its utility no finite number.
+        RuntimeError
+            If a function raises.
+        """
+        players = self._check_sequence(sequence)
+        workspace = self._make_workspace()
+        functions = workspace.functions
+        functions.reset(workspace)
+        for player in players.tolist():
+            functions.push(workspace, player)
+        if functions.evaluate(workspace) != OK:
+            name = NAMES[workspace.failed]
+            self._ask(name, players)
+            raise RuntimeError(
+                f"{name} raised {_of(players)}, but not when asked again: expected what depends on the "
+                "sequence alone"
+            )
+        value = float(workspace.scores[0])
+        if not math.isfinite(value):
+            raise ValueError(f"evaluate returned {value} {_of(players)}, expected a finite number")
+        return value
+
+    def _ask(self, name: str, players: NDArray[np.int64]) -> None:
+        """Play a sequence, back and forth, and raise what `name` raises."""
+        workspace = self._make_workspace()
+        workspace.functions.reset(workspace)
+        try:
+            self._compiled.linked.ask(workspace, players)
+        except Exception as error:
+            raise RuntimeError(f"{name} raised {type(error).__name__} {_of(players)}: {error}") from error
+
+    def _report(self, error: UtilityError) -> NoReturn:
+        players = np.array(error.sequence, np.int64)
+        self(players)  # most often raises it
+        if self._compiled.given.pop is not None:  # it may have raised behind another sequence
+            self._ask("pop", players)
+            for seed in range(_ORDERS_BACK):
+                self._ask("pop", np.random.default_rng(seed).permutation(self.n_players))
+        super()._report(error)
+
+    def __repr__(self) -> str:
+        func = getattr(self._compiled.given.evaluate, "py_func", self._compiled.given.evaluate)
+        return f"CompiledGame({func.__qualname__}, {self.n_players} players)"
+
+
+def _of(players: NDArray[np.int64]) -> str:
+    return f"for the sequence {tuple(players.tolist())}"
+
+
+def _player_names(names: Any, n_players: int) -> NDArray[Any] | None:
+    return None if names is None else arrays.as_player_names(names, "names", n_players)
+
+
+def _check_functions(given: UserFunctions) -> None:
+    functions: dict[str, Any] = given._asdict()
+    for name, func in functions.items():
+        if func is None and name != "evaluate":
+            continue
+        if not (isinstance(func, FunctionType) or is_jitted(func)):
+            raise TypeError(f"{name} is {func!r}, expected a function that Numba can compile")
+        expected = ("game", "player") if name in ("push", "pop") else ("game",)
+        signature = inspect.signature(getattr(func, "py_func", func))
+        try:
+            signature.bind(*expected)
+        except TypeError:
+            raise TypeError(f"{name} takes {signature}, expected ({', '.join(expected)})") from None
+    if (given.push is None) != (given.pop is None):
+        here, missing = ("push", "pop") if given.pop is None else ("pop", "push")
+        raise ValueError(f"{here} is given without {missing}, expected both or neither")
+
+
+def _items(argument: str, fields: Any, before: set[str]) -> list[tuple[str, Any]]:
+    """Check the names of fields; `before` has those that are taken."""
+    if fields is None:
+        return []
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"{argument} is a {type(fields).__name__}, expected a dict of names")
+    for name in fields:
+        if not (isinstance(name, str) and name.isidentifier()) or name.startswith("_"):
+            raise ValueError(f"{argument} holds the name {name!r}, expected one for an attribute of game")
+        if name in reserved_names():
+            raise ValueError(f"{argument} holds the name {name!r}, which every game has: expected another")
+        if name in before:
+            raise ValueError(f"{argument} holds the name {name!r} a second time, expected another")
+        before.add(name)
+    return [*fields.items()]
+
+
+def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
+    """Convert to an array of an element type that kernels know."""
+    shown = f"{argument}[{name!r}]"
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged
+        raise TypeError(f"{shown} is no array of numbers") from None
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise TypeError(f"{shown} has elements of type {array.dtype}, expected numbers or booleans")
+    if not 1 <= array.ndim <= _MOST_DIMENSIONS:
+        where = "; numbers=... takes numbers" if array.ndim == 0 else ""
+        raise TypeError(f"{shown} has {array.ndim} dimensions, expected 1 to {_MOST_DIMENSIONS}{where}")
+    dtype = str(array.dtype)
+    if dtype not in DTYPES:
+        dtype = "float64" if array.dtype.kind == "f" else "int64"
+    return np.require(array, dtype, ["C", "A"])
+
+
+def _as_number(name: str, value: Any) -> int | float:
+    shown = f"numbers[{name!r}]"
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return arguments.integer(shown, value, least=-(2**63))
+    return arguments.number(shown, value)

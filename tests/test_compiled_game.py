@@ -1,0 +1,576 @@
+"""Games of users' compiled functions: against plain Python, and what goes wrong in them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from functools import partial
+
+import joblib
+import numpy as np
+import pytest
+from numba import njit
+
+import naive
+import ordinal_shapley as osv
+from ordinal_shapley.games.base import UtilityError
+from ordinal_shapley_kernels.games import FAILED
+from problems import JIT, random_problem, size
+
+compiled_only = pytest.mark.skipif(not JIT, reason="about compiled code")
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+N = 6
+RATE = 0.25
+
+
+# --------------------------------------------------------------------------------------------
+# Nearest centroids, each pulled by the rows of its class
+# --------------------------------------------------------------------------------------------
+
+
+def push_centroid(game, player):
+    now, label = game.length, game.y[player]
+    game.centroids[now], game.seen[now] = game.centroids[now - 1], game.seen[now - 1]
+    pull = game.pull if game.seen[now, label] else 1.0
+    game.seen[now, label] = True
+    for j in range(game.X.shape[1]):
+        game.centroids[now, label, j] += pull * (game.X[player, j] - game.centroids[now, label, j])
+
+
+def pop_centroid(game, player):
+    pass
+
+
+def nearest_score(game):
+    n_right = 0
+    for v in range(game.X_valid.shape[0]):
+        best, nearest = np.inf, -1
+        for label in range(game.seen.shape[1]):
+            distance = 0.0
+            for j in range(game.X.shape[1]):
+                distance += (game.X_valid[v, j] - game.centroids[game.length, label, j]) ** 2
+            if game.seen[game.length, label] and distance < best:
+                best, nearest = distance, label
+        n_right += nearest == game.y_valid[v]
+    return n_right / game.X_valid.shape[0]
+
+
+PROBLEM = random_problem(3, n=N, n_valid=20, seed=1)._replace(y=np.array([0, 1, 2, 0, 1, 1]))
+
+
+def centroid_game(problem=PROBLEM, **options):
+    n, n_classes = len(problem.y), problem.n_classes
+    return osv.CompiledGame(
+        n,
+        nearest_score,
+        push_centroid,
+        pop_centroid,
+        arrays=problem._asdict(),
+        state={
+            "centroids": np.zeros((n + 1, n_classes, problem.X.shape[1])),
+            "seen": np.zeros((n + 1, n_classes), bool),
+        },
+        numbers={"pull": RATE},
+        **options,
+    )
+
+
+def centroid_utility(sequence, problem=PROBLEM):
+    """The same from the definition."""
+    centroids = {}
+    for row in sequence:
+        before = centroids.get(problem.y[row], problem.X[row])
+        centroids[problem.y[row]] = before + RATE * (problem.X[row] - before)
+    if not centroids:
+        return 0.0
+    labels = sorted(centroids)
+    distances = [[((centroids[k] - x) ** 2).sum() for k in labels] for x in problem.X_valid]
+    return float(np.mean(np.take(labels, np.argmin(distances, axis=1)) == problem.y_valid))
+
+
+PLAIN = osv.FunctionGame(centroid_utility, N)
+
+
+def test_utilities():
+    game = centroid_game()
+    assert (game.n_players, game.order_free, game.empty_value) == (N, False, None)
+    assert game.player_labels is game.player_classes is None
+    assert game.player_sizes.tolist() == [1] * N
+    assert repr(game) == "CompiledGame(nearest_score, 6 players)"
+    found = {S: game(S) for S in naive.sequences_of(range(4))}
+    assert found == pytest.approx({S: centroid_utility(S) for S in found}, abs=1e-14)
+    assert len(set(found.values())) > 5
+    assert any(found[S] != found[S[::-1]] for S in found)
+
+
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_exact_values(value):
+    got = osv.exact_values(centroid_game(), value)
+    np.testing.assert_allclose(got.values, osv.exact_values(PLAIN, value).values, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
+@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
+def test_sampled_values(value, method):
+    options = {"n_permutations": size(40, 12), "random_state": 3, "labels": PROBLEM.y}
+    got, expected = (osv.sample_values(game, value, method, **options) for game in (centroid_game(), PLAIN))
+    np.testing.assert_allclose(got.values, expected.values, atol=1e-13)
+    np.testing.assert_allclose(got.stderr, expected.stderr, atol=1e-13)
+
+
+def test_workers():
+    game = centroid_game()
+    one = osv.exact_values(game, n_jobs=1).values.tobytes()
+    assert osv.exact_values(game, n_jobs=2).values.tobytes() == one
+    with joblib.parallel_config(backend="loky"):
+        assert osv.exact_values(game, n_jobs=2).values.tobytes() == one
+
+
+def test_a_copy_that_was_sent():
+    game = centroid_game(names=list("abcdef"))
+    again = pickle.loads(pickle.dumps(game))
+    assert again.player_labels.tolist() == list("abcdef")
+    assert again([3, 1, 5]) == game([3, 1, 5])
+    runs = [
+        osv.sample_values(g, n_permutations=10, first_permutation=first, random_state=0)
+        for g, first in ((game, 0), (again, 10))
+    ]
+    assert osv.Valuation.merge(runs).n_permutations == 20
+
+
+def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):
+    def run(game, first):
+        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
+
+    first = run(centroid_game(), 0)
+    assert osv.Valuation.merge([first, run(centroid_game(), 10)]).n_permutations == 20
+    other = PROBLEM._replace(X=PROBLEM.X + 1)
+    for game in (centroid_game(other), centroid_game(empty_value=0.25)):
+        with pytest.raises(ValueError):
+            osv.Valuation.merge([first, run(game, 10)])
+    checkpoint = tmp_path / "run.npz"
+    osv.sample_values(centroid_game(), n_permutations=10, random_state=0, checkpoint=checkpoint)
+    with pytest.raises(ValueError, match=r"differs in arrays\['X'\]"):
+        osv.sample_values(centroid_game(other), n_permutations=10, random_state=0, checkpoint=checkpoint)
+
+
+SCRIPT = """
+import numpy as np
+import ordinal_shapley as osv
+from ordinal_shapley_kernels import abi
+
+compiling = []
+def push(game, player):
+    game.total += game.worth[player] / game.length
+    game.trace[game.length] = game.total
+def pop(game, player):
+    game.total = game.trace[game.length - 1]
+def evaluate(game):
+    return game.total
+options = dict(arrays={"worth": np.arange(1.0, 6)}, state={"trace": np.zeros(6)}, numbers={"total": 0.0})
+compile_c = abi.compile_c
+def counting(*arguments, **flags):
+    made = compile_c(*arguments, **flags)
+    compiling.append(made.cache_hits == 0)
+    return made
+from ordinal_shapley_kernels import compiled
+compiled.compile_c = counting
+game = osv.CompiledGame(5, evaluate, push, pop, **options, cache=CACHE)
+print(osv.exact_values(game, "ordinal").values.tobytes().hex(), sum(compiling), len(compiling))
+"""
+
+
+def outside(tmp_path, cache=None, script=SCRIPT, **environment):
+    path = tmp_path / "script.py"
+    path.write_text(script.replace("CACHE", repr(cache)))
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), **environment}
+    made = subprocess.run(
+        [sys.executable, str(path)], env=settings, capture_output=True, text=True, check=True
+    )
+    values, *counts = made.stdout.split()
+    return np.frombuffer(bytes.fromhex(values)), *map(int, counts)
+
+
+@compiled_only
+def test_processes_that_follow_find_compiled_code(tmp_path):
+    off, _, n_compiled = outside(tmp_path, NUMBA_DISABLE_JIT="1")
+    assert n_compiled == 0
+    for cache, counts in ((None, (3, 3)), (None, (3, 3)), ("fading", (3, 3)), ("fading", (0, 3))):
+        values, *found = outside(tmp_path, cache)
+        assert tuple(found) == counts
+        np.testing.assert_allclose(values, off, rtol=1e-14)
+    changed = SCRIPT.replace("return game.total", "return 2 * game.total")
+    values, *found = outside(tmp_path, "fading", changed)
+    assert found == [3, 3]  # all names change: cheap, and safe
+    np.testing.assert_allclose(values, 2 * off, rtol=1e-14)
+
+
+# --------------------------------------------------------------------------------------------
+# State
+# --------------------------------------------------------------------------------------------
+
+
+def last_of(game):
+    return game.marks[game.sequence[game.length - 1]] if game.length else 0.0
+
+
+def test_only_evaluate():
+    game = osv.CompiledGame(3, last_of, arrays={"marks": [1, 2, 4]}, names=["a", "b", "c"], order_free=False)
+    assert [game(S) for S in ((), (1,), (1, 2), (2, 0))] == [0.0, 2.0, 4.0, 1.0]
+    plain = osv.FunctionGame(lambda S: float((1, 2, 4)[S[-1]]) if len(S) else 0.0, 3)
+    assert osv.exact_values(game).values.tolist() == osv.exact_values(plain).values.tolist()
+
+
+def count_up(game, player):
+    game.count += 1
+    game.share *= 0.5
+    game.flags[game.count] += 1
+
+
+def count_down(game, player):
+    game.flags[game.count] -= 1
+    game.share *= 2.0
+    game.count -= 1
+
+
+def counted(game):
+    return game.count + game.share + game.flags.sum() / 8
+
+
+def test_state_and_numbers_begin_anew():
+    start = np.array([3, 0, 0, 0, 0])
+    game = osv.CompiledGame(
+        3, counted, count_up, count_down, state={"flags": start}, numbers={"count": 1, "share": np.float32(4)}
+    )
+    start[:] = 99  # a copy was taken
+    workspace = game._make_workspace()
+    functions = workspace.functions
+    for _ in range(2):  # the second time after what the first has left
+        functions.reset(workspace)
+        assert (workspace.count, workspace.share, workspace.length) == (1, 4.0, 0)
+        assert workspace.flags.tolist() == [3, 0, 0, 0, 0]
+        for player in (2, 0):
+            functions.push(workspace, player)
+        assert (workspace.count, workspace.share, workspace.length) == (3, 1.0, 2)
+        assert workspace.sequence.tolist()[:2] == [2, 0]
+        functions.evaluate(workspace)
+        assert workspace.scores[0] == 3 + 1.0 + 5 / 8
+        functions.pop(workspace, 0)
+        assert (workspace.count, workspace.share, workspace.length) == (2, 2.0, 1)
+        assert workspace.flags.tolist() == [3, 0, 1, 0, 0]
+
+
+def set_share(game):
+    game.share = 8.0
+
+
+def test_a_reset_of_ones_own():
+    game = osv.CompiledGame(
+        3,
+        counted,
+        count_up,
+        count_down,
+        set_share,
+        state={"flags": np.zeros(9, int)},
+        numbers={"count": 1, "share": 4.0},
+    )
+    assert game([]) == 1 + 8.0
+    workspace = game._make_workspace()
+    for _ in range(2):
+        workspace.functions.reset(workspace)
+        workspace.functions.push(workspace, 0)
+    assert (workspace.count, workspace.share) == (3, 4.0)  # it left the count alone
+
+
+def has_zero(game):
+    return 0 in game.sequence[: game.length]
+
+
+def test_sequences_that_are_not_defined():
+    game = osv.CompiledGame(3, last_of, is_defined=has_zero, arrays={"marks": [1, 2, 4]}, empty_value=-1.5)
+    assert [game(S) for S in ((), (1,), (0, 2), (2, 0))] == [-1.5, -1.5, 4.0, 1.0]
+    workspace = game._make_workspace()
+    defined = []
+    workspace.functions.reset(workspace)
+    for player in (2, 0):
+        defined.append(workspace.functions.is_defined(workspace))
+        workspace.functions.push(workspace, player)
+    assert [*defined, workspace.functions.is_defined(workspace)] == [0, 0, 1]
+    alone = osv.CompiledGame(3, last_of, arrays={"marks": [1, 2, 4]}, empty_value=7)
+    assert [alone(()), alone([0])] == [7.0, 1.0]
+
+
+def sum_of_all(game):
+    return game.a.sum() + game.b.sum() + game.c.sum() + game.length
+
+
+@pytest.mark.parametrize(
+    ("array", "dtype"),
+    [
+        (np.arange(4, dtype=np.int32), "int32"),
+        (np.arange(4, dtype=np.uint64), "uint64"),
+        (np.array([True, False]), "bool"),
+        (np.arange(4, dtype=np.int8), "int64"),
+        (np.arange(4, dtype=np.uint16), "int64"),
+        (np.arange(4, dtype=np.float32), "float64"),
+        (np.arange(4, dtype=">f8"), "float64"),
+        ([1, 2], "int64"),
+        (np.zeros(0), "float64"),
+        (np.arange(12.0).reshape(3, 4).T, "float64"),
+        (np.arange(24.0).reshape(2, 3, 4), "float64"),
+    ],
+)
+def test_kinds_of_arrays(array, dtype):
+    fields = {"a": array, "b": np.ones((2, 2))}
+    read = osv.CompiledGame(2, sum_of_all, arrays={**fields, "c": [1.0]})
+    own = osv.CompiledGame(2, sum_of_all, arrays={"c": [1.0]}, state=fields)
+    for game in (read, own):
+        assert game([1]) == np.sum(array) + 4 + 1 + 1
+        workspace = game._make_workspace()
+        assert str(workspace.a.dtype) == dtype
+        assert workspace.a.tolist() == np.asarray(array).tolist()
+    first, second = (game._make_workspace() for game in (own, own))
+    assert not np.shares_memory(first.b, second.b)
+    assert np.shares_memory(read._make_workspace().b, fields["b"])
+
+
+def test_arrays_that_are_read_only():
+    frozen = np.arange(4.0)
+    frozen.flags.writeable = False
+    game = osv.CompiledGame(3, last_of, arrays={"marks": frozen})
+    assert np.shares_memory(game._make_workspace().marks, frozen)
+    assert game([2]) == 2.0
+
+    def scribble(game):
+        game.marks[0] += 1
+        return game.marks[0]
+
+    mine = osv.CompiledGame(3, scribble, state={"marks": frozen})
+    assert (mine([]), mine([]), frozen[0]) == (1.0, 1.0, 0.0)
+    if JIT:
+        with pytest.raises(TypeError, match=r"^evaluate cannot be compiled: [^$]*readonly array"):
+            osv.CompiledGame(3, scribble, arrays={"marks": frozen})
+    else:
+        with pytest.raises(RuntimeError, match=r"evaluate raised ValueError for the sequence \(\)"):
+            osv.CompiledGame(3, scribble, arrays={"marks": frozen})([])
+
+
+# --------------------------------------------------------------------------------------------
+# What goes wrong
+# --------------------------------------------------------------------------------------------
+
+
+def raise_at(where):
+    """A game whose function of that name raises once two players are there, 2 among them."""
+
+    def bad(game):
+        if game.length == 2 and 2 in game.sequence[:2]:
+            raise ValueError("two is too many")
+
+    bad = njit(bad)
+
+    def evaluate(game):
+        if where == "evaluate":
+            bad(game)
+        return float(game.length)
+
+    def push(game, player):
+        if where == "push":
+            bad(game)
+
+    def pop(game, player):
+        if where == "pop":
+            bad(game)
+
+    def is_defined(game):
+        if where == "is_defined":
+            bad(game)
+        return True
+
+    return osv.CompiledGame(3, evaluate, push, pop, is_defined=is_defined, empty_value=0.0)
+
+
+@pytest.mark.parametrize("where", ["evaluate", "push", "is_defined"])
+def test_what_a_function_raises(where):
+    game = raise_at(where)
+    assert game([1, 0]) == 2.0
+    message = rf"^{where} raised ValueError for the sequence \(0, 2\): two is too many$"
+    with pytest.raises(RuntimeError, match=message) as found:
+        game([0, 2])
+    assert isinstance(found.value.__cause__, ValueError)
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match=rf"{where} raised ValueError for the sequence \(0, 2"):
+            osv.exact_values(game, n_jobs=n_jobs)
+        with pytest.raises(RuntimeError, match=rf"{where} raised ValueError for the sequence \("):
+            osv.sample_values(game, n_permutations=20, random_state=0, n_jobs=n_jobs)
+    with joblib.parallel_config(backend="loky"), pytest.raises(RuntimeError, match="two is too many"):
+        osv.exact_values(game, n_jobs=2)
+
+
+def test_what_pop_raises():
+    game = raise_at("pop")
+    assert game([0, 2]) == 2.0
+    with pytest.raises(RuntimeError, match=r"^pop raised ValueError for the sequence \(.*two is too many$"):
+        osv.exact_values(game)
+    osv.sample_values(game, n_permutations=5, random_state=0)  # walks do not come back
+
+
+def test_what_reset_raises():
+    def reset(game):
+        raise KeyError("nothing")
+
+    game = osv.CompiledGame(3, last_of, reset=reset, arrays={"marks": [1, 2, 4]})
+    with pytest.raises(RuntimeError, match=r"^reset raised KeyError for the sequence \(\): "):
+        game([])
+    with pytest.raises(RuntimeError, match=r"^reset raised KeyError for the sequence \("):
+        osv.sample_values(game, n_permutations=5, random_state=0)
+
+
+def test_a_failure_lasts_until_the_sequence_is_emptied():
+    workspace = raise_at("push")._make_workspace()
+    functions = workspace.functions
+    functions.reset(workspace)
+    for player in (0, 2):
+        functions.push(workspace, player)
+    functions.pop(workspace, 2)
+    assert functions.evaluate(workspace) == FAILED
+    functions.reset(workspace)
+    functions.push(workspace, 0)
+    assert functions.evaluate(workspace) != FAILED
+    assert workspace.scores[0] == 1.0
+
+
+def test_an_error_that_does_not_come_again():
+    def moody(game):
+        game.calls[0] += 1
+        if game.calls[0] == 1:
+            raise ValueError("mood")
+        return 1.0
+
+    def reset(game):
+        pass
+
+    game = osv.CompiledGame(3, moody, reset=reset, state={"calls": [1]})
+    assert game([0]) == 1.0
+    with pytest.raises(RuntimeError, match=r"the utility of \(0,\) failed or was not finite, and is 1.0"):
+        game._report(UtilityError([0]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_utilities_that_are_not_finite(bad):
+    def evaluate(game):
+        return game.bad if game.length == 2 else 1.0
+
+    game = osv.CompiledGame(3, evaluate, numbers={"bad": 0.0})
+    game._numbers["bad"] = float(bad)
+    message = rf"evaluate returned {bad} for the sequence \(0, 1\), expected a finite number"
+    with pytest.raises(ValueError, match=message):
+        game([0, 1])
+    with pytest.raises(ValueError, match=message):
+        osv.exact_values(game)
+
+
+def of_a_name(game):
+    return game.nothing
+
+
+def of_text(game):
+    return "a"
+
+
+def of_none(game):
+    pass
+
+
+def with_a_player(game, player):
+    game.marks[player] = game.nothing
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"evaluate": of_a_name}, "evaluate cannot be compiled: [^$]*Unknown attribute 'nothing'"),
+        ({"evaluate": of_text}, "evaluate cannot be compiled: "),
+        ({"evaluate": of_none}, "evaluate cannot be compiled: [^$]*none"),
+        ({"push": with_a_player, "pop": pop_centroid}, "push cannot be compiled: [^$]*'nothing'"),
+        ({"push": pop_centroid, "pop": with_a_player}, "pop cannot be compiled: [^$]*'nothing'"),
+        ({"reset": of_a_name}, "reset cannot be compiled: [^$]*'nothing'"),
+        ({"is_defined": of_a_name, "empty_value": 0}, "is_defined cannot be compiled: [^$]*'nothing'"),
+    ],
+)
+def test_what_does_not_compile(functions, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        osv.CompiledGame(3, **{"evaluate": last_of, "arrays": {"marks": [1, 2, 4]}, **functions})
+
+
+def one(game):
+    return 1.0
+
+
+make = partial(osv.CompiledGame, 3, one)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (partial(osv.CompiledGame, 0, one), ValueError, "n_players is 0"),
+        (partial(osv.CompiledGame, 3, 5), TypeError, "evaluate is 5, expected a function"),
+        (partial(osv.CompiledGame, 3, None), TypeError, "evaluate is None, expected a function"),
+        (partial(osv.CompiledGame, 3, len), TypeError, "evaluate is <built-in function len>"),
+        (
+            partial(osv.CompiledGame, 3, lambda a, b: 1.0),
+            TypeError,
+            r"evaluate takes \(a, b\), expected \(game\)",
+        ),
+        (partial(make, one, one), TypeError, r"push takes \(game\), expected \(game, player\)"),
+        (partial(make, pop_centroid), ValueError, "push is given without pop"),
+        (partial(make, pop=pop_centroid), ValueError, "pop is given without push"),
+        (partial(make, is_defined=one), ValueError, "is_defined is given, but not empty_value"),
+        (partial(make, order_free=2), TypeError, "order_free is 2"),
+        (partial(make, names=["a", "a", "b"]), ValueError, "names holds a name twice"),
+        (partial(make, empty_value=np.nan), ValueError, "empty_value is nan"),
+        (partial(make, cache=True), TypeError, "cache is True, expected a name or None"),
+        (partial(make, arrays=[1]), TypeError, "arrays is a list, expected a dict"),
+        (partial(make, arrays={"a b": [1]}), ValueError, "arrays holds the name 'a b'"),
+        (partial(make, arrays={"_a": [1]}), ValueError, "arrays holds the name '_a'"),
+        (partial(make, arrays={3: [1]}), ValueError, "arrays holds the name 3"),
+        (
+            partial(make, state={"length": [1]}),
+            ValueError,
+            "state holds the name 'length', which every game has",
+        ),
+        (partial(make, numbers={"scores": 1}), ValueError, "numbers holds the name 'scores', which every"),
+        (
+            partial(make, arrays={"a": [1]}, state={"a": [1]}),
+            ValueError,
+            "state holds the name 'a' a second time",
+        ),
+        (partial(make, arrays={"a": 3.0}), TypeError, r"arrays\['a'\] has 0 dimensions.*numbers"),
+        (partial(make, arrays={"a": np.zeros((1, 1, 1, 1))}), TypeError, r"arrays\['a'\] has 4 dimensions"),
+        (partial(make, arrays={"a": ["x"]}), TypeError, r"arrays\['a'\] has elements of type <U1"),
+        (partial(make, state={"a": [1j]}), TypeError, r"state\['a'\] has elements of type complex128"),
+        (partial(make, state={"a": [[1], [1, 2]]}), TypeError, r"state\['a'\] is no array of numbers"),
+        (partial(make, state={"a": [None]}), TypeError, r"state\['a'\] has elements of type object"),
+        (partial(make, numbers={"a": "x"}), TypeError, r"numbers\['a'\] is 'x'"),
+        (partial(make, numbers={"a": True}), TypeError, r"numbers\['a'\] is True"),
+        (partial(make, numbers={"a": 2**63}), ValueError, r"numbers\['a'\] is"),
+        (partial(make, numbers={"a": np.inf}), ValueError, r"numbers\['a'\] is inf"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        call()
+
+
+@compiled_only
+def test_the_same_functions_are_compiled_once(monkeypatch):
+    from ordinal_shapley_kernels import compiled
+
+    calls = []
+    monkeypatch.setattr(compiled, "compile_c", lambda *arguments: calls.append(arguments))
+    centroid_game()
+    assert not calls  # earlier tests have

@@ -6,17 +6,20 @@ BIN := $(VENV)/bin
 DEMO := build/demo
 # Of the work of make reliability, which takes most of an hour; the page says if it was less.
 SHARE ?= 1
+# Each process starts with a run of tests that stand together, so most share what their module makes.
+PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
-.PHONY: help demo test test-nojit coverage test-interop lint format docs clean
+.PHONY: help demo test test-nojit test-bounds coverage test-interop lint format docs clean
 .PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-pieces bench-workers
-.PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons
+.PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
-	@echo "make test         the test suite"
-	@echo "make test-nojit   the suite with the compiler off, in a process a core"
-	@echo "make coverage     the same, twice as long, and which lines it reached"
+	@echo "make test         the test suite, in a process a core"
+	@echo "make test-nojit   the same with the compiler off"
+	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
+	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
 	@echo "make lint         ruff, the project's own rules, the layers, mypy"
 	@echo "make format       let ruff format and mend what it can"
@@ -35,6 +38,7 @@ help:
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
+	@echo "make test-numbas  tests of kernels from the wheel, on the oldest and the newest Numba and a pre-release"
 	@echo "make docs         build the documentation in build/docs; warnings are errors"
 	@echo "make notebooks    execute the tutorials in place"
 	@echo "make picture      draw the picture of the README"
@@ -74,23 +78,33 @@ $(VENV)/.stamp-bench: pyproject.toml | $(VENV)/.stamp-dev
 
 # Compiled apart, so that the demo's fits a second are those of a machine that has its kernels.
 $(VENV)/.stamp-kernels: $(wildcard kernels/ordinal_shapley_kernels/*.py) | $(VENV)/.stamp-demo
-	@echo "Compiling the kernels, once: about a minute"
-	@$(BIN)/ordinal-shapley value --dataset wine --value ordinal --permutations 1 > /dev/null
+	@echo "Compiling the kernels, once"
+	@$(BIN)/ordinal-shapley compile
 	@touch $@
 
 demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 	@mkdir -p $(DEMO)
 	$(BIN)/ordinal-shapley value --dataset wine --value ordinal --seed 0 --out $(DEMO)/wine.csv --plot $(DEMO)/wine.png
 
+# Compiled before, or each process would; without a stamp, as NUMBA_CACHE_DIR may be another one than last time.
 test: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest
+	$(BIN)/ordinal-shapley compile
+	$(PYTEST_ALL_CORES)
+
+# An index out of bounds raises in a C function, which Python can only report; to pytest that is an error.
+test-bounds: export NUMBA_BOUNDSCHECK = 1
+test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/build/bounds
+test-bounds: $(VENV)/.stamp-dev
+	$(BIN)/ordinal-shapley compile
+	$(PYTEST_ALL_CORES) $(patsubst %,tests/test_%.py,walk permutations trainer wide exact ridge neighbors \
+	    journeys scoring compiled_game)
 
 # Without the examples of docstrings and pages, which value real data: minutes uncompiled.
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests
 
 coverage: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests --numprocesses logical --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests --cov --cov-report=term
 
 # Makes build/interop/pydvl and build/interop/opendataval, which takes the network; fails if it cannot.
 test-interop: | $(BIN)/python
@@ -171,6 +185,9 @@ check-dist: dist
 
 test-pythons: dist
 	.ci/test_pythons
+
+test-numbas: dist
+	PYTHON=$(PYTHON) .ci/test_numbas
 
 notebooks: $(VENV)/.stamp-docs
 	$(BIN)/python benchmarks/tutorials.py

@@ -193,6 +193,57 @@ print(*[f"{w.category.__name__} {w.message}" for w in caught], sep=chr(10))
     assert re.match("RuntimeWarning install a version of Numba .*populate_array", told[0])
 
 
+# `make test-bounds` runs the tests of kernels like this.
+BEYOND = """
+import pytest
+from ordinal_shapley_kernels.abi import entry, inlined, symbol
+from ordinal_shapley_kernels.workspace import Vector, Workspace
+
+class Three(Workspace):
+    numbers: Vector
+
+@inlined
+def own(numbers, i):
+    return numbers[i]
+
+@symbol
+def of_another(numbers: Vector, i: int) -> float:
+    return own(numbers, i)
+
+@entry
+def read(work: Three, i: int) -> float:
+    return work.numbers[i]
+
+@entry
+def ask(work: Three, i: int) -> float:
+    return of_another(work.numbers, i)
+
+@entry
+def write(work: Three, i: int) -> None:
+    work.numbers[i] = 1.0
+
+@pytest.mark.parametrize("i", [2, 3])
+@pytest.mark.parametrize("kernel", [read, ask, write])
+def test_an_index(kernel, i):
+    kernel(Three(numbers=(3,)), i)
+"""
+
+
+def test_an_index_out_of_bounds_fails_a_run_that_checks_them(tmp_path):
+    (tmp_path / "test_beyond.py").write_text(BEYOND, encoding="utf-8")
+    settings = Path(__file__).parents[1] / "pyproject.toml"
+    arguments = ["-q", "-c", str(settings), "--rootdir", ".", "test_beyond.py"]
+    told = run(
+        f"import pytest; print(pytest.main({arguments}))",
+        tmp_path,
+        NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+        NUMBA_BOUNDSCHECK="1",
+    )
+    assert "3 failed, 3 passed" in told
+    assert told.count("FAILED test_beyond.py::test_an_index") == 3
+    assert "PytestUnraisableExceptionWarning" in told
+
+
 # --------------------------------------------------------------------------------------------
 # Names, flags and signatures
 # --------------------------------------------------------------------------------------------

@@ -42,6 +42,14 @@ def test_pythons_agree(project):
     assert sys.version_info[:2] >= (3, lowest)
 
 
+def test_numbas_agree(project):
+    lowest, beyond = re.search(r'"numba>=0\.(\d+),<0\.(\d+)"', project).groups()
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    assert f"Numba 0.{lowest} to 0.{int(beyond) - 1}." in page
+    for path in ("docs/migration.md", "src/ordinal_shapley/interop/opendataval.py", "tests/interop/run.py"):
+        assert f"numba>=0.{lowest},<0.{beyond}" in (ROOT / path).read_text(encoding="utf-8"), path
+
+
 def test_packages_say_that_they_are_typed():
     for package in ("src/ordinal_shapley", "kernels/ordinal_shapley_kernels"):
         assert (ROOT / package / "py.typed").is_file()

@@ -10,6 +10,7 @@ and till then there are no utilities.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple

@@ -216,7 +216,8 @@ def _eliminate_within(matrix: Matrix, n: int, k: int) -> None:
             other[t] = 0.0
             add_multiple(other, -row[i], row, n)
     for t in range(k, k + 4):
-        matrix[t, t + 1 : k + 4] = 0.0
+        for i in range(t + 1, k + 4):
+            matrix[t, i] = 0.0
 
 
 @symbol
@@ -294,7 +295,8 @@ def invert_factor(matrix: Matrix, n: int) -> None:
                 store_row(matrix, i + 3, j, y)
                 j += WIDTH
     for i in range(n):
-        matrix[i, i + 1 : n] = 0.0
+        for j in range(i + 1, n):
+            matrix[i, j] = 0.0
 
 
 @symbol

@@ -35,7 +35,9 @@ _MAX_STEPS = 500
 @entry
 def reset(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
-    game.prefix.class_counts[:] = 0
+    counts = game.prefix.class_counts
+    for code in range(counts.shape[0]):
+        counts[code] = 0
     for model in range(game.n_models):
         forget(game, model, 0)
     game.length = 0
@@ -48,7 +50,9 @@ def reset(game: LogisticWorkspace) -> None:
 def reset_wide(game: LogisticWorkspace) -> None:
     """Do the same for wide data."""
     empty_span(game)
-    game.prefix.class_counts[:] = 0
+    counts = game.prefix.class_counts
+    for code in range(counts.shape[0]):
+        counts[code] = 0
     for model in range(game.n_models):
         forget(game, model, 0)
     game.length = 0

@@ -102,9 +102,12 @@ def _move_to_trial(game: LogisticWorkspace, model: int) -> None:
 def forget(game: LogisticWorkspace, model: int, m: int) -> None:
     """Put a model back to 0, with neither factor nor remembered steps."""
     solver, slopes, signs = game.solver, game.prefix.slopes, game.prefix.signs
-    solver.models[model, :] = 0.0
+    models = solver.models
+    for j in range(models.shape[1]):
+        models[model, j] = 0.0
     solver.factor_state[model] = NO_FACTOR
-    solver.pairs[model, :] = 0
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
     for i in range(m):
         slopes[model, i] = -0.5 * signs[model, i]
 
@@ -126,7 +129,8 @@ def factorise(game: LogisticWorkspace, model: int) -> None:
     invert_factor(inverse_factor, n_features)
     solver.factor_state[model] = EXACT
     solver.factor_stamps[model] += 1
-    solver.pairs[model, :] = 0
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
     # Backward error of the products and of the elimination, against H_s >= I.
     made_up = 4.0 * (m + n_features) * EPSILON * (1.0 + stiffness)
     solver.hessian_slack[model, 0] = 0.0
@@ -162,7 +166,8 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
         return
     add_to_factor(inverse_factor, n, white, curvature, solver.direction)
     solver.factor_stamps[model] += 1
-    solver.pairs[model, :] = 0
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
     solver.factor_curvatures[model, last] = curvature
     solver.factor_leverages[model, last] = square / (1.0 + stiffness)
     solver.hessian_slack[model, 1] += 4.0 * (game.length + n) * EPSILON * (1.0 + stiffness)

@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.abi import entry, inlined, part, symbol
 from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Words, Workspace
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -157,7 +157,7 @@ def integer_below(random: NDArray[np.uint64], n: int) -> np.int64:
     return np.int64(product >> np.uint64(32))
 
 
-@inlined
+@symbol
 def _draw_next(state: PermutationState, place: int) -> int:
     """Draw the player at `place`; places come in order from 0."""
     members, starts, quota, used, swaps = state.members, state.starts, state.quota, state.used, state.swaps
@@ -182,7 +182,7 @@ def _draw_next(state: PermutationState, place: int) -> int:
 @inlined
 def restore(state: PermutationState, n_drawn: int) -> None:
     """Undo the `n_drawn` draws of the current permutation; writes `members` and `used`."""
-    members, swaps = state.members, state.swaps
+    members, swaps, used = state.members, state.swaps, state.used
     for k in range(n_drawn):
         place = n_drawn - 1 - k
         a = swaps[place, 0]
@@ -190,10 +190,11 @@ def restore(state: PermutationState, n_drawn: int) -> None:
         player = members[a]
         members[a] = members[b]
         members[b] = player
-    state.used[:] = 0
+    for stratum in range(used.shape[0]):
+        used[stratum] = 0
 
 
-@inlined
+@part
 def _read_square(state: PermutationState, index: int) -> None:
     """Write the row `index` of the Latin squares into `state.order`."""
     members, square, order, random = state.members, state.square, state.order, state.random
@@ -205,19 +206,19 @@ def _read_square(state: PermutationState, index: int) -> None:
             square[0, i] = members[i]
             square[1, i] = i
             square[2, i] = i
-        for part in range(3):
+        for shuffled in range(3):
             for i in range(n - 1, 0, -1):
                 j = integer_below(random, i + 1)
-                player = square[part, i]
-                square[part, i] = square[part, j]
-                square[part, j] = player
+                player = square[shuffled, i]
+                square[shuffled, i] = square[shuffled, j]
+                square[shuffled, j] = player
         state.block = block
     shift = square[1, index - block * n]
     for place in range(n):
         order[place] = square[0, (shift + square[2, place]) % n]
 
 
-@inlined
+@symbol
 def begin_permutation(state: PermutationState, index: int) -> None:
     """Start permutation `index` of the stream; writes `state`."""
     state.ready = 0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.abi import entry, part
 from ordinal_shapley_kernels.games import Game, is_defined, push, reset, utility
 from ordinal_shapley_kernels.permutations import (
     INDEPENDENT,
@@ -203,7 +203,7 @@ def fresh(shape: tuple[int, int], kind: Any) -> NDArray[Any]:
     return np.frombuffer(mmap.mmap(-1, 8 * shape[0] * shape[1]), kind).reshape(shape)
 
 
-@inlined
+@part
 def _draw_to(run: Walk, row: int, n_drawn: int) -> None:
     """Draw the permutation at hand until `n_drawn` players of it are known."""
     permutations, orders, drawn = run.permutations, run.orders, run.n_drawn
@@ -212,7 +212,7 @@ def _draw_to(run: Walk, row: int, n_drawn: int) -> None:
     drawn[row] = max(drawn[row], n_drawn)
 
 
-@inlined
+@part
 def _begin(run: Walk, row: int) -> None:
     if run.inclusion.shape[0] > 0:
         run.uniforms[row] = uniform_draw(run.permutations, run.next)
@@ -223,7 +223,7 @@ def _begin(run: Walk, row: int) -> None:
     run.previous = run.empty_value
 
 
-@inlined
+@part
 def _end(run: Walk, row: int, n_places: int) -> None:
     """Close the permutation at hand and put its players back in order."""
     place = run.place
@@ -246,7 +246,7 @@ def _end(run: Walk, row: int, n_places: int) -> None:
     run.place = BEFORE
 
 
-@inlined
+@part
 def _is_truncated(run: Walk) -> bool:
     """Whether the walk ends here, if the game really evaluates the sequence."""
     if run.rule == PAPER:
@@ -254,7 +254,7 @@ def _is_truncated(run: Walk) -> bool:
     return run.rule == PATIENCE and run.steps_within >= run.patience
 
 
-@inlined
+@part
 def _next_place(run: Walk, row: int, n_places: int) -> int:
     """The first place from the present one on that is to be evaluated; `n_places` if none is."""
     j = run.place
@@ -273,7 +273,7 @@ def _next_place(run: Walk, row: int, n_places: int) -> int:
     return j
 
 
-@inlined
+@part
 def _credit(run: Walk, row: int, j: int, value: float, defined: int) -> None:
     """Credit the player at place `j` with its marginal contribution, and move on."""
     inclusion, utilities = run.inclusion, run.utilities

@@ -164,6 +164,7 @@ class Workspace:
 
     _fields: ClassVar[dict[str, Field]] = {}
     _n_slots: ClassVar[int] = 0
+    _n_needed: ClassVar[int] = 0  # fields that are no numbers
 
     def __init_subclass__(cls) -> None:
         hints = get_type_hints(cls, include_extras=True)
@@ -174,31 +175,36 @@ class Workspace:
         floats = []
         scratch: list[tuple[Field, tuple[int, ...], int]] = []
         size = 0
-        for field in self._fields.values():
-            name, kind, slot = field
-            if isinstance(kind, Kind):
-                value = fields.pop(name)
-                if isinstance(value, tuple):
-                    scratch.append((field, value, size))
-                    numbers = math.prod(value) * _DTYPES[kind.dtype].itemsize // 8 + 1
-                    size += -(-numbers // _LINE) * _LINE
-                    continue
+        missing = self._n_needed
+        for name, value in fields.items():
+            if name not in self._fields:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}")
+            field = self._fields[name]
+            kind, slot = field.kind, field.slot
+            if kind is int:
+                words[slot] = value
+                continue
+            if kind is float:
+                floats.append((slot, value))
+                continue
+            missing -= 1
+            if not isinstance(kind, Kind):
+                self.__dict__[name] = value
+                words[slot] = value.address
+            elif isinstance(value, tuple):
+                scratch.append((field, value, size))
+                numbers = math.prod(value) * _DTYPES[kind.dtype].itemsize // 8 + 1
+                size += -(-numbers // _LINE) * _LINE
+            else:
                 array = _plain(value, kind.dtype)
                 if array.ndim != kind.ndim:
                     raise ValueError(f"{name} has {array.ndim} dimensions, expected {kind.ndim}")
                 self.__dict__[name] = array
                 words[slot] = _address_of(array)
                 words[slot + 1 : slot + 1 + kind.ndim] = array.shape
-            elif kind is int:
-                words[slot] = fields.pop(name, 0)
-            elif kind is float:
-                floats.append((slot, fields.pop(name, 0.0)))
-            else:
-                value = fields.pop(name)
-                self.__dict__[name] = value
-                words[slot] = value.address
-        if fields:
-            raise TypeError(f"{type(self).__name__} has no field {next(iter(fields))!r}")
+        if missing:
+            lacking = [name for name, field in self._fields.items() if field.kind not in (int, float)]
+            raise TypeError(f"{type(self).__name__} lacks one of its fields {', '.join(lacking)}")
         if scratch:
             # One block of memory: what no kernel reaches is never touched.
             self._block = cache_aligned((size,))
@@ -245,6 +251,7 @@ def set_fields(cls: type[Workspace], kinds: dict[str, Any]) -> None:
             slot += 1
     cls._fields = fields
     cls._n_slots = slot
+    cls._n_needed = sum(kind not in (int, float) for kind in kinds.values())
 
 
 class WorkspaceType(types.Type):

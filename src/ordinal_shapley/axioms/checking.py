@@ -14,6 +14,7 @@ from ordinal_shapley.axioms import each_axiom as checks
 from ordinal_shapley.axioms.premises import check_size, find_premises, sets_in_preorder, tabulate
 from ordinal_shapley.axioms.report import AxiomReport
 from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.plan import as_limit, make_scope, tabulate_weights
 from ordinal_shapley.exact.values import exact_values
@@ -29,6 +30,7 @@ _ROUNDING = 64 * float(np.finfo(float).eps)
 _JOINING = {"end": "joining at the end", "anywhere": "wherever it joins"}
 
 
+@says_when_compiling
 def check_axioms(
     game: Game,
     value: Any = "partial_ordinal",

@@ -75,7 +75,10 @@ def compiling_line(enabled: bool = True) -> Iterator[None]:
                 shown = False
 
     with abi.watching(tell):
-        yield
+        try:
+            yield
+        finally:
+            tell(False)
 
 
 def _is_watched() -> bool:

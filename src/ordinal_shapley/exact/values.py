@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
@@ -96,6 +97,7 @@ class ExactValues:
         return f"ExactValues({len(self)} players, value={self.value!r}, n_evaluations={self.n_evaluations})"
 
 
+@says_when_compiling
 def exact_values(
     game: Game,
     value: str = "partial_ordinal",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ordinal_shapley import __version__
+from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
@@ -47,6 +48,7 @@ _TARGET_ORDERS = 20
 _CENTRING_ORDERS = 10
 
 
+@says_when_compiling
 def sample_values(
     game: Game,
     value: str = "partial_ordinal",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
+from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.exact.values import ExactValues, exact_values, plan_exact
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.table import TableGame
@@ -207,6 +208,7 @@ class Verification:
         )
 
 
+@says_when_compiling
 def verify(
     game: Game,
     value: str = "partial_ordinal",

@@ -28,7 +28,7 @@ PROBLEMS = (problems.wine, problems.wdbc, problems.adult, problems.dense_wide, p
 # What is called from where, and what it is on the page.
 PIECES: tuple[tuple[ModuleType, str, str], ...] = (
     (logistic, "refresh", "half passes without exponentials"),
-    (logistic_solver, "try_model", "steps, a full pass each"),
+    (logistic_solver, "_try_model", "steps, a full pass each"),
     (logistic_solver, "factorise", "new factors"),
     (certificate, "_screen", "comparisons with a snapshot"),
     (certificate, "_take_snapshot", "new snapshots"),
@@ -54,7 +54,7 @@ def count(problem: problems.Problem) -> Record:
     counts: Counter[str] = Counter()
     patches = [
         mock.patch.object(module, name, counted(getattr(module, name), words, counts))
-        for module, name, words in (*PIECES, (logistic, "_settle", "fits"))
+        for module, name, words in (*PIECES, (logistic, "settle", "fits"))
     ]
     # Kernels that compute with uint64 wrap around on purpose.
     with np.errstate(over="ignore"):

@@ -115,7 +115,7 @@ def test_jitted_function(benchmark, workers):
         f"jitted function, {workers} worker{'s' if workers > 1 else ''}",
         n,
         n_small,
-        "30 M/s on two cores" if workers == 2 else "",
+        "40 M/s on two cores" if workers == 2 else "",
         n_jobs=workers,
     )
 

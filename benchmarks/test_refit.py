@@ -34,12 +34,12 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "wine": Case(problems.wine, 300, 7, 1000, 150),
-    "wdbc": Case(problems.wdbc, 150, 7, 600, 150),
+    "wine": Case(problems.wine, 300, 7, 1000, 50),
+    "wdbc": Case(problems.wdbc, 150, 7, 600, 100),
     "adult": Case(problems.adult, 40, 7, 150, 50),
     "wine-raw": Case(problems.wine_raw, 100, 7, 300),
     "dense": Case(problems.dense_wide, 10, 3, 500),
-    "sparse": Case(problems.sparse_wide, 3, 3, 500),
+    "sparse": Case(problems.sparse_wide, 3, 3, 150),
 }
 SLOW = ("dense", "sparse")
 

@@ -1,38 +1,45 @@
 """The one place where benchmarks reach below the public API: the trainer's kernels, called over and over.
 
-They have no wrapper that Python could call, so compiled loops call them.
+Python cannot call them, so compiled loops do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 
 import ordinal_shapley as osv
+from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.dense import FULL, combine_columns, row_products
-from ordinal_shapley_kernels.lanes import padded
-from ordinal_shapley_kernels.logistic import fit_sequence
-from ordinal_shapley_kernels.logistic_solver import factorise, find_slopes
+from ordinal_shapley_kernels.lanes import WIDTH
+from ordinal_shapley_kernels.logistic import fit_models
+from ordinal_shapley_kernels.logistic_gradient import find_slopes
+from ordinal_shapley_kernels.logistic_solver import factorise
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 
-@numba.njit
-def _repeat_pass(prefix, solver, n, d, repeats):
+@entry
+def repeat_pass(game: LogisticWorkspace, repeats: int) -> float:
     """Decision values, derivatives of the losses, gradient."""
+    prefix, solver = game.prefix, game.solver
+    d, n, trial = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH, game.n_models
+    columns, margins, slopes = prefix.columns, prefix.margins, prefix.slopes[trial]
+    model, gradient = solver.models[0], solver.gradients[trial]
     first = 0.0
     for _ in range(repeats):
-        combine_columns(solver.models[0], d, prefix.columns, n, False, prefix.margins)
-        find_slopes(prefix.margins, prefix.signs[0], n, prefix.trial_slopes)
-        row_products(prefix.columns, d, prefix.trial_slopes, n, FULL, solver.trial_gradient)
-        first += solver.trial_gradient[0]
+        combine_columns(model, d, columns, n, 0, margins)
+        find_slopes(margins, prefix.signs[0], n, slopes)
+        row_products(columns, d, slopes, n, FULL, gradient)
+        first += gradient[0]
     return first
 
 
-@numba.njit
-def _repeat_factorisation(prefix, solver, m, repeats):
+@entry
+def repeat_factorisation(game: LogisticWorkspace, repeats: int) -> None:
+    """Hessian, and its inverse Cholesky factor."""
     for _ in range(repeats):
-        factorise(prefix, solver, 0, m)
+        factorise(game, 0)
 
 
 def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[int], object]]:
@@ -46,9 +53,11 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
     X, y = rng.normal(size=(n, d - 1)), np.arange(n) % 2
     game = osv.LogisticGame(X, y, X[:2], y[:2])
     workspace = game._make_workspace()
-    fit_sequence(workspace, np.arange(n_rows), 1e-3)
-    prefix, solver = workspace.prefix, workspace.solver
+    workspace.functions.reset(workspace)
+    for row in range(n_rows):
+        workspace.functions.push(workspace, row)
+    fit_models(workspace, 1e-3)
     return (
-        lambda repeats: _repeat_pass(prefix, solver, padded(n_rows), padded(d), repeats),
-        lambda repeats: _repeat_factorisation(prefix, solver, n_rows, repeats),
+        lambda repeats: repeat_pass(workspace, repeats),
+        lambda repeats: repeat_factorisation(workspace, repeats),
     )

@@ -141,6 +141,18 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         scores[k] = dot(models[k], row, n_features)
         if scores[k] > scores[best]:
             best = k
+    # Most rows are clear by what the lengths of the gradients alone allow.
+    reach = norm * (bounds[best, NORM] + bounds[best, ROUNDING])
+    if n_models == 1:
+        if abs(scores[0]) > reach:
+            return 1 if scores[0] > 0.0 else 0
+    else:
+        clear = True
+        for k in range(n_models):
+            ahead = scores[best] - scores[k]
+            clear &= k == best or ahead > reach + norm * (bounds[k, NORM] + bounds[k, ROUNDING])
+        if clear:
+            return best
     lower = upper = 0.0
     lowest = best
     certain = True
@@ -167,25 +179,19 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
 
 
 @part
-def _copy_clear_decisions(
-    decisions: Integers, snapshot: Integers, gaps: Vector, norms: Vector, slack: float
+def _split(
+    decisions: Integers, snapshot: Integers, gaps: Vector, norms: Vector, slack: float, rows: Integers
 ) -> int:
-    """Copy the snapshot's decisions and count the rows whose gap does not exceed `slack` times their norm."""
-    near = 0
+    """Copy the snapshot's decisions, and list in `rows` those whose gap is at most `slack` times their norm.
+
+    Returns how many they are. No branch: the processor could not guess which rows are near.
+    """
+    n_near = 0
     for v in range(decisions.shape[0]):
         decisions[v] = snapshot[v]
-        near += 0 if gaps[v] > slack * norms[v] else 1
-    return near
-
-
-@part
-def _list_near(gaps: Vector, norms: Vector, slack: float, rows: Integers) -> None:
-    """Write the rows whose gap does not exceed `slack` times their norm, in order."""
-    n_near = 0
-    for v in range(gaps.shape[0]):
-        if not gaps[v] > slack * norms[v]:  # NaN is near
-            rows[n_near] = v
-            n_near += 1
+        rows[n_near] = v
+        n_near += 0 if gaps[v] > slack * norms[v] else 1  # NaN is near
+    return n_near
 
 
 @part
@@ -206,9 +212,8 @@ def _screen(game: LogisticWorkspace) -> int:
         reach = 1.0000001 * moved + min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     gaps, norms = validation.snapshot_gaps, validation.norms
-    near = _copy_clear_decisions(validation.decisions, validation.snapshot_decisions, gaps, norms, slack)
-    if near > 0:
-        _list_near(gaps, norms, slack, validation.order)
+    decided, rows = validation.decisions, validation.order
+    near = _split(decided, validation.snapshot_decisions, gaps, norms, slack, rows)
     # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
     # been spent since the last.
     game.scored_alone += near

@@ -18,6 +18,7 @@ c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -63,33 +64,40 @@ _FACTOR_SLACK = 1.0 + 1e-5
 
 
 @part
+def _slope(sign: Any, margin: Any) -> Any:
+    """Derivative of the loss log(1 + exp(-sign * margin)) by the decision value, of eight rows."""
+    growth = exp_lanes(multiply(sign, margin))
+    return divide(subtract(splat(0.0), sign), add(splat(1.0), growth))
+
+
+@part
 def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
-    """Derivatives of the losses log(1 + exp(-sign * margin)) by the decision values."""
+    """Derivatives of the losses by the decision values."""
     for i in range(0, n, WIDTH):
-        sign = load(signs, i)
-        growth = exp_lanes(multiply(sign, load(margins, i)))
-        store(slopes, i, divide(subtract(splat(0.0), sign), add(splat(1.0), growth)))
+        store(slopes, i, _slope(load(signs, i), load(margins, i)))
 
 
 @part
 def _weigh_slopes(
-    slopes: Vector,
-    costs: Vector,
-    norms: Vector,
-    factor_curvatures: Vector,
-    factor_leverages: Vector,
-    n: int,
-    residuals: Vector,
+    game: LogisticWorkspace, model: int, which: int, n: int, from_margins: int
 ) -> tuple[float, float, float, float]:
-    """Write `residuals`, the slopes times the costs.
+    """Write the prefix's residuals, the slopes times the costs, and slopes if they come `from_margins`.
 
     Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and what the rows whose curvature has
     fallen below a share of the factorised one take off that share, for the high and the low share.
     """
+    prefix, solver = game.prefix, game.solver
+    margins, signs, slopes = prefix.margins, prefix.signs[model], prefix.slopes[which]
+    costs, norms, residuals = prefix.costs, prefix.norms, prefix.residuals
+    curvatures, leverages = solver.factor_curvatures[model], solver.factor_leverages[model]
     pull = stiffness = high = low = splat(0.0)
     high_share, low_share, one = splat(_HIGH_SHARE), splat(_LOW_SHARE), splat(1.0)
     for i in range(0, n, WIDTH):
-        slope = load(slopes, i)
+        if from_margins:
+            slope = _slope(load(signs, i), load(margins, i))
+            store(slopes, i, slope)
+        else:
+            slope = load(slopes, i)
         residual = multiply(load(costs, i), slope)
         store(residuals, i, residual)
         size = magnitude(residual)
@@ -97,8 +105,8 @@ def _weigh_slopes(
         norm = load(norms, i)
         pull = add_product(pull, size, norm)
         stiffness = add_product(stiffness, curvature, multiply(norm, norm))
-        factorised = load(factor_curvatures, i)
-        leverage = load(factor_leverages, i)
+        factorised = load(curvatures, i)
+        leverage = load(leverages, i)
         lack = subtract(multiply(high_share, factorised), curvature)
         high = add_product(high, add(lack, magnitude(lack)), leverage)
         lack = subtract(multiply(low_share, factorised), curvature)
@@ -159,15 +167,16 @@ def bound_distance(bounds: Vector, share: float, longest: float, n_features: int
 
 
 @symbol
-def differentiate(game: LogisticWorkspace, model: int, which: int) -> None:
+def differentiate(game: LogisticWorkspace, model: int, which: int, from_margins: int) -> None:
     """Gradient of a model's objective at row `which` of `models`, and what it says of the optimum.
 
-    `which` is the model itself or the trial; its slopes are known. Writes row `which` of `gradients`,
-    `white_gradients` and `bounds`, and the prefix's residuals. The bound on what rounding may have done to
-    the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the sums, and the effect on the residuals
-    of decision values that are `rounding_dimension` terms long, that times eps |w| (1 + sum curvature_i
-    |x_i|^2). Of wide data each inner product is that uncertain, and sum |residual_i| |x_i| is added to |w|
-    there.
+    `which` is the model itself or the trial; its slopes are known, or come `from_margins`. Writes row `which`
+    of `gradients`, `white_gradients` and `bounds`, and the prefix's residuals.
+
+    The bound on what rounding may have done to the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for
+    the sums, and the effect on the residuals of decision values that are `rounding_dimension` terms long,
+    that times eps |w| (1 + sum curvature_i |x_i|^2). Of wide data each inner product is that uncertain, and
+    sum |residual_i| |x_i| is added to |w| there.
     """
     prefix, solver = game.prefix, game.solver
     m, n_features, triangular, dimension = (
@@ -181,15 +190,7 @@ def differentiate(game: LogisticWorkspace, model: int, which: int) -> None:
     gradient, white_gradient = solver.gradients[which], solver.white_gradients[which]
     bounds = solver.bounds[which]
     slack = solver.hessian_slack[model]
-    pull, stiffness, high, low = _weigh_slopes(
-        prefix.slopes[which],
-        prefix.costs,
-        prefix.norms,
-        solver.factor_curvatures[model],
-        solver.factor_leverages[model],
-        n,
-        residuals,
-    )
+    pull, stiffness, high, low = _weigh_slopes(game, model, which, n, from_margins)
     row_products(prefix.columns, n_features, residuals, n, UPPER if triangular else FULL, gradient)
     norm, size = _add_weights(gradient, solver.models[which], n_features)
     row_products(solver.inverse_factors[model], n_features, gradient, n_features, LOWER, white_gradient)

@@ -44,7 +44,6 @@ from ordinal_shapley_kernels.logistic_gradient import (
     bound_distance,
     differentiate,
     factor_curvatures,
-    find_slopes,
 )
 from ordinal_shapley_kernels.logistic_workspace import (
     EPSILON,
@@ -79,8 +78,7 @@ def _try_model(game: LogisticWorkspace, model: int) -> None:
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
     margins = prefix.margins
     combine_columns(game.solver.models[trial], game.dimension, prefix.columns, n, game.triangular, margins)
-    find_slopes(margins, prefix.signs[model], n, prefix.slopes[trial])
-    differentiate(game, model, trial)
+    differentiate(game, model, trial, 1)
 
 
 @part
@@ -184,7 +182,7 @@ def refresh(game: LogisticWorkspace, model: int) -> None:
         slopes[i] = 0.0
     if solver.factor_state[model] != NO_FACTOR:
         _add_last_row(game, model)
-    differentiate(game, model, model)
+    differentiate(game, model, model, 0)
     if solver.factor_state[model] == NO_FACTOR:
         factorise(game, model)
     elif solver.factor_state[model] == EXACT:
@@ -251,7 +249,7 @@ def _largest_share_left(m: int, n_features: int) -> float:
     """
     factor = n_features * n_features * (m / 50.0 + n_features / 42.0) + 500.0
     step = n_features * (m / 10.0 + n_features / 7.5) + m + 500.0
-    return 0.3 + 0.6 * factor / (factor + 12.0 * step)
+    return 0.3 + 0.6 * factor / (factor + 3.0 * step)
 
 
 @symbol

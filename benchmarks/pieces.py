@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import ordinal_shapley as osv
-from bench import problems
+from bench import children, problems
 from bench.record import Record, Script, replaced, surroundings, where
 from ordinal_shapley_kernels import certificate, logistic, logistic_solver
 from page.tables import number, table, wrap
@@ -37,6 +37,9 @@ PIECES: tuple[tuple[ModuleType, str, str], ...] = (
 TEXT = """\
 `make bench-pieces` counts this over every prefix of one order that has a model: {where}. For several classes
 a fit has that many models."""
+
+TIMES = """\
+Each piece once, of one model, in the middle of that order (median CPU time of many in a row):"""
 
 
 def counted(function: Callable[..., Any], name: str, counts: Counter[str]) -> Callable[..., Any]:
@@ -74,6 +77,7 @@ def measure() -> Record:
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
         raise SystemExit("calls between compiled kernels can't be counted: set NUMBA_DISABLE_JIT=1")
     found = {**surroundings("numba", "numpy"), "problems": {}}
+    found["nanoseconds"] = children.run("piece_times.py", NUMBA_DISABLE_JIT="0")
     for make in PROBLEMS:
         problem = make()
         found["problems"][problem.name] = count(problem)
@@ -86,7 +90,14 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
     tried = record["problems"]
     heads = [f"{name}: {one['size']} classes" for name, one in tried.items()]
     rows = [(words, *(number(one["a fit"][words]) for one in tried.values())) for _, _, words in PIECES]
-    parts = [wrap(TEXT.format(where=where(record))), table(("in a fit", *heads), rows)]
+    times = record["nanoseconds"]
+    costs = [(words, *(number(one[words]) for one in times.values())) for words in next(iter(times.values()))]
+    parts = [
+        wrap(TEXT.format(where=where(record))),
+        table(("in a fit", *heads), rows),
+        TIMES,
+        table(("nanoseconds", *times), costs),
+    ]
     page = "performance.md"
     return {page: replaced((docs / page).read_text(encoding="utf-8"), "pieces", "\n\n".join(parts))}
 

@@ -5,18 +5,22 @@ Python cannot call them, so compiled loops do.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from statistics import median
 
 import numpy as np
 
 import ordinal_shapley as osv
 from ordinal_shapley_kernels.abi import entry
-from ordinal_shapley_kernels.dense import FULL, combine_columns, row_products
+from ordinal_shapley_kernels.certificate import _take_snapshot, certify
+from ordinal_shapley_kernels.dense import FULL, combine_columns, combine_triangle, row_products
 from ordinal_shapley_kernels.lanes import WIDTH
-from ordinal_shapley_kernels.logistic import fit_models
-from ordinal_shapley_kernels.logistic_gradient import find_slopes
-from ordinal_shapley_kernels.logistic_solver import factorise
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic import _weigh_prefix, fit_models
+from ordinal_shapley_kernels.logistic_gradient import differentiate, find_slopes
+from ordinal_shapley_kernels.logistic_solver import _correct_direction, _try_model, factorise
+from ordinal_shapley_kernels.logistic_workspace import MEMORY, LogisticWorkspace
+from ordinal_shapley_kernels.scoring import score_decisions
 
 
 @entry
@@ -61,3 +65,103 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
         lambda repeats: repeat_pass(workspace, repeats),
         lambda repeats: repeat_factorisation(workspace, repeats),
     )
+
+
+@entry
+def repeat_gradient(game: LogisticWorkspace, repeats: int) -> None:
+    """What a model with known slopes needs at new weights."""
+    for _ in range(repeats):
+        differentiate(game, 0, 0, 0)
+
+
+@entry
+def repeat_direction(game: LogisticWorkspace, repeats: int) -> None:
+    """Where to step: remembered steps, then out of white coordinates."""
+    solver = game.solver
+    for _ in range(repeats):
+        _correct_direction(
+            solver.white_gradients[0],
+            solver.white_steps[0],
+            solver.white_changes[0],
+            solver.curvature_scales[0],
+            MEMORY,
+            MEMORY - 1,
+            game.dimension,
+            solver.pair_products,
+            solver.white_direction,
+        )
+        combine_triangle(solver.white_direction, solver.inverse_factors[0], game.dimension, solver.direction)
+
+
+@entry
+def repeat_trial(game: LogisticWorkspace, repeats: int) -> None:
+    """A full pass at the end of a step."""
+    for _ in range(repeats):
+        _try_model(game, 0)
+
+
+@entry
+def repeat_certificate(game: LogisticWorkspace, repeats: int) -> int:
+    """Comparison with a snapshot that decides all rows."""
+    certain = 0
+    for _ in range(repeats):
+        game.has_snapshot = 1
+        certain += certify(game)
+    return certain
+
+
+@entry
+def repeat_snapshot(game: LogisticWorkspace, repeats: int) -> None:
+    """Decision values of all validation rows."""
+    for _ in range(repeats):
+        _take_snapshot(game)
+
+
+@entry
+def repeat_weights(game: LogisticWorkspace, repeats: int) -> None:
+    """Position weights and costs."""
+    for _ in range(repeats):
+        _weigh_prefix(game)
+
+
+@entry
+def repeat_score(game: LogisticWorkspace, repeats: int) -> float:
+    """The score of the decisions."""
+    validation = game.validation
+    total = 0.0
+    for _ in range(repeats):
+        total += score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
+    return total
+
+
+PIECES = {
+    "a half pass, to white coordinates": repeat_gradient,
+    "direction of a step": repeat_direction,
+    "a full pass, likewise": repeat_trial,
+    "a new factor": repeat_factorisation,
+    "a snapshot": repeat_snapshot,
+    "comparison with a snapshot": repeat_certificate,
+    "position weights": repeat_weights,
+    "the score": repeat_score,
+}
+
+
+def piece_nanoseconds(game: osv.LogisticGame, rounds: int = 9, repeats: int = 400) -> dict[str, float]:
+    """Median CPU time of each piece of a fit, in the middle of a random order whose prefixes were fitted."""
+    order = np.random.default_rng(0).permutation(game.n_players)
+    workspace = game._make_workspace()
+    functions = workspace.functions
+    found: dict[str, float] = {}
+    for name, repeat in PIECES.items():
+        functions.reset(workspace)
+        for player in order[: len(order) // 2].tolist():
+            functions.push(workspace, player)
+            functions.evaluate(workspace)
+        repeat(workspace, 1)
+        seconds = []
+        for _ in range(rounds):
+            began = time.process_time()
+            repeat(workspace, repeats)
+            seconds.append((time.process_time() - began) / repeats)
+        found[name] = 1e9 * median(seconds)
+    return found

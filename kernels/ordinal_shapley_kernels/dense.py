@@ -4,6 +4,9 @@ A call into BLAS costs more than the work itself at these sizes, and its threads
 Matrices of features are kept feature by feature ("columns", shape (n_features, capacity)), so that loops
 run along rows of data, which are many, and not along features, which may be few.
 
+What stands in the loop of a fit has two forms: `inline_...` becomes part of the kernel, which saves handing
+over arrays where there are few features, and is compiled with it; the other is a call.
+
 Shapes throughout: `columns` (at least n_features, capacity) with the first n rows of data in use; vectors
 over features (n_features,), over rows (capacity,); factors (n_features, n_features). n and n_features are
 multiples of `WIDTH`; what pads them is 0. Sums are taken in the order written here, whatever the compiler.
@@ -86,8 +89,8 @@ def copy_multiple(out: Vector, factor: float, a: Vector, n: int) -> None:
         store(out, i, multiply(factors, load(a, i)))
 
 
-@symbol
-def combine_columns(
+@part
+def inline_combine_columns(
     weights: Vector, n_features: int, columns: Matrix, n: int, triangular: int, out: Vector
 ) -> None:
     """out[:n] = weights[:n_features] @ columns[:n_features, :n]; four registers of rows at a time."""
@@ -127,7 +130,15 @@ def combine_columns(
 
 
 @symbol
-def row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: Vector) -> None:
+def combine_columns(
+    weights: Vector, n_features: int, columns: Matrix, n: int, triangular: int, out: Vector
+) -> None:
+    """Do the same as a call."""
+    inline_combine_columns(weights, n_features, columns, n, triangular, out)
+
+
+@part
+def inline_row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: Vector) -> None:
     """out[j] = rows[j, :n] @ a[:n] for j < n_rows; eight rows a pass over `a`.
 
     With `shape` LOWER or UPPER the zeros of a triangular matrix are not read, but for those in the blocks of
@@ -146,6 +157,12 @@ def row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: 
             s6 = add_product(s6, x, load_row(rows, j + 6, i))
             s7 = add_product(s7, x, load_row(rows, j + 7, i))
         store(out, j, totals(s0, s1, s2, s3, s4, s5, s6, s7))
+
+
+@symbol
+def row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: Vector) -> None:
+    """Do the same as a call."""
+    inline_row_products(rows, n_rows, a, n, shape, out)
 
 
 @symbol
@@ -343,8 +360,8 @@ def add_to_factor(inverse_factor: Matrix, n: int, white: Vector, curvature: floa
             store(sums, j, add_product(earlier, own, old))
 
 
-@symbol
-def combine_triangle(a: Vector, rows: Matrix, n: int, out: Vector) -> None:
+@part
+def inline_combine_triangle(a: Vector, rows: Matrix, n: int, out: Vector) -> None:
     """out[:n] = a[:n] @ rows[:n, :n] for lower triangular `rows`."""
     for k in range(0, n, WIDTH):
         s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = splat(0.0)
@@ -358,3 +375,9 @@ def combine_triangle(a: Vector, rows: Matrix, n: int, out: Vector) -> None:
             t2 = add_product(t2, splat_of(a, i + 6), load_row(rows, i + 6, k))
             t3 = add_product(t3, splat_of(a, i + 7), load_row(rows, i + 7, k))
         store(out, k, add(add(add(s0, s1), add(s2, s3)), add(add(t0, t1), add(t2, t3))))
+
+
+@symbol
+def combine_triangle(a: Vector, rows: Matrix, n: int, out: Vector) -> None:
+    """Do the same as a call."""
+    inline_combine_triangle(a, rows, n, out)

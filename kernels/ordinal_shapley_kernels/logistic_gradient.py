@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ordinal_shapley_kernels.abi import part, symbol
-from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, dot, row_products
+from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, dot, inline_row_products
 from ordinal_shapley_kernels.elementary import exp_lanes
 from ordinal_shapley_kernels.lanes import (
     WIDTH,
@@ -191,9 +191,11 @@ def differentiate(game: LogisticWorkspace, model: int, which: int, from_margins:
     bounds = solver.bounds[which]
     slack = solver.hessian_slack[model]
     pull, stiffness, high, low = _weigh_slopes(game, model, which, n, from_margins)
-    row_products(prefix.columns, n_features, residuals, n, UPPER if triangular else FULL, gradient)
+    inline_row_products(prefix.columns, n_features, residuals, n, UPPER if triangular else FULL, gradient)
     norm, size = _add_weights(gradient, solver.models[which], n_features)
-    row_products(solver.inverse_factors[model], n_features, gradient, n_features, LOWER, white_gradient)
+    inline_row_products(
+        solver.inverse_factors[model], n_features, gradient, n_features, LOWER, white_gradient
+    )
     spread = size + pull if triangular else size
     bounds[NORM] = norm
     bounds[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness))

@@ -21,10 +21,10 @@ from ordinal_shapley_kernels.dense import (
     LOWER,
     add_multiple,
     add_to_factor,
-    combine_columns,
-    combine_triangle,
     copy_multiple,
     dot,
+    inline_combine_columns,
+    inline_combine_triangle,
     invert_factor,
     regularised_gram,
     row_products,
@@ -77,7 +77,9 @@ def _try_model(game: LogisticWorkspace, model: int) -> None:
     trial = game.n_models
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
     margins = prefix.margins
-    combine_columns(game.solver.models[trial], game.dimension, prefix.columns, n, game.triangular, margins)
+    inline_combine_columns(
+        game.solver.models[trial], game.dimension, prefix.columns, n, game.triangular, margins
+    )
     differentiate(game, model, trial, 1)
 
 
@@ -294,7 +296,7 @@ def improve(game: LogisticWorkspace, model: int) -> None:
                 solver.pair_products,
                 white_direction,
             )
-            combine_triangle(white_direction, solver.inverse_factors[model], n, direction)
+            inline_combine_triangle(white_direction, solver.inverse_factors[model], n, direction)
             needs_direction = False
             if exact:
                 size = bounds[WHITE_NORM]

@@ -699,7 +699,7 @@ def test_ctrl_c_in_a_process(tmp_path, jobs):
     # The bar comes with the sampling; before that, an interrupt would test Python's imports.
     assert run.stderr is not None
     seen = ""
-    while "compiles for a while" not in seen:
+    while "starting" not in seen:
         seen += run.stderr.read(1) or pytest.fail(seen)
     run.send_signal(signal.SIGINT)
     shown, err = run.communicate()
@@ -717,7 +717,7 @@ def test_ctrl_c_without_a_checkpoint(tmp_path):
                   env={**os.environ, "FORCE_COLOR": "1"})  # fmt: skip
     assert run.stderr is not None
     seen = ""
-    while "compiles for a while" not in seen:
+    while "starting" not in seen:
         seen += run.stderr.read(1) or pytest.fail(seen)
     run.send_signal(signal.SIGINT)
     shown, err = run.communicate()

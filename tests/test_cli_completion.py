@@ -70,7 +70,7 @@ def offered(run, monkeypatch, tmp_path):
         (("journeys", "--worth", "c"), ("conversions",)),
         (("completion", ""), ("bash", "zsh", "fish", "powershell")),
         (("experiment", "r"), ("removal",)),
-        (("comp",), ("completion",)),
+        (("comp",), ("compile", "completion")),
     ],
 )
 def test_choices_are_offered(offered, words, choices):

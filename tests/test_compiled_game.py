@@ -575,3 +575,96 @@ def test_the_same_functions_are_compiled_once(monkeypatch):
     monkeypatch.setattr(compiled, "compile_c", lambda *arguments: calls.append(arguments))
     centroid_game()
     assert not calls
+
+
+# --------------------------------------------------------------------------------------------
+# What is the library's alone
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not JIT, reason="compiled code cannot set them")
+@pytest.mark.parametrize("name", ["length", "failed", "unconverged", "evaluate_address", "empty_value"])
+def test_functions_cannot_set_what_the_library_keeps(name):
+    scope = {}
+    exec(f"def evaluate(game):\n    game.{name} = 0\n    return 1.0", scope)
+    with pytest.raises(TypeError, match="evaluate cannot be compiled"):
+        osv.CompiledGame(3, scope["evaluate"])
+
+
+@pytest.mark.skipif(not JIT, reason="about what compiled code sees")
+def test_the_error_of_an_attribute_lists_those_there_are():
+    def evaluate(game):
+        return game.wieght[0]
+
+    with pytest.raises(TypeError, match=r"wieght.* game with sequence, length, weight"):
+        osv.CompiledGame(3, evaluate, arrays={"weight": np.ones(3)})
+
+
+def test_a_boolean_utility_counts():
+    def evaluate(game):
+        return game.length > 1
+
+    game = osv.CompiledGame(3, evaluate)
+    assert (game([0]), game([0, 2])) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["class", "self", "None", "a b", "ﬁ"])
+def test_names_that_no_attribute_can_have(name):
+    with pytest.raises(ValueError, match="holds the name"):
+        osv.CompiledGame(3, lambda game: 0.0, arrays={name: np.ones(3)})
+
+
+def test_functions_that_take_too_much():
+    def evaluate(game, **more):
+        return 0.0
+
+    with pytest.raises(TypeError, match=r"evaluate takes \(game, \*\*more\), expected \(game\)"):
+        osv.CompiledGame(3, evaluate)
+
+
+def test_masks_are_not_dropped():
+    with pytest.raises(TypeError, match="is masked"):
+        osv.CompiledGame(3, lambda game: 0.0, arrays={"x": np.ma.array([1.0, 2.0], mask=[True, False])})
+
+
+def test_data_of_a_game_are_those_when_it_was_made():
+    worth = np.array([1.0, 2.0, 3.0])
+
+    def evaluate(game):
+        return worth[game.sequence[0]]
+
+    game = osv.CompiledGame(3, evaluate)
+    assert game([0]) == 1.0
+    if JIT:
+        worth[0] = 5.0
+        for i in range(3):
+            osv.CompiledGame(2, evaluate, numbers={"x": i})
+        type(game._compiled)._linked.clear()  # as a hundred other games would
+        assert game([0]) == 1.0
+
+
+@pytest.mark.skipif(not JIT, reason="about compiled code")
+def test_nothing_is_kept_of_functions_that_were_compiled_with_other_data():
+    from ordinal_shapley_kernels.compiled import UserFunctions, _compiled_before
+
+    @njit
+    def helper(x):
+        return x + 1.0
+
+    def evaluate(game):
+        return helper(0.0)
+
+    assert not _compiled_before(UserFunctions(evaluate))
+    helper(1.0)
+    assert _compiled_before(UserFunctions(evaluate))
+
+
+def test_options_of_jitted_functions_tell_games_apart():
+    def func(x):
+        return 1.0 / x
+
+    plain, fast = njit(func), njit(fastmath=True)(func)
+    if JIT:
+        from ordinal_shapley.games._fingerprint import fingerprint
+
+        assert fingerprint(plain) != fingerprint(fast)

@@ -139,7 +139,7 @@ def test_intervals_cover(value, design):
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     covered = []
     for seed in range(300):
-        result = osv.sample_values(game, value, design=design, n_permutations=500, random_state=seed)
+        result = osv.sample_values(game, value, design=design, n_permutations=250, random_state=seed)
         low, high = result.confidence_interval()
         covered.append((low <= exact) & (exact <= high))
     assert 0.925 <= np.mean(covered) <= 0.975

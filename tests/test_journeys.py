@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -413,11 +414,16 @@ def test_true_credit_is_that_of_expected_counts(value):
     np.testing.assert_allclose(credits(game_of(rows, 4), value), truth, rtol=1e-10, atol=1e-10)
 
 
+@lru_cache
+def many_made(n_sets):
+    return [made(20_000, seed) for seed in range(n_sets)]
+
+
 @pytest.mark.parametrize("unseen", ["backoff", "zero"])
 @pytest.mark.parametrize("value", VALUES)
 def test_credit_finds_the_truth(value, unseen):
     n_sets = size(60, 20)
-    sets = [made(20_000, seed) for seed in range(n_sets)]
+    sets = many_made(n_sets)
     found = np.array([credits(data.game(unseen=unseen), value) for data in sets])
     truth = sets[0].true_credit(value).to_numpy()
     z = (found.mean(axis=0) - truth) / (found.std(axis=0, ddof=1) / math.sqrt(n_sets))

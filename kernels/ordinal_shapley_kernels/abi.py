@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import llvmlite.binding as llvm
 import numba
@@ -53,6 +53,17 @@ FLAGS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 _CACHE_NAMES = 3
 
 _LOCK = threading.RLock()
+
+
+def _renew_lock() -> None:
+    # A thread that held it does not live on in a forked process.
+    global _LOCK
+    _LOCK = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 _SYMBOLS: dict[int, Symbol] = {}  # by the identity of what kernels see
 
 
@@ -67,9 +78,14 @@ def _digest_of_sources() -> str:
 SOURCE_DIGEST = _digest_of_sources()
 
 
+# Settings of Numba that change what is compiled, and that its cache does not look at.
+_OPTIONS = ("BOUNDSCHECK", "OPT", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+
+
 def stamp(text: str) -> str:
     """Return what a name needs to differ where the sources, the way they are built or `text` do."""
-    build = f"{SOURCE_DIGEST} {FLAGS} {SCALAR} {config.BOUNDSCHECK} {config.OPT} {config.DEBUGINFO_DEFAULT}"
+    options = (FLAGS, SCALAR, *(getattr(config, name, None) for name in _OPTIONS))
+    build = f"{SOURCE_DIGEST} {options}"
     return hashlib.sha256(f"{build} {text}".encode()).hexdigest()[:16]
 
 
@@ -83,8 +99,8 @@ class _Cache:
         """Run uncached from here on, and say so once."""
         if cls.usable:
             warnings.warn(
-                "free some space, or set NUMBA_CACHE_DIR to a folder that can be written: compiled kernels "
-                f"cannot be kept on disk, so every process compiles them again ({error})",
+                "set NUMBA_CACHE_DIR to a folder that can be written and has room: compiled kernels can't be "
+                f"kept on disk, so every process compiles them again ({error})",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -92,27 +108,61 @@ class _Cache:
 
 
 class _Watcher:
-    """Who wants to know when kernels are being compiled."""
+    """Who wants to know when kernels are being compiled: the last who came."""
 
-    callback: Callable[[bool], None] | None = None
+    callbacks: ClassVar[list[Callable[[bool], None]]] = []
     told = False
 
     @classmethod
     def tell(cls, compiling: bool) -> None:
-        if cls.callback is not None and cls.told != compiling:
+        if cls.callbacks and cls.told != compiling:
             cls.told = compiling
-            cls.callback(compiling)
+            cls.callbacks[-1](compiling)
 
 
 @contextmanager
 def watching(callback: Callable[[bool], None]) -> Iterator[None]:
     """Call `callback(True)` when kernels begin to be compiled, not loaded; `callback(False)` at the end."""
-    before, _Watcher.callback = _Watcher.callback, callback
+    _Watcher.callbacks.append(callback)
     try:
         yield
     finally:
-        _Watcher.callback = before
+        _Watcher.callbacks.remove(callback)
         _Watcher.told = False
+
+
+@contextmanager
+def interrupts_told_to(callback: Callable[[], None]) -> Iterator[None]:
+    """Call back if Ctrl-C comes where nobody can raise it: in a callback from compiled code.
+
+    Compilation is full of them, and what is raised there only reaches the hook for such exceptions.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
+        yield
+        return
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            callback()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
+def hearing_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end if Ctrl-C came while something was compiled."""
+    came = []
+    with interrupts_told_to(lambda: came.append(True)):
+        yield
+    if came:
+        raise KeyboardInterrupt
 
 
 def compile_c(func: Callable[..., Any], signature: Any, name: str, cached: bool, **flags: Any) -> Any:
@@ -144,8 +194,9 @@ def compile_c(func: Callable[..., Any], signature: Any, name: str, cached: bool,
         except numba.core.errors.NumbaError:
             raise
         except RuntimeError as error:
-            if "cannot cache" in str(error):  # no folder that can be written: nothing to be done about
-                _Cache.usable = False
+            if "cannot cache" not in str(error):
+                raise
+            _Cache.give_up(error)  # no folder can be written
         except OSError as error:
             _Cache.give_up(error)
         except Exception:  # torn or altered files
@@ -186,7 +237,7 @@ class Symbol:
     def address(self) -> int:
         """Of the C function; compiles it, and what it calls, if need be."""
         if self._compiled is None:
-            with _LOCK:
+            with hearing_interrupts(), _LOCK:
                 self._make()
                 _Watcher.tell(False)
         return int(self._compiled.address)
@@ -210,17 +261,19 @@ class Symbol:
         try:
             for callee in self.callees():
                 callee._make()
-            self.compile()
+            compiled = self.compile()
         finally:
             self._begun = False
-        # Only now can callers be loaded: a name that is not registered would end the process.
-        llvm.add_symbol(self.name, self.address)
-
-    def compile(self) -> None:
-        """Compile this symbol, or load it; all that it calls must be registered."""
-        self._compiled = compile_c(self.func, self.signature, self.name, True, **FLAGS)
-        if self._compiled.cache_hits == 0:
+        # Only now can callers be loaded: a name that is not registered would end the process. So it is the
+        # first thing that is done, and nothing that Ctrl-C could come between counts before.
+        llvm.add_symbol(self.name, compiled.address)
+        self._compiled = compiled
+        if compiled.cache_hits == 0:
             _Watcher.tell(True)
+
+    def compile(self) -> Any:
+        """Return the compiled function, from disk if it is there; all that it calls must be registered."""
+        return compile_c(self.func, self.signature, self.name, True, **FLAGS)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -305,7 +358,8 @@ def compile_all(n_processes: int) -> int:
     if not COMPILED:
         return 0
     symbols = all_symbols()
-    if n_processes > 1:
+    symbols[-1].address  # noqa: B018 (tells whether kernels can be kept)
+    if n_processes > 1 and _Cache.usable:
         paths = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         code = "from ordinal_shapley_kernels.abi import compile_share; compile_share({}, {})"

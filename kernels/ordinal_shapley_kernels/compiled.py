@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -106,6 +107,9 @@ def _own(table: Any) -> Any:
     return table
 
 
+_seen = _own  # without what is the library's alone
+
+
 def _reset(game: Any) -> None:
     """Stands in for users' functions that are not given."""
 
@@ -128,40 +132,40 @@ def _evaluate(game: Any) -> float:
 
 
 def _c_reset(table: Any) -> None:
-    game = _own(table)
+    game, seen = _own(table), _seen(table)
     game.length = 0
     game.failed = 0
     try:
-        _reset(game)
+        _reset(seen)
     except Exception:
         game.failed = RESET
 
 
 def _c_push(table: Any, player: int) -> None:
-    game = _own(table)
+    game, seen = _own(table), _seen(table)
     length = game.length
     game.placed[length] = player
     game.length = length + 1
     try:
-        _push(game, player)
+        _push(seen, player)
     except Exception:
         game.failed = PUSH
 
 
 def _c_pop(table: Any, player: int) -> None:
-    game = _own(table)
+    game, seen = _own(table), _seen(table)
     try:
-        _pop(game, player)
+        _pop(seen, player)
     except Exception:
         game.failed = POP
     game.length -= 1
 
 
 def _c_is_defined(table: Any) -> int:
-    game = _own(table)
+    game, seen = _own(table), _seen(table)
     answer = 1
     try:
-        if not _is_defined(game):
+        if not _is_defined(seen):
             answer = 0
     except Exception:
         game.failed = IS_DEFINED
@@ -169,14 +173,14 @@ def _c_is_defined(table: Any) -> int:
 
 
 def _c_evaluate(table: Any) -> int:
-    game = _own(table)
+    game, seen = _own(table), _seen(table)
     if game.failed != 0:
         return FAILED
     stage = IS_DEFINED
     try:
-        if _is_defined(game):
+        if _is_defined(seen):
             stage = EVALUATE
-            game.scores[0] = float(_evaluate(game))
+            game.scores[0] = _evaluate(seen) + 0.0
         else:
             game.scores[0] = game.empty_value
     except Exception:
@@ -186,15 +190,15 @@ def _c_evaluate(table: Any) -> int:
 
 def _ask(table: Any, players: NDArray[np.int64]) -> float:
     """Play a sequence, back and forth, and let what is raised through; the game was reset."""
-    game = _own(table)
-    _reset(game)
+    game, seen = _own(table), _seen(table)
+    _reset(seen)
     for player in players:
         game.placed[game.length] = player
         game.length += 1
-        _push(game, player)
+        _push(seen, player)
     answer = float(_evaluate(game)) if _is_defined(game) else float(game.empty_value)
     for player in players[::-1]:
-        _pop(game, player)
+        _pop(seen, player)
         game.length -= 1
     return answer
 
@@ -233,9 +237,20 @@ def workspace_class(layout: Layout) -> type[CompiledWorkspace]:
     return _CLASSES[layout]
 
 
+def seen_class(layout: Layout) -> Any:
+    """Return what users' functions see of such a workspace: the sequence, and their own fields."""
+    cls = workspace_class(layout)
+    names = [name for fields in layout for name, *_ in fields]
+    names = ["sequence", "length", *names]
+    visible = {name: cls._fields[name] for name in (*names, "has_empty_value")}  # the last for `_is_defined`
+    numbers = frozenset(name for name, _ in layout.numbers)
+    kind = f"game with {', '.join(names)} ({cls.__name__[-16:]})"
+    return type("SeenWorkspace", (), {"_fields": visible, "_settable": numbers, "_type_name": kind})
+
+
 def reserved_names() -> set[str]:
     """Names that users' fields cannot have."""
-    return {*CompiledWorkspace._fields, "sequence", "functions", "address"}
+    return {*CompiledWorkspace._fields, "sequence", "functions", "address", "self"}
 
 
 def _block(arrays: list[NDArray[Any]]) -> tuple[NDArray[np.int64], list[int]]:
@@ -355,11 +370,12 @@ def link(layout: Layout, given: UserFunctions, told: str, cache: str | None) -> 
         If they cannot be compiled; its attribute `function` is the name of the one at fault.
     """
     cls = workspace_class(layout)
-    scope: dict[str, Any] = {**globals(), "_own": _seen_as(cls)}
+    scope: dict[str, Any] = {**globals(), "_own": _seen_as(cls), "_seen": _seen_as(seen_class(layout))}
     for name, default in _STAND_INS.items():
         func = getattr(given, name)
         scope[f"_{name}"] = users_own(default if func is None else func)
     digest = stamp(f"{layout} {told} {cache}")
+    kept = cache is not None and not _compiled_before(given)
     word = types.int64
     made: dict[str, Any] = {}
     # `evaluate` calls `is_defined`, which comes first to be at fault on its own.
@@ -374,7 +390,7 @@ def link(layout: Layout, given: UserFunctions, told: str, cache: str | None) -> 
         arguments = (word, word) if name in ("push", "pop") else (word,)
         answer = word if name in ("is_defined", "evaluate") else types.none
         try:
-            compiled = compile_c(adapter, answer(*arguments), f"osv_game_{name}_{digest}", cache is not None)
+            compiled = compile_c(adapter, answer(*arguments), f"osv_game_{name}_{digest}", kept)
         except Exception as error:
             error.function = name  # type: ignore[attr-defined]
             raise
@@ -383,6 +399,25 @@ def link(layout: Layout, given: UserFunctions, told: str, cache: str | None) -> 
     return Linked(
         GameFunctions(**made), lambda game, players: ask(game.address if COMPILED else game, players)
     )
+
+
+def _compiled_before(given: UserFunctions) -> bool:
+    """Whether a jitted function among these, or that they call, is compiled: perhaps with other data."""
+    stack: list[Any] = [func for func in given if func is not None]
+    seen: set[int] = set()
+    while stack:
+        func = stack.pop()
+        if id(func) in seen or getattr(func, "__module__", "").startswith(f"{__package__}."):
+            continue
+        seen.add(id(func))
+        if getattr(func, "signatures", None):
+            return True
+        plain = getattr(func, "py_func", func)
+        if isinstance(plain, FunctionType):
+            read = [plain.__globals__.get(name) for name in plain.__code__.co_names]
+            read += inspect.getclosurevars(plain).nonlocals.values()
+            stack += [value for value in read if isinstance(value, FunctionType) or hasattr(value, "py_func")]
+    return False
 
 
 _STAND_INS: dict[str, Callable[..., Any]] = {
@@ -398,7 +433,7 @@ def _in_scope(func: Any, scope: dict[str, Any]) -> Any:
     return FunctionType(func.__code__, scope, func.__name__)
 
 
-def _seen_as(cls: type[CompiledWorkspace]) -> Any:
+def _seen_as(cls: Any) -> Any:
     if not COMPILED:
         return _own
 

@@ -53,6 +53,7 @@ _UNPROMISED = (
     ("numba.core.base", "BaseContext.make_array"),
     ("numba.core.base", "BaseContext.populate_array"),
     ("numba.core.typing.templates", "AttributeTemplate"),
+    ("numba.core.errors", "NumbaError"),
 )
 
 
@@ -165,6 +166,8 @@ class Workspace:
     _fields: ClassVar[dict[str, Field]] = {}
     _n_slots: ClassVar[int] = 0
     _n_needed: ClassVar[int] = 0  # fields that are no numbers
+    _settable: ClassVar[frozenset[str] | None] = None  # numbers that compiled code may set; None for all
+    _type_name: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         hints = get_type_hints(cls, include_extras=True)
@@ -259,7 +262,7 @@ class WorkspaceType(types.Type):
 
     def __init__(self, layout: type[Workspace]) -> None:
         self.layout = layout
-        super().__init__(name=f"{layout.__module__}.{layout.__qualname__}")
+        super().__init__(name=layout._type_name or f"{layout.__module__}.{layout.__qualname__}")
 
 
 def numba_type(hint: Any) -> Any:
@@ -330,8 +333,11 @@ def _read(context: Any, builder: Any, kind: Any, table: Any, name: str) -> Any:
 def _write(context: Any, builder: Any, signature: Any, values: Any, name: str) -> Any:
     table, value = values
     field = signature.args[0].layout._fields[name]
+    settable = signature.args[0].layout._settable
     if field.kind not in (int, float):
-        raise TypeError(f"{name} is not a number, expected one: arrays are changed in place")
+        raise TypeError(f"{name} is an array and cannot be set: change its elements, {name}[...] = ...")
+    if settable is not None and name not in settable:
+        raise TypeError(f"{name} cannot be set: the library keeps it")
     answer = numba_type(field.kind)
     value = context.cast(builder, value, signature.args[1], answer)
     builder.store(value, _word(builder, table, field.slot, context.get_value_type(answer)))

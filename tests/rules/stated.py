@@ -165,7 +165,7 @@ GIVEN = {
         "adds or takes away 0.5, each as often",
         "the error is 0.5 for certain",
     ],
-    "docs/compatibility.md": ["Python 3.10 to 3.13"],
+    "docs/compatibility.md": ["Python 3.10 to 3.13", "Numba 0.61 to 0.68"],
     "docs/distributed.md": ["so many seconds of this call", "at most a twentieth of its time on writing"],
     "docs/exact.md": ["Above `max_seconds`, an hour by default"],
     "docs/guides/check_approximation.md": ["With a hundred times the permutations it would"],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +19,6 @@ from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
 from ordinal_shapley.cli.usage_errors import usage_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
-from ordinal_shapley.common.compiling import compiling_line
 
 app = typer.Typer(
     add_completion=False,
@@ -35,12 +35,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     argv : sequence of str, optional
         The arguments; by default those of the process.
     """
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    arguments = None if argv is None else list(argv)
     try:
         heed_shell()
         command = typer.main.get_command(app)
-        with compiling_line("--no-progress" not in arguments):
-            code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
@@ -74,11 +73,24 @@ def _root(
         typer.echo(context.get_help())
 
 
-app.command(help=VALUE_HELP)(value)
-app.command(help=EXACT_HELP)(exact)
-app.command(help=VERIFY_HELP)(verify)
-app.command(help=JOURNEYS_HELP)(journeys)
-app.command(help=REPRODUCE_HELP)(reproduce)
+def _telling(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command say when kernels are compiled; what it takes is loaded when the command runs."""
+
+    @functools.wraps(command)
+    def call(*args: Any, **kwargs: Any) -> None:
+        from ordinal_shapley.common.compiling import compiling_line
+
+        with compiling_line(kwargs.get("progress", True)):
+            command(*args, **kwargs)
+
+    return call
+
+
+app.command(help=VALUE_HELP)(_telling(value))
+app.command(help=EXACT_HELP)(_telling(exact))
+app.command(help=VERIFY_HELP)(_telling(verify))
+app.command(help=JOURNEYS_HELP)(_telling(journeys))
+app.command(help=REPRODUCE_HELP)(_telling(reproduce))
 app.add_typer(experiment, name="experiment")
-app.command(help=COMPILE_HELP)(compile)
+app.command(help=COMPILE_HELP)(_telling(compile))
 app.command(help=COMPLETION_HELP)(completion)

@@ -7,7 +7,6 @@ import math
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 import warnings
@@ -17,6 +16,8 @@ from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
+
+from ordinal_shapley_kernels.abi import interrupts_told_to
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
@@ -84,28 +85,19 @@ class _Lost:
 
 @contextmanager
 def heeding_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt soon, or at the end, if Ctrl-C comes inside a callback from compiled code.
-
-    Compilation is full of them. What is raised there only reaches the hook for exceptions that nobody can
-    raise.
-    """
+    """Raise KeyboardInterrupt soon, or at the end, if Ctrl-C comes inside a callback from compiled code."""
     if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
         yield
         return
-    before = sys.unraisablehook
 
-    def hook(unraisable: Any) -> None:
-        if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            _Lost.interrupted = True
-        else:
-            before(unraisable)
+    def note() -> None:
+        _Lost.interrupted = True
 
-    sys.unraisablehook = hook
     _Lost.interrupted = False
     try:
-        yield
+        with interrupts_told_to(note):
+            yield
     finally:
-        sys.unraisablehook = before
         interrupted, _Lost.interrupted = _Lost.interrupted, False
         if interrupted:
             raise KeyboardInterrupt

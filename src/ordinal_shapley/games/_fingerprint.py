@@ -118,6 +118,8 @@ class _Reader:
             yield from map(self.digest, (thing.__func__, thing.__self__))
         elif _inner(thing) is not None:
             yield self.digest(_inner(thing))
+            if is_jitted(thing):  # they change what is compiled, and some what comes out
+                yield repr(sorted((name, str(value)) for name, value in thing.targetoptions.items())).encode()
         elif type(thing) in (tuple, list):
             yield from map(self.digest, thing)
         elif type(thing) in (set, frozenset):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import math
+import os
 import threading
+import unicodedata
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley_kernels.abi import hearing_interrupts
 from ordinal_shapley_kernels.compiled import (
     DTYPES,
     NAMES,
@@ -43,7 +47,12 @@ class Compiled:
     """Users' functions and the fields that they see, compiled once in every process that needs them."""
 
     _linked: ClassVar[OrderedDict[str, Linked]] = OrderedDict()  # by token
-    _lock = threading.RLock()
+    _lock: ClassVar[Any] = threading.RLock()
+
+    @classmethod
+    def renew_lock(cls) -> None:
+        """Forget a lock that a thread held which does not live on in a forked process."""
+        cls._lock = threading.RLock()
 
     def __init__(
         self, given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...], token: str
@@ -53,10 +62,17 @@ class Compiled:
         self.cache = cache
         self.told = told
         self.token = token
+        self._own: Linked | None = None  # what this was linked with, whatever becomes of the data since
 
     @property
     def linked(self) -> Linked:
         """What kernels and Python call."""
+        if self._own is None:
+            with hearing_interrupts():
+                self._own = self._link()
+        return self._own
+
+    def _link(self) -> Linked:
         with self._lock:
             if self.token in self._linked:
                 self._linked.move_to_end(self.token)
@@ -72,6 +88,10 @@ class Compiled:
     def __repr__(self) -> str:
         # Part of the fingerprint that says which results may be pooled.
         return f"{self.layout} {' '.join(self.told)}"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=Compiled.renew_lock)
 
 
 @lru_cache(maxsize=_MOST_LINKED)
@@ -102,8 +122,10 @@ class CompiledGame(Game):
     Each function takes ``game``, an object with these attributes: the arrays and numbers that you give, under
     their names, and the sequence of players as it stands, ``game.sequence[:game.length]``. They are compiled
     by Numba in each process that needs them, those jitted already (``@numba.njit``) with their own options.
-    So they may use what Numba supports, and call jitted functions; indices out of bounds are not noticed
-    (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or ``NUMBA_DISABLE_JIT=1``).
+    So they may use what Numba supports, and call jitted functions. Data that they find outside, in closures
+    and global variables, become part of what is compiled: don't change them, or give them as ``arrays``.
+    Indices out of bounds are not noticed (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or
+    ``NUMBA_DISABLE_JIT=1``).
 
     Parameters
     ----------
@@ -138,7 +160,8 @@ class CompiledGame(Game):
     cache : str, optional
         Keep compiled code on disk under this name, so that the next process need not compile it. The code and
         data of the functions count, too, but not those of functions imported from other modules: change the
-        name when they do. By default every process compiles.
+        name when they do. Where a function calls one that was compiled before, nothing is kept. By default
+        every process compiles.
 
     Attributes
     ----------
@@ -342,10 +365,9 @@ def _check_functions(given: UserFunctions) -> None:
             raise TypeError(f"{name} is {func!r}, expected a function that Numba can compile")
         expected = ("game", "player") if name in ("push", "pop") else ("game",)
         signature = inspect.signature(getattr(func, "py_func", func))
-        try:
-            signature.bind(*expected)
-        except TypeError:
-            raise TypeError(f"{name} takes {signature}, expected ({', '.join(expected)})") from None
+        kinds = [parameter.kind for parameter in signature.parameters.values()]
+        if kinds != [inspect.Parameter.POSITIONAL_OR_KEYWORD] * len(expected):
+            raise TypeError(f"{name} takes {signature}, expected ({', '.join(expected)})")
     if (given.push is None) != (given.pop is None):
         here, missing = ("push", "pop") if given.pop is None else ("pop", "push")
         raise ValueError(f"{here} is given without {missing}, expected both or neither")
@@ -358,7 +380,8 @@ def _items(argument: str, fields: Any, before: set[str]) -> list[tuple[str, Any]
     if not isinstance(fields, Mapping):
         raise TypeError(f"{argument} is a {type(fields).__name__}, expected a dict of names")
     for name in fields:
-        if not (isinstance(name, str) and name.isidentifier()) or name.startswith("_"):
+        usable = isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
+        if not usable or name.startswith("_") or name != unicodedata.normalize("NFKC", name):
             raise ValueError(f"{argument} holds the name {name!r}, expected one for an attribute of game")
         if name in reserved_names():
             raise ValueError(f"{argument} holds the name {name!r}, which every game has: expected another")
@@ -371,6 +394,8 @@ def _items(argument: str, fields: Any, before: set[str]) -> list[tuple[str, Any]
 def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
     """Convert to an array of an element type that kernels know."""
     shown = f"{argument}[{name!r}]"
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{shown} is masked, expected an array without a mask: fill in its missing values")
     try:
         array = np.asarray(values)
     except ValueError:  # ragged

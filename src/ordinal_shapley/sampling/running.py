@@ -42,7 +42,7 @@ class Clock:
         if n_permutations == 0 and self.cancellation.time_is_up:
             raise TimeoutError(
                 f"MaxSeconds({self._limit:g}) ended the run before its first permutation was complete: give "
-                "it more time (the first run on a machine compiles for a while, which counts)"
+                "it more time (the first run on a machine compiles kernels, which counts)"
             )
 
 

@@ -29,7 +29,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, ClassVar, TypeVar, get_type_hints
@@ -51,6 +51,10 @@ FLAGS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 # What has settled in the cache under one name can be unreadable; then the next name is used.
 _CACHE_NAMES = 3
+
+# So many symbols are worth a second process, which takes about as long to start as one to compile.
+_MIN_SHARED = 8
+_MAX_SECONDS = 60  # that it is waited for, once there is nothing else to do
 
 _LOCK = threading.RLock()
 
@@ -214,32 +218,43 @@ class Symbol:
         parameters = inspect.signature(func).parameters
         self.signature = numba_type(hints["return"])(*(numba_type(hints[name]) for name in parameters))
         self.name = f"osv_{func.__module__.split('.')[-1]}_{func.__name__}_{stamp(str(self.signature))}"
+        self.caller: Any = None  # what stands for it in sources, kept so that its identity stays its own
         self._compiled: Any = None
         self._begun = False
 
-    def callees(self) -> Iterator[Symbol]:
-        """Yield the symbols that compiled code of this one calls."""
+    def _read(self) -> tuple[list[Symbol], int]:
+        """What compiled code of this one calls, and bytes of the code that becomes part of it."""
         seen: set[int] = set()
         stack: list[Any] = [self.func]
+        called, size = [], 0
         while stack:
             func = stack.pop()
+            size += len(func.__code__.co_code)
             for name in _names(func.__code__):
                 value = func.__globals__.get(name)
                 if value is None or id(value) in seen:
                     continue
                 seen.add(id(value))
                 if id(value) in _SYMBOLS:
-                    yield _SYMBOLS[id(value)]
+                    called.append(_SYMBOLS[id(value)])
                 elif hasattr(value, "py_func"):
                     stack.append(value.py_func)
+        return called, size
+
+    def callees(self) -> list[Symbol]:
+        """Return the symbols that compiled code of this one calls."""
+        return self._read()[0]
+
+    @property
+    def size(self) -> int:
+        """About how long it takes to compile, in units of its own."""
+        return self._read()[1]
 
     @property
     def address(self) -> int:
         """Of the C function; compiles it, and what it calls, if need be."""
         if self._compiled is None:
-            with hearing_interrupts(), _LOCK:
-                self._make()
-                _Watcher.tell(False)
+            prepare(self.caller)
         return int(self._compiled.address)
 
     @property
@@ -252,18 +267,23 @@ class Symbol:
         """1 if it came from disk."""
         return 0 if self._compiled is None else int(self._compiled.cache_hits)
 
-    def _make(self) -> None:
-        if self._compiled is not None:
-            return
-        if self._begun:
-            raise RuntimeError(f"{self.name} calls itself, or an attribute has the name of what calls it")
-        self._begun = True
-        try:
-            for callee in self.callees():
-                callee._make()
-            compiled = self.compile()
-        finally:
-            self._begun = False
+    def lacking(self, before: list[Symbol]) -> list[Symbol]:
+        """Add to those `before` what is not compiled of this symbol and its callees, callees first."""
+        if self._compiled is None and self not in before:
+            if self._begun:
+                raise RuntimeError(f"{self.name} calls itself, or an attribute has the name of what calls it")
+            self._begun = True
+            try:
+                for callee in self.callees():
+                    callee.lacking(before)
+            finally:
+                self._begun = False
+            before.append(self)
+        return before
+
+    def make(self) -> None:
+        """Compile this symbol, or load it, and let others call it."""
+        compiled = self.compile()
         # Only now can callers be loaded: a name that is not registered would end the process. So it is the
         # first thing that is done, and nothing that Ctrl-C could come between counts before.
         llvm.add_symbol(self.name, compiled.address)
@@ -274,6 +294,82 @@ class Symbol:
     def compile(self) -> Any:
         """Return the compiled function, from disk if it is there; all that it calls must be registered."""
         return compile_c(self.func, self.signature, self.name, True, **FLAGS)
+
+
+def prepare(*entries: Any) -> None:
+    """Compile several symbols at once, which is faster than one after the other; others are left alone."""
+    found = (_SYMBOLS.get(id(made)) for made in entries)
+    symbols = [own for own in found if own is not None and not own.is_compiled]
+    if not symbols:
+        return
+    with hearing_interrupts(), _LOCK:
+        lacking: list[Symbol] = []
+        for own in symbols:
+            own.lacking(lacking)
+        _make_together(lacking)
+        _Watcher.tell(False)
+
+
+def _make_together(lacking: list[Symbol]) -> None:
+    """Make symbols, callees first; on several cores a second process compiles some of them meanwhile.
+
+    It leaves them on disk. What calls them waits until they are there, and is compiled here if they aren't.
+    """
+    if not lacking:
+        return
+    lacking[0].make()
+    worth_it = lacking[0].cache_hits == 0 and len(lacking) >= _MIN_SHARED and _Cache.usable
+    with _second_process(_share(lacking[1:]) if worth_it else []) as elsewhere:
+        for own in lacking[1:]:
+            if own not in elsewhere and not any(callee in elsewhere for callee in own.lacking([])):
+                own.make()
+    for own in lacking[1:]:
+        if not own.is_compiled:
+            own.make()
+
+
+def _share(symbols: list[Symbol]) -> list[Symbol]:
+    """Half of the work, the largest first: they call others, which must be there before them here."""
+    sizes = {own: own.size for own in symbols}
+    taken: list[Symbol] = []
+    left = sum(sizes.values()) / 2
+    for own in sorted(symbols, key=sizes.__getitem__, reverse=True):
+        if sizes[own] <= left:
+            taken.append(own)
+            left -= sizes[own]
+    return taken
+
+
+@contextmanager
+def _second_process(symbols: list[Symbol]) -> Iterator[list[Symbol]]:
+    """Compile symbols in another process while the block runs; give those that it works on."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        cores = os.cpu_count() or 1
+    process = None
+    if symbols and cores > 1:
+        with suppress(OSError):
+            process = _python(f"compile_named({[own.name for own in symbols]!r})")
+    try:
+        yield symbols if process is not None else []
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_MAX_SECONDS)
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _python(call: str) -> subprocess.Popen[bytes]:
+    """Start a process that calls a function of this module."""
+    paths = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    code = f"from {__name__} import compile_named; {call}"
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -328,7 +424,7 @@ def symbol(func: Function) -> Function:
     names = ("typing_context", *inspect.signature(func).parameters)
     call.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     call.__name__, call.__doc__ = func.__name__, func.__doc__
-    caller = intrinsic(call)
+    own.caller = caller = intrinsic(call)
     _SYMBOLS[id(caller)] = own
     return caller
 
@@ -337,11 +433,11 @@ def all_symbols() -> list[Symbol]:
     """Every symbol of the package, those that take longest to compile first."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{__package__}.{module.name}")
-    return sorted(_SYMBOLS.values(), key=lambda own: (-len(own.func.__code__.co_code), own.name))
+    return sorted(_SYMBOLS.values(), key=lambda own: (-own.size, own.name))
 
 
-def compile_share(first: int, step: int) -> None:
-    """Compile symbol `first` and every `step`-th after it, and leave them on disk.
+def compile_named(names: list[str]) -> None:
+    """Compile symbols and leave them on disk.
 
     For processes that do nothing else: what these symbols call is not compiled, and must not be called.
     """
@@ -349,8 +445,9 @@ def compile_share(first: int, step: int) -> None:
     nowhere = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
     for own in symbols:
         llvm.add_symbol(own.name, nowhere)
-    for own in symbols[first::step]:
-        own.compile()
+    for own in symbols:
+        if own.name in names:
+            own.compile()
 
 
 def compile_all(n_processes: int) -> int:
@@ -360,13 +457,8 @@ def compile_all(n_processes: int) -> int:
     symbols = all_symbols()
     symbols[-1].address  # noqa: B018 (tells whether kernels can be kept)
     if n_processes > 1 and _Cache.usable:
-        paths = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        code = "from ordinal_shapley_kernels.abi import compile_share; compile_share({}, {})"
-        workers = [
-            subprocess.Popen([sys.executable, "-c", code.format(i, n_processes)], env=environment)
-            for i in range(n_processes)
-        ]
+        names = [own.name for own in symbols if not own.is_compiled]
+        workers = [_python(f"compile_named({names[i::n_processes]!r})") for i in range(n_processes)]
         try:
             for worker in workers:
                 worker.wait()
@@ -412,6 +504,7 @@ def entry(func: Function) -> Function:
     if not COMPILED:
         return func
     made = Entry(func)
+    made.symbol.caller = made
     _SYMBOLS[id(made)] = made.symbol
     return made  # type: ignore[return-value]
 

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ordinal_shapley_kernels.abi import inlined
+from ordinal_shapley_kernels.abi import inlined, prepare
 from ordinal_shapley_kernels.workspace import COMPILED, Vector, Workspace, WorkspaceType
 
 # What `evaluate` returns
@@ -65,6 +65,7 @@ class Game(Workspace):
         self.functions = functions
         fields.setdefault("scores", (1,))
         if COMPILED:
+            prepare(*functions)
             for name, function in zip(functions._fields, functions, strict=True):
                 fields[f"{name}_address"] = function.address
         super().__init__(**fields)

@@ -81,6 +81,11 @@ class Game(ABC):
         """`_payload` under the names that users know, to say what tells one game from another."""
         return {"game": self._payload}
 
+    @property
+    def _entries(self) -> tuple[Any, ...]:
+        """Kernels that the workspace will need, if compiling them takes a while."""
+        return ()
+
     def _make_workspace(self) -> Any:
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)

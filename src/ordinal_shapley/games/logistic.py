@@ -14,7 +14,7 @@ from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionW
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.games.base import warn_unconverged
 from ordinal_shapley.vocabulary import SCORINGS, choose
-from ordinal_shapley_kernels.logistic import fit_models, make_game
+from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
@@ -183,6 +183,10 @@ class LogisticGame(CompiledRowGame):
             features.rounding_dimension,
             -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
         )
+
+    @property
+    def _entries(self) -> tuple[Any, ...]:
+        return functions(SCORING_CODES[self.scoring], self._features.wide)
 
     @property
     def _settings(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from ordinal_shapley.sampling.plan import (
 )
 from ordinal_shapley.sampling.roulette import with_chances
 from ordinal_shapley.sampling.running import Clock, run_shards
-from ordinal_shapley.sampling.shards import WeightError, random_orders, with_centres
+from ordinal_shapley.sampling.shards import WeightError, prepare_kernels, random_orders, with_centres
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
@@ -222,6 +222,7 @@ def sample_values(
     """
     began = time.monotonic()
     check_game("game", game)
+    prepare_kernels(game)
     choose("value", value, EXACT_VALUES)
     choose("method", method, METHODS)
     choose("average", average, AVERAGES)

@@ -12,9 +12,10 @@ from numba import config
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
-from ordinal_shapley.games.base import UtilityError
+from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
+from ordinal_shapley_kernels.abi import prepare
 from ordinal_shapley_kernels.contributions import (
     N_CELLS,
     SQUARES,
@@ -24,7 +25,13 @@ from ordinal_shapley_kernels.contributions import (
     add_replicates,
     write_contributions,
 )
-from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, draw_orders, make_permutation_state
+from ordinal_shapley_kernels.permutations import (
+    ANTITHETIC,
+    INDEPENDENT,
+    draw_many,
+    draw_orders,
+    make_permutation_state,
+)
 from ordinal_shapley_kernels.walks import (
     FAILED,
     MEASURING,
@@ -32,6 +39,7 @@ from ordinal_shapley_kernels.walks import (
     Orders,
     Walk,
     evaluate_prefixes,
+    evaluate_sequence,
     fresh,
     make_walk,
     walk,
@@ -82,6 +90,11 @@ class Shard(NamedTuple):
     unconverged: int
     record: Credits | None = None
     failure: UtilityError | None = None
+
+
+def prepare_kernels(game: Game) -> None:
+    """Compile what a run will need, at once."""
+    prepare(walk, evaluate_sequence, draw_many, add_replicates, *game._entries)
 
 
 def shard_end(first: int, plan: Plan) -> int:

@@ -18,7 +18,7 @@ import pytest
 
 import ordinal_shapley as osv
 import ordinal_shapley_kernels
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels import abi, watching
 from ordinal_shapley_kernels.abi import SOURCE_DIGEST
 from problems import JIT, wine
 
@@ -160,7 +160,7 @@ def test_kernels_can_be_compiled_ahead_in_several_processes(tmp_path):
     # Some of them, which call each other; all take half a minute.
     package = copy_of_package(tmp_path)
     kept = {"position_weights", "scoring", "neighbors", "table"}
-    needed = {"__init__", "abi", "workspace", "lanes", "elementary", "games", "rows", "bits"}
+    needed = {"__init__", "abi", "workspace", "watching", "lanes", "elementary", "games", "rows", "bits"}
     for path in package.glob("*.py"):
         if path.stem not in kept | needed:
             path.unlink()
@@ -170,9 +170,9 @@ def test_kernels_can_be_compiled_ahead_in_several_processes(tmp_path):
     assert n_symbols > 12
     assert run(ahead, tmp_path, **cache) == str(n_symbols)
     later = """
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels import abi, watching
 told = []
-with abi.watching(told.append):
+with watching.watching(told.append):
     abi.compile_all(1)
 print(sum(symbol.cache_hits for symbol in abi.all_symbols()), told)
 """
@@ -264,7 +264,7 @@ import numpy as np
 X = np.random.default_rng(0).normal(size=(30, 3))
 game = osv.LogisticGame(X[:20], np.arange(20) % 2, X[20:], np.arange(10) % 2)
 values = osv.sample_values(game, n_permutations=3, random_state=0).values
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels import abi, watching
 used = [symbol for symbol in abi.all_symbols() if symbol.is_compiled]
 print(values.tobytes().hex(), len(used), sum(symbol.cache_hits for symbol in used))
 """
@@ -294,14 +294,14 @@ def test_half_of_the_work_is_shared():
 def test_an_interrupt_while_kernels_compile_leaves_none_unregistered(tmp_path):
     # A caller that names a symbol which is not registered would end the process.
     code = """
-from ordinal_shapley_kernels import abi, position_weights as pw
+from ordinal_shapley_kernels import position_weights as pw, watching
 import numpy as np
 def interrupt(compiling):
     if compiling:
         raise KeyboardInterrupt
 weights = pw.PositionWeights(kind=pw.GAUSSIAN, table=np.zeros(0), out=(3,))
 try:
-    with abi.watching(interrupt):
+    with watching.watching(interrupt):
         pw.weigh_positions(weights, 3)
 except KeyboardInterrupt:
     pw.weigh_positions(weights, 3)
@@ -315,7 +315,7 @@ def test_an_interrupt_that_nobody_can_raise_is_raised_at_the_end():
     import sys
 
     hook = sys.unraisablehook
-    with pytest.raises(KeyboardInterrupt), abi.hearing_interrupts():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), watching.hearing_interrupts():  # noqa: PT012
         lost = type("Lost", (), {"exc_value": KeyboardInterrupt()})()
         sys.unraisablehook(lost)
     assert sys.unraisablehook is hook
@@ -323,13 +323,13 @@ def test_an_interrupt_that_nobody_can_raise_is_raised_at_the_end():
 
 def test_the_last_who_came_is_told_and_nobody_who_left():
     first, second = [], []
-    one, other = abi.watching(first.append), abi.watching(second.append)
+    one, other = watching.watching(first.append), watching.watching(second.append)
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
-    abi._Watcher.tell(True)
+    watching.Watcher.tell(True)
     other.__exit__(None, None, None)
-    abi._Watcher.tell(False)
+    watching.Watcher.tell(False)
     assert (first, second) == ([], [True])
 
 

@@ -8,15 +8,15 @@ import ordinal_shapley as osv
 from ordinal_shapley.common import compiling
 from ordinal_shapley.common.compiling import COMPILING, compiling_line, says_when_compiling
 from ordinal_shapley.common.progress import ProgressBar
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels import abi, watching
 from problems import JIT
 
 
 def pretend():
     """Tell whoever watches that kernels are compiled, and then that they have been."""
-    abi._Watcher.tell(True)
-    abi._Watcher.tell(True)
-    abi._Watcher.tell(False)
+    watching.Watcher.tell(True)
+    watching.Watcher.tell(True)
+    watching.Watcher.tell(False)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_line_comes_once_and_goes_away(terminal, capsys):
 def test_the_line_goes_away_when_compiling_is_interrupted(terminal, capsys):
     def interrupted():
         with compiling_line():
-            abi._Watcher.tell(True)
+            watching.Watcher.tell(True)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -75,11 +75,11 @@ def test_functions_say_it_where_progress_is_wanted(terminal, capsys, options, to
 def test_the_bar_says_it(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     with ProgressBar(total=10, force=True):
-        abi._Watcher.tell(True)
+        watching.Watcher.tell(True)
         during = capsys.readouterr().err
-        abi._Watcher.tell(False)
+        watching.Watcher.tell(False)
     assert COMPILING in during
-    assert abi._Watcher.callbacks == []
+    assert watching.Watcher.callbacks == []
 
 
 def test_public_functions_say_it():

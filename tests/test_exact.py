@@ -18,8 +18,8 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.exact import enumeration, plan
 from ordinal_shapley_kernels import enumeration as kernels
-from ordinal_shapley_kernels.abi import watching
 from ordinal_shapley_kernels.table import subtree_sizes
+from ordinal_shapley_kernels.watching import watching
 from problems import JIT, random_problem, size, wine
 from test_golden import CASES as GOLDEN
 

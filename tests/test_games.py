@@ -18,10 +18,11 @@ import ordinal_shapley as osv
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import UtilityError
 from ordinal_shapley_kernels import games
-from ordinal_shapley_kernels.abi import entry, watching
+from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.bits import count_bits, lowest_bit
 from ordinal_shapley_kernels.games import Game as GameWorkspace
 from ordinal_shapley_kernels.table import subtree_sizes
+from ordinal_shapley_kernels.watching import watching
 from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
 from problems import JIT, random_problem, size
 

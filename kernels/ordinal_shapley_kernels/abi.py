@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import llvmlite.binding as llvm
 import numba
@@ -40,6 +40,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
+from ordinal_shapley_kernels.watching import Watcher, hearing_interrupts
 from ordinal_shapley_kernels.workspace import COMPILED, SCALAR, numba_type
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -109,64 +110,6 @@ class _Cache:
                 stacklevel=2,
             )
         cls.usable = False
-
-
-class _Watcher:
-    """Who wants to know when kernels are being compiled: the last who came."""
-
-    callbacks: ClassVar[list[Callable[[bool], None]]] = []
-    told = False
-
-    @classmethod
-    def tell(cls, compiling: bool) -> None:
-        if cls.callbacks and cls.told != compiling:
-            cls.told = compiling
-            cls.callbacks[-1](compiling)
-
-
-@contextmanager
-def watching(callback: Callable[[bool], None]) -> Iterator[None]:
-    """Call `callback(True)` when kernels begin to be compiled, not loaded; `callback(False)` at the end."""
-    _Watcher.callbacks.append(callback)
-    try:
-        yield
-    finally:
-        _Watcher.callbacks.remove(callback)
-        _Watcher.told = False
-
-
-@contextmanager
-def interrupts_told_to(callback: Callable[[], None]) -> Iterator[None]:
-    """Call back if Ctrl-C comes where nobody can raise it: in a callback from compiled code.
-
-    Compilation is full of them, and what is raised there only reaches the hook for such exceptions.
-    """
-    if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
-        yield
-        return
-    before = sys.unraisablehook
-
-    def hook(unraisable: Any) -> None:
-        if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            callback()
-        else:
-            before(unraisable)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before
-
-
-@contextmanager
-def hearing_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end if Ctrl-C came while something was compiled."""
-    came = []
-    with interrupts_told_to(lambda: came.append(True)):
-        yield
-    if came:
-        raise KeyboardInterrupt
 
 
 def compile_c(func: Callable[..., Any], signature: Any, name: str, cached: bool, **flags: Any) -> Any:
@@ -289,7 +232,7 @@ class Symbol:
         llvm.add_symbol(self.name, compiled.address)
         self._compiled = compiled
         if compiled.cache_hits == 0:
-            _Watcher.tell(True)
+            Watcher.tell(True)
 
     def compile(self) -> Any:
         """Return the compiled function, from disk if it is there; all that it calls must be registered."""
@@ -307,7 +250,7 @@ def prepare(*entries: Any) -> None:
         for own in symbols:
             own.lacking(lacking)
         _make_together(lacking)
-        _Watcher.tell(False)
+        Watcher.tell(False)
 
 
 def _make_together(lacking: list[Symbol]) -> None:

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from ordinal_shapley.common.parallel import check_n_jobs, heeding_interrupts, n_workers
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels.abi import compile_all
+from ordinal_shapley_kernels.watching import watching
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -50,7 +51,7 @@ def compile_kernels(n_jobs: int | None = -1) -> int:
     """
     check_n_jobs(n_jobs)
     with heeding_interrupts():
-        return abi.compile_all(n_workers(n_jobs))
+        return compile_all(n_workers(n_jobs))
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def compiling_line(enabled: bool = True) -> Iterator[None]:
                 sys.stderr.flush()
                 shown = False
 
-    with abi.watching(tell):
+    with watching(tell):
         try:
             yield
         finally:

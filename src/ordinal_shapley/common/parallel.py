@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ordinal_shapley_kernels.abi import interrupts_told_to
+from ordinal_shapley_kernels.watching import interrupts_told_to
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2

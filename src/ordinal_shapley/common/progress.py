@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ordinal_shapley.common.compiling import COMPILING
-from ordinal_shapley_kernels import abi
+from ordinal_shapley_kernels.watching import watching
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -72,7 +72,7 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         if self.enabled:
             try:
-                self._told.enter_context(abi.watching(self._tell))
+                self._told.enter_context(watching(self._tell))
                 self._open()
             except Exception:  # a display that can't start must not stop the run
                 self._live = None

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley_kernels.abi import hearing_interrupts
 from ordinal_shapley_kernels.compiled import (
     DTYPES,
     NAMES,
@@ -36,6 +35,7 @@ from ordinal_shapley_kernels.compiled import (
     reserved_names,
 )
 from ordinal_shapley_kernels.games import OK
+from ordinal_shapley_kernels.watching import hearing_interrupts
 
 _MOST_PLAYERS = 1_000_000
 _MOST_DIMENSIONS = 3

@@ -32,9 +32,8 @@ from ordinal_shapley_kernels.span import empty_span, extend_span, shrink_span
 _MAX_STEPS = 500
 
 
-@entry
-def reset(game: LogisticWorkspace) -> None:
-    """Empty the sequence and forget the models, so that what follows depends on nothing before."""
+@part
+def _forget_all(game: LogisticWorkspace) -> None:
     counts = game.prefix.class_counts
     for code in range(counts.shape[0]):
         counts[code] = 0
@@ -44,21 +43,19 @@ def reset(game: LogisticWorkspace) -> None:
     game.classes_present = 0
     game.has_snapshot = 0
     game.hardest = 0
+
+
+@entry
+def reset(game: LogisticWorkspace) -> None:
+    """Empty the sequence and forget the models, so that what follows depends on nothing before."""
+    _forget_all(game)
 
 
 @entry
 def reset_wide(game: LogisticWorkspace) -> None:
     """Do the same for wide data."""
     empty_span(game)
-    counts = game.prefix.class_counts
-    for code in range(counts.shape[0]):
-        counts[code] = 0
-    for model in range(game.n_models):
-        forget(game, model, 0)
-    game.length = 0
-    game.classes_present = 0
-    game.has_snapshot = 0
-    game.hardest = 0
+    _forget_all(game)
 
 
 @part

@@ -659,12 +659,12 @@ def test_nothing_is_kept_of_functions_that_were_compiled_with_other_data():
     assert _compiled_before(UserFunctions(evaluate))
 
 
+@pytest.mark.skipif(not JIT, reason="jitted functions are plain ones")
 def test_options_of_jitted_functions_tell_games_apart():
+    from ordinal_shapley.games._fingerprint import fingerprint
+
     def func(x):
         return 1.0 / x
 
-    plain, fast = njit(func), njit(fastmath=True)(func)
-    if JIT:
-        from ordinal_shapley.games._fingerprint import fingerprint
-
-        assert fingerprint(plain) != fingerprint(fast)
+    assert fingerprint(njit(func)) == fingerprint(njit(func))
+    assert fingerprint(njit(func)) != fingerprint(njit(fastmath=True)(func))

@@ -143,6 +143,13 @@ def _has_model(game: LogisticWorkspace) -> bool:
     return game.classes_present == game.prefix.class_counts.shape[0]
 
 
+@part
+def _lacks_model(game: LogisticWorkspace) -> bool:
+    """Whether the sequence lacks a class; `scores` is then what it is worth."""
+    game.scores[0] = game.empty_value
+    return not _has_model(game)
+
+
 @entry
 def is_defined(game: LogisticWorkspace) -> int:
     """Whether the sequence holds a row of every class."""
@@ -223,8 +230,7 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
 @entry
 def evaluate_decisions(game: LogisticWorkspace) -> int:
     """Write the score of the decisions on the validation rows of the models fitted to the sequence."""
-    if not _has_model(game):
-        game.scores[0] = game.empty_value
+    if _lacks_model(game):
         return OK
     settle(game, -1.0)
     validation = game.validation
@@ -244,8 +250,7 @@ def _score_rows(game: LogisticWorkspace) -> None:
 @entry
 def evaluate_log_loss(game: LogisticWorkspace) -> int:
     """Write the mean log-probability of the validation rows' classes."""
-    if not _has_model(game):
-        game.scores[0] = game.empty_value
+    if _lacks_model(game):
         return OK
     _score_rows(game)
     validation = game.validation
@@ -256,8 +261,7 @@ def evaluate_log_loss(game: LogisticWorkspace) -> int:
 @entry
 def evaluate_auc(game: LogisticWorkspace) -> int:
     """Write the area under the ROC curve of the decision values of the validation rows."""
-    if not _has_model(game):
-        game.scores[0] = game.empty_value
+    if _lacks_model(game):
         return OK
     _score_rows(game)
     validation = game.validation

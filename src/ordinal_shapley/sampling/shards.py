@@ -194,7 +194,17 @@ def _needs_centres(plan: Plan, n_permutations: int) -> bool:
 
 
 class Walks(NamedTuple):
-    """Permutations that were walked to their end, as in the kernel's Walk."""
+    """Permutations that were walked to their end, as in the kernel's Walk.
+
+    Attributes
+    ----------
+    first : int
+        Index of the first.
+    orders : int64 (n_permutations, n_places)
+    n_drawn, lengths : int64 (n_permutations,)
+    marginals : float64 (n_permutations, n_places)
+    utilities : float64 (n_permutations, n_places) or (0, 0)
+    """
 
     first: int
     orders: NDArray[np.int64]

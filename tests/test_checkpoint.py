@@ -461,8 +461,8 @@ def test_another_version_or_format_is_refused(path, monkeypatch):
         with pytest.raises(ValueError, match=r'version of ordinal-shapley \(".*" there, "9.9" here\)'):
             sampled(path, 10)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_FORMAT", 2)
-        with pytest.raises(ValueError, match="is of format 1, expected one of format 2"):
+        patch.setattr(module, "_FORMAT", 3)
+        with pytest.raises(ValueError, match="is of format 2, expected one of format 3"):
             sampled(path, 10)
 
 
@@ -484,7 +484,7 @@ def test_utilities_that_changed_are_refused(path):
 def test_results_are_no_checkpoints(path):
     sampled(None, 10).save(path)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="is a finished result, expected one of format 1 or no file"):
+    with pytest.raises(ValueError, match="is a finished result, expected one of format 2 or no file"):
         sampled(path, 20)
     assert path.read_bytes() == content
 

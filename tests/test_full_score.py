@@ -15,6 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import ordinal_shapley as osv
+from ordinal_shapley.sampling import ahead
 from ordinal_shapley.sampling.shards import random_orders
 from ordinal_shapley.valuation.scores import guess_of, is_better, score_words
 from problems import size, wine
@@ -147,15 +148,15 @@ def test_a_model_outside_of_kernels_is_fitted_to_all_rows_once(monkeypatch, refu
 
 
 def test_its_time_counts(monkeypatch):
-    def slow(self, orders):
+    def slow(*arguments):
         time.sleep(0.2)
-        return 1.0
+        return [SimpleNamespace(utilities=[1.0])] * 10
 
-    monkeypatch.setattr(osv.RidgeGame, "mean_score", slow)
+    monkeypatch.setattr(ahead, "looks", slow)
     X, _, X_valid, _ = rows(n=12)
     game = osv.RidgeGame(X[:, 1:], X[:, 0], X_valid[:, 1:], X_valid[:, 0])
     assert value(game).seconds >= 0.2
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=r"0\.\d+ s went into the score of the model of all rows; give"):
         value(game, stopping=osv.MaxSeconds(0.1))
 
 
@@ -174,14 +175,13 @@ def test_its_fits_are_not_counted():
 
 def test_no_warning_comes_from_it(monkeypatch):
     game = osv.LogisticGame(*rows())
-    orders = [np.arange(40), np.arange(40)[::-1].copy()]
-    expected = np.mean([game(order) for order in orders])
+    expected = np.mean([game(order) for order in random_orders(40, 0, 10)])
 
     def warn(self, workspace):
         raise AssertionError("a warning of fits that are no part of the run")
 
     monkeypatch.setattr(osv.LogisticGame, "_warn_of", warn)
-    assert game.mean_score(orders) == expected
+    assert [value(game, n_jobs=k).full_score for k in (1, 2)] == [expected] * 2
 
 
 def test_words_say_when_the_model_is_no_better():

@@ -24,41 +24,64 @@ def lucky_number(seed, index):
     return ((naive.Stream(seed ^ LUCK_KEY, index).bits() >> 11) + 1) / 2**53
 
 
-def falling(needed):
-    """The closest sequence that never rises: means over runs, merged while one is above the last."""
+def falling(needed, costs):
+    """The closest sequence of needs per cost that never rises: means over runs, merged while one is above."""
     runs = []
-    for number in needed:
-        runs.append([number])
-        while len(runs) > 1 and np.mean(runs[-1]) > np.mean(runs[-2]):
+    for pair in zip(needed, costs, strict=True):
+        runs.append([pair])
+        while len(runs) > 1 and per_cost(runs[-1]) > per_cost(runs[-2]):
             runs[-2:] = [runs[-2] + runs[-1]]
-    return [float(np.mean(run)) for run in runs for _ in run]
+    return [per_cost(run) for run in runs for _ in run]
 
 
-def plan_by_hand(utility, seed, strata, quota, share, weight, least, pilot):
-    """Chances and centres, from full walks over the pilot's permutations."""
+def per_cost(run):
+    needed, costs = np.sum(run, axis=0)
+    return float(needed / costs)
+
+
+def between(sizes, found, n):
+    """Straight lines over the logarithm of the size."""
+    out = []
+    for s in range(1, n + 1):
+        k = min(max(np.searchsorted(sizes, s), 1), len(sizes) - 1)
+        (a, b), (low, high) = sizes[k - 1 : k + 1], found[k - 1 : k + 1]
+        out.append(low + (high - low) * math.log(s / a) / math.log(b / a))
+    return np.array(out)
+
+
+def plan_by_hand(utility, seed, strata, quota, share, weight, least, pilot, costs, sizes=None):
+    """Chances and centres, from some sizes of the prefixes of the pilot's permutations, all by default."""
     m = sum(quota)
+    sizes = range(1, m + 1) if sizes is None else sizes
     orders = [naive.permutation(seed ^ OTHER_STREAM, t, strata, quota) for t in range(pilot)]
-    U = np.array([[utility(order[:s]) for s in range(m + 1)] for order in orders])
-    added = np.diff(U, axis=1) * [[weight(order[:j]) for j in range(m)] for order in orders]
-    needed = []
-    for s in range(1, m + 1):
-        spread = np.var(U[:, s])
-        in_out = spread * (1 / s + 1 / (m - s)) if s < m else spread / m
-        needed.append((1 - share) ** 2 * np.mean(added[:, s - 1] ** 2) + share**2 * in_out)
+    U = np.array([[utility(order[:s]) for s in sizes] for order in orders])
+    spread = between(sizes, np.var(U, axis=0), m)
+    turns = [1 / s + 1 / (m - s) for s in range(1, m)] + [1 / m]
+    needed = [share**2 * v * a for v, a in zip(spread, turns, strict=True)]
     if share < 1:
-        needed = falling(needed)
-    chances = [max(math.sqrt(x / max(needed)), least) for x in needed]
-    if share == 1:
+        pairs = [s for s in sizes if s == 1 or s - 1 in sizes]
+        added = [
+            [weight(order[: s - 1]) * (utility(order[:s]) - utility(order[: s - 1])) for s in pairs]
+            for order in orders
+        ]
+        needed += (1 - share) ** 2 * between(pairs, np.mean(np.square(added), axis=0), m)
+        roots = np.sqrt(falling(needed, costs))
+        places = range(1, m + 1)
+        floors = [least * min(1, math.sqrt(100 / k)) for k in places]
+        chances = [max(root / max(roots), floor) for root, floor in zip(roots, floors, strict=True)]
+    else:
+        best, safe = (np.sqrt(np.array(v) / costs) for v in (needed, turns))
+        mixed = (1 - least) * best / best.sum() + least * safe / safe.sum()
         # Scaled to a sum, none above 1: the factor by bisection.
         low, high = 0.0, 1e6
         for _ in range(200):
             middle = (low + high) / 2
-            if sum(min(1.0, middle * c) for c in chances) < min(8, max(2, m // 4)):
+            if sum(min(1.0, middle * c) for c in mixed) < min(8, max(2, m // 4)):
                 low = middle
             else:
                 high = middle
-        chances = [min(1.0, low * c) for c in chances]
-    return chances, U.mean(axis=0)
+        chances = [min(1.0, low * c) for c in mixed]
+    return chances, between(sizes, U.mean(axis=0), m)
 
 
 def chosen(chances, luck, share):
@@ -75,13 +98,13 @@ def samples_by_hand(utility, n, orders, luck, chances, centres, share, weight):
     for t, order in enumerate(orders):
         m = len(order)
         seen = chosen(chances, luck[t], share)
-        full = centres[m] + (utility(order) - centres[m]) / chances[-1] * seen[-1]
+        full = centres[m - 1] + (utility(order) - centres[m - 1]) / chances[-1] * seen[-1]
         for j, i in enumerate(order):
             in_out = (full - empty) / m
             for s in range(1, m):
                 if seen[s - 1]:
                     part = 1 / s if j < s else -1 / (m - s)
-                    in_out += (utility(order[:s]) - centres[s]) * part / chances[s - 1]
+                    in_out += (utility(order[:s]) - centres[s - 1]) * part / chances[s - 1]
             marginal = 0.0
             if seen[j]:
                 marginal = weight(order[:j]) * (utility(order[: j + 1]) - utility(order[:j])) / chances[j]
@@ -125,7 +148,8 @@ def test_samples_are_as_defined(value, method, options, design):
     def weight(sequence):
         return math.factorial(len(sequence)) * ascending(sequence) if "order_weight" in options else 1.0
 
-    chances, centres = plan_by_hand(utility, result.seed, strata, quota, share, weight, 0.2, 5)
+    costs = game._relative_costs(np.arange(1, sum(quota) + 1), jump=share == 1)
+    chances, centres = plan_by_hand(utility, result.seed, strata, quota, share, weight, 0.2, 5, costs)
     assert min(chances) < 0.7, "all is evaluated: the test shows nothing"
     orders = [naive.permutation(result.seed, t, strata, quota, design) for t in range(n_permutations)]
     luck = [lucky_number(result.seed, t) for t in range(n_permutations)]

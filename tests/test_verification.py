@@ -13,7 +13,7 @@ from scipy import stats
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.sampling.driver import target_score
+from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.verification.expectation import ordered_selections, walk_lengths
 from ordinal_shapley.vocabulary import DESIGNS
 from ordinal_shapley_kernels.table import subtree_sizes

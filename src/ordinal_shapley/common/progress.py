@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import threading
 import time
 from contextlib import ExitStack, suppress
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,15 +19,25 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress_bar import ProgressBar as Bar
 
-__all__ = ["ProgressBar"]
+__all__ = ["QUICKER", "ProgressBar"]
 
 _REFRESH_SECONDS = 0.1
+_TICK_SECONDS = 0.5
+# A forecast longer than this comes with a line on what would be quicker, once rates are worth something.
+_LONG_SECONDS = 60.0
+_SURE_SECONDS = 1.0
+
+# What makes a run of permutations quicker, in the words of whoever started it.
+QUICKER: ContextVar[str] = ContextVar(
+    "QUICKER", default="fewer permutations (n_permutations=), a limit (MaxSeconds(600)), workers (n_jobs=-1)"
+)
 
 
 class ProgressBar:
     """Show on stderr how far a run is.
 
-    That is: permutations done, fits a second, the time left and what the stopping rule looks at.
+    That is: permutations done, fits a second, the time left and what the stopping rule looks at. Where
+    permutations will take more than a minute, a line above says what would be quicker.
     The bar only shows what it is told and never raises, so it can't change or lose a result. It
     writes nothing when it is disabled or when stderr is neither a terminal nor a notebook's.
 
@@ -57,10 +70,16 @@ class ProgressBar:
         self.enabled = enabled
         self.force = force
         self.unit = unit
+        self._rated = "fits" if unit == "permutations" else unit
         self._done = 0
         self._evaluations = 0
         self._seconds = 0.0
+        self._start = (0, 0, 0.0)
         self._first: tuple[int, int, float] | None = None
+        self._expected: float | None = None
+        self._most_seconds = math.inf
+        self._told_at = time.monotonic()
+        self._advised = False
         self._figure = "starting"
         self._shown_at = 0.0
         self._live: Live | None = None
@@ -68,12 +87,16 @@ class ProgressBar:
         self._bar: Bar | None = None
         self._notice = ""
         self._told = ExitStack()
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
 
     def __enter__(self) -> ProgressBar:
         if self.enabled:
             try:
                 self._told.enter_context(watching(self._tell))
                 self._open()
+                if self._live is not None or self._plain:
+                    threading.Thread(target=self._tick, daemon=True).start()
             except Exception:  # a display that can't start must not stop the run
                 self._live = None
             except KeyboardInterrupt:  # no block is left then, and the cursor would stay hidden
@@ -88,6 +111,45 @@ class ProgressBar:
         trace: TracebackType | None,
     ) -> None:
         self._close()
+
+    def begin(
+        self,
+        unit: str,
+        total: int | None,
+        figure: str,
+        *,
+        done: int = 0,
+        evaluations: int = 0,
+        seconds: float = 0.0,
+        expected: float | None = None,
+        most_seconds: float = math.inf,
+    ) -> None:
+        """Count something else from here on.
+
+        Parameters
+        ----------
+        unit : str
+            What is counted.
+        total : int or None
+            How many there may be.
+        figure : str
+            What is being done.
+        done, evaluations : int, default 0
+            How many of these there are already, and how many utilities were evaluated so far.
+        seconds : float, default 0
+            Time the run has taken so far.
+        expected : float, optional
+            Seconds that all of it will take by a first estimate.
+        most_seconds : float, default inf
+            Seconds of the run after which it ends in any case.
+        """
+        with self._lock:
+            self.unit, self.total, self._figure, self._rated = unit, total, figure, "fits"
+            self._done, self._evaluations, self._seconds = done, evaluations, seconds
+            self._start, self._first = (done, evaluations, seconds), None
+            self._expected, self._most_seconds = expected, most_seconds
+            self._told_at = time.monotonic()
+        self._show()
 
     def update(self, n_permutations: int, n_evaluations: int, seconds: float, figure: str = "") -> None:
         """Show new totals.
@@ -105,35 +167,50 @@ class ProgressBar:
         """
         if self._live is None and not self._plain:
             return
-        self._done, self._evaluations, self._seconds = n_permutations, n_evaluations, seconds
-        if figure or self._first is None:
-            self._figure = figure
-        if self._first is None:
-            self._first = (n_permutations, n_evaluations, seconds)
-        if time.monotonic() - self._shown_at < _REFRESH_SECONDS:
-            return
+        with self._lock:
+            # Once there is a second report, rates count from the first: that leaves compiling out.
+            if self._first is not None and seconds > self._first[2]:
+                self._start = self._first
+            self._done, self._evaluations, self._seconds = n_permutations, n_evaluations, seconds
+            if figure or self._first is None:
+                self._figure = figure or self._figure
+            if self._first is None:
+                self._first = (n_permutations, n_evaluations, seconds)
+            self._told_at = time.monotonic()
+        if time.monotonic() - self._shown_at >= _REFRESH_SECONDS:
+            self._show()
+
+    def _tick(self) -> None:
+        """Let time pass on the display while nothing is reported."""
+        while not self._closing.wait(_TICK_SECONDS):
+            self._show()
+
+    def _show(self) -> None:
         try:
-            self._draw()
+            with self._lock:
+                self._draw()
         except Exception:  # a closed or broken stderr: go on without the bar
             self._live, self._plain = None, False
 
     def _tell(self, compiling: bool) -> None:
         """Show that kernels are being compiled in place of what the stopping rule looks at."""
         self._notice = COMPILING if compiling else ""
-        with suppress(Exception):
+        with suppress(Exception), self._lock:
             self._draw()
 
     def _close(self) -> None:
         self._told.close()
-        try:
-            self._draw()
-            if self._live is not None:
-                self._live.stop()
-            elif self._plain:
-                sys.stderr.write("\n")
-        except Exception:  # nor may one that can't end, after hours of work
-            pass
-        self._live, self._plain = None, False
+        self._closing.set()
+        with self._lock:
+            try:
+                self._draw()
+                if self._live is not None:
+                    self._live.stop()
+                elif self._plain:
+                    sys.stderr.write("\n")
+            except Exception:  # nor may one that can't end, after hours of work
+                pass
+            self._live, self._plain = None, False
 
     def _open(self) -> None:
         from rich.console import Console
@@ -148,12 +225,13 @@ class ProgressBar:
             self._plain = True
         elif console.is_terminal:
             self._bar = Bar(total=self.total, width=None)
-            # No refresh thread: the display moves when the run reports, and not in between.
+            # No refresh thread of its own, which would draw ten times a second.
             self._live = Live(self._render(), console=console, auto_refresh=False, transient=True)
             self._live.start(refresh=True)
 
     def _draw(self) -> None:
         self._shown_at = time.monotonic()
+        self._advise()
         if self._live is not None:
             self._live.update(self._render(), refresh=True)
         elif self._plain:
@@ -176,25 +254,52 @@ class ProgressBar:
         line.add_row(self._bar, self._counts(), self._rates())
         return Group(line, Text(self._notice or self._figure, style="dim", no_wrap=True, overflow="ellipsis"))
 
+    def _advise(self) -> None:
+        """Say once what would be quicker, if it will take long and has no limit of time."""
+        left = self._left()
+        if self._advised or self.unit != "permutations" or left is None or left <= _LONG_SECONDS:
+            return
+        if math.isfinite(self._most_seconds) or (self._done and self._took() < _SURE_SECONDS):
+            return
+        if self._live is None and not self._plain:
+            return
+        self._advised = True
+        line = f"{self.total:,} permutations, if it takes all, need {_clock(left)}; quicker: {QUICKER.get()}"
+        if self._live is not None:
+            self._live.console.print(line, highlight=False, markup=False)
+        else:
+            sys.stderr.write("\r" + line.ljust(110) + "\n")
+
+    def _took(self) -> float:
+        """Seconds since the report from which rates count."""
+        return self._seconds - self._start[2]
+
+    def _left(self) -> float | None:
+        """Seconds to the end, None if that is not known."""
+        since = time.monotonic() - self._told_at
+        left = math.inf
+        done = self._done - self._start[0]
+        if self.total is not None and done > 0 and self._took() > 0.0:
+            left = max(self.total - self._done, 0) * self._took() / done - since
+        elif self._expected is not None:
+            left = self._expected - self._took() - since
+        left = min(left, self._most_seconds - self._seconds - since)
+        return max(left, 0.0) if math.isfinite(left) else None
+
     def _counts(self) -> str:
         limit = "" if self.total is None else f"/{self.total:,}"
         return f"{self._done:,}{limit} {self.unit}"
 
     def _rates(self) -> str:
-        done, evaluations, seconds = self._done, self._evaluations, self._seconds
-        # Once there is a second report, rates count from the first: that leaves compiling out.
-        if self._first is not None and seconds > self._first[2]:
-            done, evaluations = done - self._first[0], evaluations - self._first[1]
-            seconds -= self._first[2]
-        if seconds <= 0.0:
-            return ""
-        counted = self.unit == "permutations"
-        text = f"{evaluations / seconds:,.0f} {'fits' if counted else self.unit}/s"
-        if self.total is not None and done > 0:
-            left = max(self.total - self._done, 0) * seconds / done
+        words = []
+        if self._took() > 0.0 and self._evaluations > self._start[1]:
+            rate = (self._evaluations - self._start[1]) / self._took()
+            words.append(f"{rate:,.0f} {self._rated}/s")
+        left = self._left()
+        if left is not None:
             # A rule may stop a run over permutations earlier, so this is a bound.
-            text += f"  {'at most ' if counted else ''}{_clock(left)} left"
-        return text
+            words.append(f"{'at most ' if self.unit == 'permutations' else ''}{_clock(left)} left")
+        return "  ".join(words)
 
 
 def _clock(seconds: float) -> str:

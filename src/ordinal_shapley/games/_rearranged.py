@@ -73,6 +73,9 @@ class RearrangedGame(Game):
     def _payload(self) -> tuple[Any, ...]:
         return (self._kind, self._groups, self._game._workspace_maker, *self._game._payload)
 
+    def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
+        return self._game._relative_costs(sizes, jump)
+
     @property
     def rearrangement(self) -> tuple[int, NDArray[np.int64]]:
         """What tells this game from the one that it is made of."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -152,10 +152,6 @@ class RowGame(Game):
         """How many orders of all rows tell how good their models are."""
         return 1 if self.order_free else self._scored_orders
 
-    def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
-        """Return the mean utility of some sequences."""
-        return float(np.mean([self(order) for order in orders]))
-
 
 class CompiledRowGame(RowGame):
     """A game of training rows that kernels alone evaluate."""
@@ -170,11 +166,6 @@ class CompiledRowGame(RowGame):
         values = utilities_of(workspace, players, every)
         self._warn_of(workspace)
         return values
-
-    def mean_score(self, orders: Iterable[NDArray[np.int64]]) -> float:
-        """Return the mean utility of some sequences that have players, without a warning."""
-        workspace = self._make_workspace()
-        return float(np.mean([utilities_of(workspace, order)[0] for order in orders]))
 
     def _warn_of(self, workspace: Any) -> None:
         """Warn of what went wrong in a workspace."""

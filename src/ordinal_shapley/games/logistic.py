@@ -134,6 +134,7 @@ class LogisticGame(CompiledRowGame):
         n_rows = train.values.shape[0]
         self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
         self.n_rows = n_rows
+        self._n_columns = train.values.shape[1] + 1  # that of the intercept
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, valid.values.shape[0])
         choose("scoring", scoring, SCORINGS)
@@ -206,6 +207,15 @@ class LogisticGame(CompiledRowGame):
             "scoring": self.scoring,
             "empty_value": self.empty_value_,
         }
+
+    def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
+        # In multiplications: passes over rows and validation rows, and where a fit begins anew a factor.
+        rows = sizes * (self.n_rows / self.n_players)
+        columns = np.minimum(rows, self._n_columns)
+        n_models = 1 if len(self.classes_) == 2 else len(self.classes_)
+        steps = n_models * columns * (4.0 * rows + len(self._truth))
+        factor = n_models * columns**2 * (rows + columns) / 4.0
+        return np.asarray(1e4 + (4.0 * steps + factor if jump else steps))
 
     def _warn_of(self, workspace: LogisticWorkspace) -> None:
         if workspace.unconverged:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import locked, remove_unfinished
 from ordinal_shapley.common.parallel import uninterrupted
-from ordinal_shapley.sampling.plan import digest
+from ordinal_shapley.sampling.plan import Plan, digest
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.valuation.file import File, read_file, write_file
 
-_FORMAT = 1
+_FORMAT = 2
+# What a pilot adds to a plan.
+_OF_PILOT = ("centres", "chances")
+Scores: TypeAlias = tuple[float | None, float | None]
 # Between writes a run works this many times as long as one took.
 _SPACING = 20.0
 
@@ -47,9 +50,22 @@ class Keeper:
         self._written: State | None = None
         self._next = 0.0
         self._warned = False
+        self._scores: Scores = (None, None)
+        self._pilot: dict[str, Any] = {}
         if path is not None and Path(path).exists():
             self._file = _read(path, self._name)
         self.seed = None if self._file is None else int(self._file.fields["seed"])
+
+    def recall(self, plan: Plan) -> tuple[Plan, Scores] | None:
+        """Return the plan with what a pilot told it, and scores, as the file has them; None without one."""
+        if self._file is None:
+            return None
+        self._scores, self._pilot = _ahead(self._file)
+        return plan._replace(**self._pilot), self._scores
+
+    def remember(self, plan: Plan, scores: Scores) -> None:
+        """Keep what a pilot told a plan, and scores, with the run."""
+        self._scores, self._pilot = scores, {name: getattr(plan, name) for name in _OF_PILOT}
 
     def begin(
         self, settings: dict[str, Any], labels: NDArray[Any] | None, first: int, fields: dict[str, Any]
@@ -132,7 +148,7 @@ class Keeper:
         assert self._path is not None
         began = time.monotonic()
         moments, total = state.moments, state.seconds + seconds
-        more: dict[str, NDArray[Any]] = {"block": state.block}
+        more: dict[str, NDArray[Any]] = {"block": state.block, **self._pilot}
         for k, (rounds, values) in enumerate(state.memory.values()):
             more |= {f"rounds_{k}": rounds, f"values_{k}": values}
         run = {
@@ -141,6 +157,7 @@ class Keeper:
             "unconverged": state.unconverged,
             "round_ends": state.round_ends,
             "rules": list(state.memory),
+            "scores": self._scores,
         }
         ranges = ((self._first, self._first + moments.n_permutations),)
         fields = {**self._fields, "seconds": total}
@@ -198,6 +215,7 @@ def _read(path: str | os.PathLike[str], name: str) -> File:
                 f"checkpoint {name} is {held}, expected one of format {_FORMAT} or no file: give another name"
             )
         _state(file)
+        _ahead(file)
     except KeyError as error:  # names are what a damaged archive may lose unnoticed
         raise _unusable(name, f"it lacks {error}") from error
     except ValueError as error:
@@ -227,6 +245,12 @@ def _state(file: File) -> State:
         run["round_ends"],
         {rule: (more[f"rounds_{k}"], more[f"values_{k}"]) for k, rule in enumerate(run["rules"])},
     )
+
+
+def _ahead(file: File) -> tuple[Scores, dict[str, Any]]:
+    """Scores and what a pilot told, as a file holds them; KeyError if something is not there."""
+    full, guess = file.header["run"]["scores"]
+    return (full, guess), {name: file.more[name] for name in _OF_PILOT}
 
 
 def _in_short(value: Any) -> str:

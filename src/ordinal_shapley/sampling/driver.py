@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -13,11 +13,12 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.common.compiling import says_when_compiling
-from ordinal_shapley.common.parallel import Cancellation, check_n_jobs
+from ordinal_shapley.common.parallel import check_n_jobs
+from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
+from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
 from ordinal_shapley.sampling.plan import (
@@ -30,11 +31,9 @@ from ordinal_shapley.sampling.plan import (
     in_out_share,
     make_strata,
     make_weight_game,
-    rule_code,
 )
-from ordinal_shapley.sampling.roulette import with_chances
 from ordinal_shapley.sampling.running import Clock, run_shards
-from ordinal_shapley.sampling.shards import WeightError, prepare_kernels, random_orders, with_centres
+from ordinal_shapley.sampling.shards import WeightError, prepare_kernels
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
 from ordinal_shapley.sampling.truncation import Truncation
@@ -42,10 +41,6 @@ from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry, encode_partition
 from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
-from ordinal_shapley_kernels.permutations import LATIN
-
-_TARGET_ORDERS = 20
-_CENTRING_ORDERS = 10
 
 
 @says_when_compiling
@@ -250,7 +245,8 @@ def sample_values(
     seed = None if random_state is None else seed_of(random_state)
     groups = None if partition is None else encode_partition(partition, n)
     clock = Clock(began, stop_rule)
-    with keeping(checkpoint) as keeper:
+    bar = ProgressBar(enabled=progress)
+    with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
         plan = plan._replace(seed=seed, weight_game=make_weight_game(order_weight, n))
@@ -286,14 +282,27 @@ def sample_values(
         if value == "classic":
             check_order_free(game)
         plan = plan._replace(empty_value=played(()))
-        full_score, guess_score = _scores(game, seed)
+        ahead = Ahead(played, rule, n_jobs, clock, bar)
+        plan, scores = keeper.recall(plan) or (plan, None)
+        scores = scores or ahead.scores(game, seed)
         with _reporting(played, plan.weight_game):
-            plan, evaluations = _with_rule(plan, rule, played, clock.cancellation)
+            plan = ahead.plan(plan)
+            keeper.remember(plan, scores)
             made = _digest(value, plan, played, game)
-            state = keeper.state(State.before(plan, evaluations), made)
+            state = keeper.state(State.before(plan, ahead.evaluations), made)
             clock.check(state.moments.n_permutations)
+            bar.begin(
+                "permutations",
+                stop_rule.max_permutations,
+                "starting",
+                done=state.moments.n_permutations,
+                evaluations=state.moments.n_evaluations,
+                seconds=clock.seconds(),
+                expected=ahead.expected(plan, stop_rule.max_permutations),
+                most_seconds=clock.most_seconds,
+            )
             state, check = run_shards(
-                played, plan, state, stop_rule, average, first, n_jobs, progress, clock, keeper
+                played, plan, state, stop_rule, average, first, n_jobs, bar, clock, keeper
             )
             seconds = state.seconds + time.monotonic() - began
     moments = state.moments
@@ -310,20 +319,9 @@ def sample_values(
         labels=game.player_labels,
         digest=made,
         truncation=None if rule is None else rule.rule,
-        full_score=full_score,
-        guess_score=guess_score,
+        full_score=scores[0],
+        guess_score=scores[1],
     )
-
-
-def _scores(game: Game, seed: int) -> tuple[float | None, float | None]:
-    """What models of all rows score, and what guessing does; None where players bring no rows."""
-    if not isinstance(game, RowGame):
-        return None, None
-    # The given order may be a sorted one, and no better than any other.
-    orders = random_orders(game.n_players, seed, game.scored_orders)
-    with suppress(RuntimeError):  # of a model that fails here, and may not in the run
-        return game.mean_score(orders), game.guess_score
-    return None, game.guess_score
 
 
 def _warn_of(moments: Moments, plan: Plan, game: Game, design: str) -> None:
@@ -374,44 +372,6 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
             if error.permutation is None:
                 raise
             raise type(cause)(f"permutation {error.permutation}: {cause}") from cause.__cause__
-
-
-def target_score(game: Game, rule: Truncation, seed: int) -> tuple[float, int]:
-    """Return the one score that a rule compares with in a run of this seed, and the utilities that it took.
-
-    A rule that compares with each permutation's own full order has none: 0 and none.
-    """
-    if rule.target == "own":
-        return 0.0, 0
-    if rule.target == "given":
-        orders = np.arange(game.n_players)[None]
-    elif rule.target == "mean":
-        orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
-    else:
-        raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
-    return float(np.mean([game(order) for order in orders])), len(orders)
-
-
-def _with_rule(
-    plan: Plan, rule: Truncation | None, game: Game, cancellation: Cancellation
-) -> tuple[Plan, int]:
-    """Add to a plan what utilities must tell first; return how many it took."""
-    evaluations = 0
-    if rule is not None and rule.rule == "roulette":
-        return with_chances(plan, game._make_workspace(), int(rule.repeats), float(rule.tol), cancellation)
-    if rule is not None:
-        target, evaluations = target_score(game, rule, plan.seed)
-        plan = plan._replace(
-            rule=rule_code(rule),
-            tolerance=float(rule.tol),
-            patience=min(int(rule.repeats), 2**62),
-            target=target,
-        )
-    if plan.in_out and plan.design == LATIN:
-        # Rows of one Latin square depend on one another, so none is centred with others.
-        plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, cancellation)
-        evaluations += more
-    return plan, evaluations
 
 
 def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:

@@ -1,57 +1,93 @@
-"""The chances of places for `Truncation.roulette`, from a few full walks ahead of a run."""
+"""The chances of places for `Truncation.roulette`, from a pilot that looks at a grid of sizes."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common.parallel import Cancellation, check_memory
+from ordinal_shapley.games.base import Game
+from ordinal_shapley.sampling.pilot import Look
 from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley.sampling.shards import numberless, other_stream, walked, weighted_marginals
 
 # In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
 # that starts from a prefix far shorter takes longer to fit.
 _MOST_PREFIXES = 8
+# Sizes that the pilot looks at; of twice as many places it looks at all.
+_GRID = 30
+# Marginal contributions shrink with the place, and chances beyond this one may do so, too.
+_LEAST_TO = 100
 
 
-def with_chances(
-    plan: Plan, game: Any, n_walks: int, least: float, cancellation: Cancellation
-) -> tuple[Plan, int]:
-    r"""Give each place a chance of being evaluated, and centres; return the evaluations too.
+def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
+    """Return the sizes of prefixes that the pilot evaluates, from 1 to all places.
 
-    If what is evaluated at place k with chance :math:`p_k` adds :math:`v_k / p_k` to a variance, variance
-    times evaluations, :math:`\sum v_k / p_k \sum p_k`, is least for :math:`p_k \propto \sqrt{v_k}`.
+    About thirty however many places there are, at equal distances of their logarithms. With `pairs` the size
+    before each is there, too: marginal contributions are differences of neighbours.
+    """
+    if n_places <= 2 * _GRID:
+        return np.arange(1, n_places + 1)
+    sizes = np.rint(np.geomspace(1, n_places, _GRID)).astype(np.int64)
+    return np.unique(np.concatenate([sizes, sizes - 1]) if pairs else sizes)[int(pairs) :]
+
+
+def with_chances(plan: Plan, game: Game, looks: Sequence[Look], least: float) -> Plan:
+    r"""Give each place a chance of being evaluated, and a centre.
+
+    If what is evaluated at place k, at a cost :math:`c_k`, with chance :math:`p_k` adds :math:`v_k / p_k` to
+    a variance, variance times cost, :math:`\sum v_k / p_k \sum c_k p_k`, is least for
+    :math:`p_k \propto \sqrt{v_k / c_k}`. Between the sizes that were looked at :math:`v_k` is interpolated:
+    that is as good as any guess, for no chance makes a bias.
     """
     n = int(plan.quota.sum())
-    check_memory(
-        50 * n_walks * n,
-        f"{n_walks:,} walks of {n:,} players ahead of the run",
-        "give roulette a smaller pilot",
-    )
-    with numberless():
-        run = walked(other_stream(plan), game, 0, n_walks, cancellation)
-        utilities, marginals = run.utilities, weighted_marginals(plan, run)
+    seen = pilot_sizes(n, plan.in_out < 1.0)
+    utilities, marginals = (np.array(rows) for rows in zip(*[look[:2] for look in looks], strict=True))
     # Chances don't depend on the unit of the utilities, but squares of some are out of range.
-    size = max(np.abs(utilities).max(), np.abs(marginals).max()) or 1.0
-    spread = (utilities / size).var(axis=0)
-    sizes = np.arange(1, n)
-    needed = plan.in_out**2 * np.append(spread[:-1] * (1.0 / sizes + 1.0 / (n - sizes)), spread[-1] / n)
+    unit = max(np.abs(utilities).max(), np.abs(marginals).max()) or 1.0
+    sizes = np.arange(1, n + 1)
+    costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
+    weights = np.append(1.0 / sizes[:-1] + 1.0 / (n - sizes[:-1]), 1.0 / n)
+    needed = plan.in_out**2 * _between(seen, (utilities / unit).var(axis=0), n) * weights
     if plan.in_out < 1.0:
-        from sklearn.isotonic import isotonic_regression
+        # The size before must have been looked at; that before the first is known.
+        follows = np.diff(seen, prepend=0) == 1
+        squares = ((marginals[:, follows] / unit) ** 2).mean(axis=0)
+        needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], squares, n)
+        chances = _falling(needed, costs, least)
+    else:
+        chances = _spread(needed, weights, costs, least)
+    return plan._replace(centres=_between(seen, utilities.mean(axis=0), n), chances=chances)
 
-        # A marginal contribution needs the utility before, so these chances must not rise.
-        needed += (1.0 - plan.in_out) ** 2 * ((marginals / size) ** 2).mean(axis=0)
-        needed = isotonic_regression(needed, increasing=False)
-    chances = np.ones(n)
-    if needed.max() > 0.0:
-        chances = np.maximum(np.sqrt(needed / needed.max()), least)
-    if plan.in_out == 1.0:
-        # Utilities of one permutation tell much the same: a few, and more permutations, tell more.
-        chances = _scaled(chances, min(_MOST_PREFIXES, max(2, n // 4)))
-    plan = plan._replace(centres=utilities.mean(axis=0), chances=chances)
-    return plan, run.evaluations
+
+def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """What was found at some sizes, at all sizes from 1 to n."""
+    return np.interp(np.log(np.arange(1, n + 1)), np.log(seen), found)
+
+
+def _falling(needed: NDArray[np.float64], costs: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Chances of marginal contributions: each needs the utility before, so these must not rise."""
+    from sklearn.isotonic import isotonic_regression
+
+    a_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
+    if not a_cost.max() > 0.0:
+        return np.ones(len(needed))
+    places = np.arange(1, len(needed) + 1)
+    floor = least * np.minimum(1.0, np.sqrt(_LEAST_TO / places))
+    return np.asarray(np.maximum(np.sqrt(a_cost / a_cost.max()), floor))
+
+
+def _spread(
+    needed: NDArray[np.float64], weights: NDArray[np.float64], costs: NDArray[np.float64], least: float
+) -> NDArray[np.float64]:
+    """Chances of prefixes: a few of each permutation, for they tell much the same, and more permutations."""
+    # What would be best if utilities of all sizes varied alike, and is never far from it.
+    safe = np.sqrt(weights / costs)
+    best = np.sqrt(needed / costs)
+    if not best.max() > 0.0:
+        best = safe
+    chances = (1.0 - least) * best / best.sum() + least * safe / safe.sum()
+    return _scaled(chances, min(_MOST_PREFIXES, max(2, len(chances) // 4)))
 
 
 def _scaled(chances: NDArray[np.float64], total: int) -> NDArray[np.float64]:

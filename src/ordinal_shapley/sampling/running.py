@@ -6,6 +6,7 @@ import math
 import time
 
 from ordinal_shapley.common.parallel import Cancellation, n_workers, running, uninterrupted
+from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
@@ -18,7 +19,7 @@ _SHARDS_AHEAD = 2
 
 
 class Clock:
-    """When a call began, and when its time is up.
+    """When a call began, when its time is up, and what its time went into.
 
     It is one that only goes forward, whatever is done to the time of day.
     """
@@ -26,23 +27,47 @@ class Clock:
     def __init__(self, began: float, stopping: StoppingRule) -> None:
         self._began = began
         self._limit = stopping.max_seconds
-        self.cancellation = Cancellation(math.inf if self._limit is None else began + self._limit)
+        self._deadline = math.inf if self._limit is None else began + self._limit
+        self._spent: list[tuple[str, float]] = []
+        self.note("compiling kernels or loading them", began)
+
+    @property
+    def most_seconds(self) -> float:
+        """Seconds after which time is up, infinite if never."""
+        return math.inf if self._limit is None else self._limit
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the call should end."""
+        return time.monotonic() >= self._deadline
+
+    def cancellation(self) -> Cancellation:
+        """Return what tells workers that time is up; each piece of work needs its own."""
+        return Cancellation(self._deadline)
+
+    def note(self, what: str, began: float) -> None:
+        """Remember what the time since `began` went into."""
+        self._spent.append((what, time.monotonic() - began))
 
     def end(self) -> None:
         """Let time be up."""
-        self.cancellation.deadline = -math.inf
+        self._deadline = -math.inf
 
     def seconds(self) -> float:
         """Seconds so far; not less than the limit when time is up."""
-        least = self._limit if self._limit is not None and self.cancellation.time_is_up else 0.0
+        least = self._limit if self._limit is not None and self.time_is_up else 0.0
         return max(time.monotonic() - self._began, least)
 
     def check(self, n_permutations: int) -> None:
         """TimeoutError if time is up and there is nothing to show for it."""
-        if n_permutations == 0 and self.cancellation.time_is_up:
+        if n_permutations == 0 and self.time_is_up:
+            total = time.monotonic() - self._began
+            rest = total - sum(seconds for _, seconds in self._spent)
+            spent = [*self._spent, ("permutations of which none ended", rest)]
+            words = [f"{took:.3g} s went into {what}" for what, took in spent if took >= 0.05 * total]
             raise TimeoutError(
-                f"MaxSeconds({self._limit:g}) ended the run before its first permutation was complete: give "
-                "it more time (the first run on a machine compiles kernels, which counts)"
+                f"MaxSeconds({self._limit:g}) ended the run before its first permutation was complete: "
+                f"{', '.join(words)}; give it more time"
             )
 
 
@@ -54,7 +79,7 @@ def run_shards(
     average: str,
     first_permutation: int,
     n_jobs: int | None,
-    progress: bool,
+    bar: ProgressBar,
     clock: Clock,
     keeper: Keeper,
 ) -> tuple[State, Check]:
@@ -65,8 +90,6 @@ def run_shards(
     """
     from joblib import delayed
 
-    from ordinal_shapley.common.progress import ProgressBar
-
     cap = stopping.max_permutations
     check = stopping.begin()
     check.recall(state.memory)
@@ -76,17 +99,16 @@ def run_shards(
     state = _looked_at(state, check)
     start = first_permutation + state.moments.n_permutations
     end = None if cap is None else first_permutation + cap
-    cancellation = clock.cancellation
+    cancellation = clock.cancellation()
     arguments = (cancellation, len(plan), *plan, *game._payload)
     tasks = (
         delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
         for ends in shard_ranges(start, end, plan)
     )
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
-    bar = ProgressBar(total=cap, enabled=progress)
     ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
     cancellation.horizon = start + ahead
-    with bar, running(tasks, n_jobs, game._prefer, cancellation) as shards:
+    with running(tasks, n_jobs, game._prefer, cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:
@@ -116,7 +138,7 @@ def _says_stop(check: Check, state: State, stopping: StoppingRule, average: str,
     moments, most = state.moments, (stopping.max_permutations, stopping.max_evaluations)
     so_far = (moments.n_permutations, moments.n_evaluations)
     at_limit = any(limit is not None and n >= limit for n, limit in zip(so_far, most, strict=True))
-    if not (state.round_ends or at_limit or clock.cancellation.time_is_up):
+    if not (state.round_ends or at_limit or clock.time_is_up):
         return False
     values, stderr, _ = moments.estimates(average)
     return check(Progress(values, stderr, *so_far, clock.seconds()))

@@ -346,10 +346,14 @@ def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
     return np.asarray(walks.marginals * (weights * factorials))
 
 
+def score_key(seed: int) -> int:
+    """Return another key than the run's own, so that a score is independent of the walks."""
+    return seed ^ 0x5DEECE66D
+
+
 def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
     """Return `count` random orders of all players, apart from those that are walked."""
-    # Another key than the run's own, so that the target is independent of the walks.
-    key = seed ^ 0x5DEECE66D
+    key = score_key(seed)
     state = make_permutation_state(np.arange(n_players), np.array([0, n_players]), np.array([n_players]), key)
     with _wrapping():
         return draw_orders(state, 0, count)

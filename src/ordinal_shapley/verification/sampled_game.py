@@ -12,7 +12,7 @@ from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_facto
 from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, warn_unconverged
-from ordinal_shapley.sampling.driver import target_score
+from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.sampling.plan import check_truncation, in_out_share, make_strata
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.value_options import encode_partition
@@ -44,7 +44,7 @@ def sampler_of(game: Game, valuation: Valuation, alpha: float | None, options: d
         classes,
         quota,
         rule,
-        0.0 if rule is None else target_score(game, rule, valuation.seed)[0],
+        0.0 if rule is None else target_score(game, rule, valuation.seed),
         in_out_share(valuation.value, options["estimator"], alpha),
         valuation.average == "selected" and method in CLASS_METHODS,
     )

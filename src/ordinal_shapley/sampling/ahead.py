@@ -1,0 +1,187 @@
+"""What a run evaluates before its first permutation: models of all rows, a pilot, what rules compare with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.parallel import n_workers
+from ordinal_shapley.common.progress import ProgressBar
+from ordinal_shapley.games._rows import CompiledRowGame, RowGame
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.sampling.checkpoint import Scores
+from ordinal_shapley.sampling.pilot import Look, looks, pilot_plan, score_plan
+from ordinal_shapley.sampling.plan import Plan, rule_code
+from ordinal_shapley.sampling.roulette import pilot_sizes, with_chances
+from ordinal_shapley.sampling.running import Clock
+from ordinal_shapley.sampling.shards import random_orders, with_centres
+from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley_kernels.permutations import LATIN
+from ordinal_shapley_kernels.walks import NO_RULE
+
+_TARGET_ORDERS = 20
+_CENTRING_ORDERS = 10
+# Work that took less tells little about how long more of it will take.
+_LEAST_TIMED = 0.3
+
+
+class Ahead:
+    """Evaluates what a run must know first, shows it, ends when time is up, and learns how long fits take.
+
+    Attributes
+    ----------
+    evaluations : int
+        Utilities that count among those of the run.
+    pace : float or None
+        Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
+    """
+
+    def __init__(
+        self, game: Game, rule: Truncation | None, n_jobs: int | None, clock: Clock, bar: ProgressBar
+    ) -> None:
+        self._game, self._rule = game, rule
+        self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
+        self.evaluations = 0
+        self.pace: float | None = None
+
+    @contextmanager
+    def _phase(self, what: str, unit: str, total: int, figure: str) -> Iterator[Callable[[int, int], None]]:
+        """Show a piece of work, and raise if time was up at its end; gives what tells how far it is."""
+        clock, bar, began = self._clock, self._bar, time.monotonic()
+        done = 0
+
+        def tell(n_done: int, n_evaluations: int) -> None:
+            nonlocal done
+            done = n_done
+            bar.update(n_done, self.evaluations + n_evaluations, clock.seconds())
+
+        bar.begin(
+            unit,
+            total,
+            figure,
+            evaluations=self.evaluations,
+            seconds=clock.seconds(),
+            most_seconds=clock.most_seconds,
+        )
+        yield tell
+        clock.note(what if done == total else f"{what}, {done} of {total} done", began)
+        clock.check(0)
+
+    def _learn_pace(self, began: float, cost: float) -> None:
+        took = time.monotonic() - began
+        if took > _LEAST_TIMED:
+            self.pace = took / cost
+
+    def _looks(self, plan: Plan, game: Game, count: int, tell: Callable[[int, int], None]) -> list[Look]:
+        """Look at permutations; time is up if they are fewer."""
+        began = time.monotonic()
+        made = looks(plan, game, count, self._n_jobs, self._clock.cancellation(), tell)
+        if len(made) < count:
+            self._clock.end()
+        seen = np.flatnonzero(plan.chances) + 1
+        follows = np.diff(seen, prepend=-1) == 1
+        costs = np.where(follows, game._relative_costs(seen, False), game._relative_costs(seen, True))
+        self._learn_pace(began, len(made) * float(costs.sum()))
+        return made
+
+    def scores(self, game: Game, seed: int) -> Scores:
+        """Return what models of all rows score, and what guessing does; None where players bring no rows."""
+        if not isinstance(game, RowGame):
+            return None, None
+        n, count, score = game.n_players, game.scored_orders, None
+        what = "the score of the model of all rows"
+        with self._phase(what, "models", count, "scoring the model of all rows") as tell:
+            # The given order may be a sorted one, and no better than any other.
+            with suppress(RuntimeError, UtilityError):  # of a model that fails here, and may not in the run
+                if isinstance(game, CompiledRowGame):
+                    made = self._looks(score_plan(game, seed), game, count, lambda done, _: tell(done, 0))
+                    score = float(np.mean([one.utilities[-1] for one in made])) if made else None
+                else:
+                    began = time.monotonic()
+                    score = float(np.mean([game(order) for order in random_orders(n, seed, count)]))
+                    cost = float(game._relative_costs(np.array([n]), jump=True)[0])
+                    self._learn_pace(began, count * cost * n_workers(self._n_jobs))
+            tell(count, 0)
+        return score, game.guess_score
+
+    def plan(self, plan: Plan) -> Plan:
+        """Add to a plan what the truncation rule must know first."""
+        rule, game = self._rule, self._game
+        if rule is not None and rule.rule == "roulette":
+            return self._with_chances(plan, rule)
+        if rule is not None:
+            target = self._target(rule, plan.seed)
+            plan = plan._replace(
+                rule=rule_code(rule),
+                tolerance=float(rule.tol),
+                patience=min(int(rule.repeats), 2**62),
+                target=target,
+            )
+        if plan.in_out and plan.design == LATIN and not len(plan.centres):
+            # Rows of one Latin square depend on one another, so none is centred with others.
+            figure = "full permutations that the others are compared with"
+            with self._phase("what prefixes are centred with", "orders", _CENTRING_ORDERS, figure) as tell:
+                cancellation = self._clock.cancellation()
+                plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, cancellation)
+                tell(0 if cancellation.time_is_up else _CENTRING_ORDERS, more)
+            self.evaluations += more
+        return plan
+
+    def _with_chances(self, plan: Plan, rule: Truncation) -> Plan:
+        if len(plan.chances):  # a checkpoint has them
+            return plan
+        game, count = self._game, int(rule.repeats)
+        sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
+        figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
+        with self._phase("the pilot", "pilot orders", count, figure) as tell:
+            made = self._looks(pilot_plan(plan, sizes), game, count, tell)
+        self.evaluations += sum(one.evaluations for one in made)
+        return with_chances(plan, game, made, float(rule.tol))
+
+    def _target(self, rule: Truncation, seed: int) -> float:
+        if rule.target == "own":
+            return 0.0
+        orders = target_orders(self._game, rule, seed)
+        scored = []
+        figure = "scoring full permutations, which the rule of truncation compares with"
+        with self._phase("the score that the rule compares with", "orders", len(orders), figure) as tell:
+            for order in orders:
+                scored.append(self._game(order))
+                tell(len(scored), len(scored))
+                if self._clock.time_is_up:
+                    break
+        self.evaluations += len(scored)
+        return float(np.mean(scored))
+
+    def expected(self, plan: Plan, n_permutations: int | None) -> float | None:
+        """Return about how many seconds so many permutations will take, None if nothing tells."""
+        if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
+            return None
+        sizes = np.arange(1, int(plan.quota.sum()) + 1)
+        systematic = plan.in_out == 1.0 and bool(len(plan.chances))
+        costs = self._game._relative_costs(sizes, systematic)
+        cost = float((costs * plan.chances).sum() if len(plan.chances) else costs.sum())
+        return self.pace * cost * n_permutations
+
+
+def target_orders(game: Game, rule: Truncation, seed: int) -> NDArray[np.int64]:
+    """Return the full orders whose mean utility a rule compares with in a run of this seed."""
+    if rule.target == "given":
+        return np.arange(game.n_players)[None]
+    if rule.target == "mean":
+        return random_orders(game.n_players, seed, _TARGET_ORDERS)
+    raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
+
+
+def target_score(game: Game, rule: Truncation, seed: int) -> float:
+    """Return the one score that a rule compares with in a run of this seed.
+
+    A rule that compares with each permutation's own full order has none: 0.
+    """
+    if rule.target == "own":
+        return 0.0
+    return float(np.mean([game(order) for order in target_orders(game, rule, seed)]))

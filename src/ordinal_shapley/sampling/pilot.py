@@ -1,0 +1,104 @@
+"""Utilities of a few permutations at some sizes only, ahead of a run, on all its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.parallel import Cancellation, running
+from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.shards import other_stream, score_key, walked, weighted_marginals
+
+
+class Look(NamedTuple):
+    """What one permutation tells.
+
+    Attributes
+    ----------
+    utilities : float64 (n_sizes,)
+        Of its prefixes of the sizes looked at.
+    marginals : float64 (n_sizes,)
+        What they are above the prefix looked at before, times the weight of the players before the last.
+    evaluations : int
+    """
+
+    utilities: NDArray[np.float64]
+    marginals: NDArray[np.float64]
+    evaluations: int
+
+
+def pilot_plan(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
+    """Return a plan that evaluates these sizes, of permutations that are independent of the plan's own."""
+    return _at_sizes(other_stream(plan), sizes)
+
+
+def score_plan(game: Game, seed: int) -> Plan:
+    """Return a plan that evaluates random orders of all players."""
+    n = game.n_players
+    strata = (np.arange(n), np.array([0, n]), np.array([n]))
+    return _at_sizes(Plan(*strata, game.player_sizes, score_key(seed), False, 0.0), np.array([n]))
+
+
+def _at_sizes(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
+    # Systematic sampling with chances of 1 and 0 leaves nothing to chance.
+    chances = np.zeros(int(plan.quota.sum()))
+    chances[sizes - 1] = 1.0
+    return plan._replace(in_out=1.0, chances=chances)
+
+
+def look(
+    make_workspace: Callable[..., Any], index: int, cancellation: Cancellation, n_plan: int, *arguments: Any
+) -> Look | UtilityError | None:
+    """Evaluate the sizes of a plan in permutation `index`; None if there was no time.
+
+    As for a shard, the arrays of plan and game are direct arguments. A failure is handed in.
+    """
+    plan = Plan(*arguments[:n_plan])
+    try:
+        run = walked(plan, make_workspace(*arguments[n_plan:]), index, index + 1, cancellation)
+        if run.next == index:
+            return None
+        seen = np.flatnonzero(plan.chances)
+        return Look(run.utilities[0, seen], weighted_marginals(plan, run)[0, seen], run.evaluations)
+    except UtilityError as error:
+        error.permutation = None  # a number in another stream tells nobody anything
+        return error
+
+
+def looks(
+    plan: Plan,
+    game: Game,
+    count: int,
+    n_jobs: int | None,
+    cancellation: Cancellation,
+    tell: Callable[[int, int], None],
+) -> list[Look]:
+    """Look at the first permutations of a plan; fewer than `count` if time is up.
+
+    `tell` hears of the permutations and evaluations so far.
+
+    Raises
+    ------
+    UtilityError
+        If a utility is not finite.
+    """
+    from joblib import delayed
+
+    arguments = (cancellation, len(plan), *plan, *game._payload)
+    tasks = (delayed(look)(game._workspace_maker, index, *arguments) for index in range(count))
+    made: list[Look] = []
+    evaluations = 0
+    with running(tasks, n_jobs, game._prefer, cancellation) as results:
+        for result in results:
+            if isinstance(result, UtilityError):
+                raise result
+            if result is None:
+                break
+            made.append(result)
+            evaluations += result.evaluations
+            tell(len(made), evaluations)
+    return made

@@ -112,8 +112,8 @@ def test_values_are_those_of_the_library(run, tmp_path):
         (["--permutations", 7], "7: as many as were asked for"),
         (["--standard-error", 1], "100: no standard error is above 1 (MaxStandardError)"),
         (["--standard-error", 1e-9, "--permutations", 30], "30: the limit; a standard error is still above"),
-        (["--max-seconds", 600, "--permutations", 9], "9: as many as were asked for"),
-        (["--max-seconds", 0.5, "--standard-error", 1e-9, "--permutations", 10**9], "there was time for"),
+        (["--minutes", 10, "--permutations", 9], "9: as many as were asked for"),
+        (["--minutes", 0.01, "--standard-error", 1e-9, "--permutations", 10**9], "there was time for"),
     ],
 )
 def test_why_it_stopped(run, train, more, words):
@@ -324,8 +324,8 @@ def refused(run, monkeypatch):
         (["--out", "o.npz", "--checkpoint", "./o.npz"], "--out and --checkpoint both name 'o.npz'"),
         (["--checkpoint", "."], "--checkpoint: '.' is a folder"),
         (["--checkpoint", "no/run.npz"], "--checkpoint: there is no folder 'no'"),
-        (["--max-seconds", "0"], "--max-seconds is 0.0, expected a finite number above 0"),
-        (["--max-seconds", "inf"], "--max-seconds is inf"),
+        (["--minutes", "0"], "--minutes is 0.0, expected a finite number above 0"),
+        (["--minutes", "inf"], "--minutes is inf"),
         (["--standard-error", "-1"], "--standard-error is -1.0, expected a finite number above 0"),
         (["--rows", "41"], "--rows: train.csv has 40 rows, 41 were asked for"),
         (["--rows", "1"], "--rows"),

@@ -491,17 +491,12 @@ class TestUsualTruncation:
         assert np.array_equal(usual.values_, same.fit(X, y, wine().X_valid, wine().y_valid).values_)
 
     def test_rules(self):
-        rules = {
-            (value, method, n): usual_truncation(value, method, n)
-            for value in VALUES
-            for method in METHODS
-            for n in (2_000, 2_001)
-        }
-        for (value, method, n), rule in rules.items():
+        rules = {(value, method): usual_truncation(value, method) for value in VALUES for method in METHODS}
+        for (value, method), rule in rules.items():
             if method in ("mc", "cmc"):
                 expected = None
             elif value == "partial_ordinal":
                 expected = Truncation.paper()
             else:
-                expected = Truncation.roulette() if n == 2_000 else Truncation.patience()
-            assert rule == expected, (value, method, n)
+                expected = Truncation.roulette()
+            assert rule == expected, (value, method)

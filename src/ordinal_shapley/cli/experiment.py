@@ -103,17 +103,17 @@ class ValueOptions:
         """The seed of each run."""
         return range(self.seed, self.seed + self.runs)
 
-    def settings(self, n_players: int) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return what ``--json`` tells of the options."""
         asked = {"scoring": self.scoring, "permutations": self.permutations}
         asked |= {"runs": self.runs, "seed": self.seed}
         kinds = [
             {"value": kind, "method": of["method"], **truncation_settings(of.get("truncation"))}
-            for kind, of in self.sampling(n_players).items()
+            for kind, of in self.sampling().items()
         ]
         return asked | {"values": kinds}
 
-    def sampling(self, n_players: int = 0) -> dict[str, dict[str, Any]]:
+    def sampling(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of `sample_values` for each kind of value."""
         from ordinal_shapley.estimators.usual import usual_method, usual_truncation
 
@@ -129,7 +129,7 @@ class ValueOptions:
                 "method": method,
                 "n_permutations": self.permutations,
                 "n_jobs": self.jobs,
-                "truncation": usual_truncation(kind, method, n_players),
+                "truncation": usual_truncation(kind, method),
                 **sampling_options(kind, method, None, self.truncation, self.tolerance),
             }
         return options
@@ -162,7 +162,7 @@ def noise(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem = data.read(run)
-                sampling = values.sampling(len(problem.y))
+                sampling = values.sampling()
                 changed = corrupt_labels(problem.y, fraction, run)
                 if len(changed.rows) in (0, len(problem.y)):
                     raise ValueError(
@@ -171,7 +171,7 @@ def noise(
                     )
                 for name, worth in _values(problem, changed.labels, sampling, values.scoring, run):
                     found.setdefault(name, []).append(detect_noisy_labels(worth, changed))
-        settings = data.settings() | values.settings(len(problem.y)) | {"fraction": fraction}
+        settings = data.settings() | values.settings() | {"fraction": fraction}
         finish(found, problem, None, settings, outputs, warned)
 
 
@@ -194,14 +194,14 @@ def removal(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem, held = data.read_three(run)
-                sampling = values.sampling(len(problem.y))
+                sampling = values.sampling()
                 for name, worth in _values(problem, problem.y, sampling, values.scoring, run):
                     curves.setdefault(name, []).append(
                         remove_high_value(
                             worth, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
                         )
                     )
-        settings = data.settings() | values.settings(len(problem.y)) | {"marks": marks}
+        settings = data.settings() | values.settings() | {"marks": marks}
         finish(curves, problem, held, settings, outputs, warned)
 
 

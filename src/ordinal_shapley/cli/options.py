@@ -71,7 +71,7 @@ TruncationName = Annotated[
     str | None,
     option(
         f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
-        default="paper; roulette if ordinal or classic, or patience of more than 2,000 rows",
+        default="paper; roulette if ordinal or classic",
         choices=TRUNCATIONS,
         metavar="RULE",
     ),
@@ -155,13 +155,13 @@ def _rule(value_kind: str, asked: str | None, tolerance: float | None) -> Trunca
 
 
 def stopping_rule(
-    permutations: int | None, standard_error: float | None, max_seconds: float | None
+    permutations: int | None, standard_error: float | None, minutes: float | None
 ) -> dict[str, Any]:
     """Return the arguments of `sample_values` that say when to stop."""
-    for name, given in (("--standard-error", standard_error), ("--max-seconds", max_seconds)):
+    for name, given in (("--standard-error", standard_error), ("--minutes", minutes)):
         if given is not None:
             number(name, given, above=0.0)
-    if standard_error is None and max_seconds is None:
+    if standard_error is None and minutes is None:
         return {"n_permutations": permutations}
     from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
 
@@ -170,7 +170,7 @@ def stopping_rule(
         rule = MaxStandardError(standard_error) | rule
     elif permutations is None:
         rule = RelativeChange(0.05, window=100) | rule
-    return {"stopping": rule if max_seconds is None else rule | MaxSeconds(max_seconds)}
+    return {"stopping": rule if minutes is None else rule | MaxSeconds(60.0 * minutes)}
 
 
 def interruption(error: BaseException) -> str:

@@ -93,9 +93,9 @@ def value(
         ),
     ] = None,
     standard_error: StandardError = None,
-    max_seconds: Annotated[
+    minutes: Annotated[
         float | None,
-        running_option("Stop after S seconds of sampling, with what there is then.", metavar="S"),
+        running_option("Stop after M minutes of sampling, with what there is then.", metavar="M"),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -129,7 +129,7 @@ def value(
         game_options = models.game_options(value_kind)
         check_jobs(jobs)
         sampling = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
-        stops = stopping_rule(permutations, standard_error, max_seconds)
+        stops = stopping_rule(permutations, standard_error, minutes)
         files = _Files(out, plot, report)
         check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as warned_reading:
@@ -137,7 +137,7 @@ def value(
 
         from ordinal_shapley.estimators.usual import usual_truncation
 
-        sampling.setdefault("truncation", usual_truncation(value_kind, method, len(problem.y)))
+        sampling.setdefault("truncation", usual_truncation(value_kind, method))
         asked = {
             "value": value_kind,
             "method": method,
@@ -148,7 +148,7 @@ def value(
             **game_options,
             "permutations": permutations,
             "standard_error": standard_error,
-            "max_seconds": max_seconds,
+            "minutes": minutes,
             "seed": seed,
             **data.settings(),
         }

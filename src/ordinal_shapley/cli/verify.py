@@ -117,7 +117,7 @@ def verify(
             from ordinal_shapley import verify as verify_values
             from ordinal_shapley.estimators.usual import usual_truncation
 
-            options.setdefault("truncation", usual_truncation(value_kind, method, table.n_players))
+            options.setdefault("truncation", usual_truncation(value_kind, method))
             result = verify_values(
                 table,
                 value_kind,

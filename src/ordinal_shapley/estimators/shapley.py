@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.estimators.split import labels_of, split
 from ordinal_shapley.estimators.usual import usual_truncation
 from ordinal_shapley.games import LogisticGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
-from ordinal_shapley.sampling import sample_values
+from ordinal_shapley.sampling import MaxSeconds, sample_values
+from ordinal_shapley.sampling.driver import as_rule
 from ordinal_shapley.vocabulary import ESTIMATORS
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
@@ -54,6 +55,7 @@ class _ShapleyEstimator(BaseEstimator):
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
+        max_seconds: float | None = None,
         empty_value: str | float = "majority",
         error_score: str | float = "raise",
         valid_fraction: float = 0.3,
@@ -72,6 +74,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.truncation = truncation
         self.stopping = stopping
         self.n_permutations = n_permutations
+        self.max_seconds = max_seconds
         self.empty_value = empty_value
         self.error_score = error_score
         self.valid_fraction = valid_fraction
@@ -142,6 +145,10 @@ class _ShapleyEstimator(BaseEstimator):
                 "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
                 "same split again; or give X_valid and y_valid"
             )
+        usual = usual_truncation(self._value, self.method)
+        stopping = as_rule(self.stopping, self.n_permutations)
+        if self.max_seconds is not None:
+            stopping |= MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
         X = arrays.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         if X_valid is None:
@@ -166,12 +173,11 @@ class _ShapleyEstimator(BaseEstimator):
             self.game_,
             self._value,
             self.method,
-            truncation=self._rule(),
+            truncation=usual if self.truncation is None else self.truncation,
             class_fraction=self.class_fraction,
             average=self.average,
             design=self.design,
-            stopping=self.stopping,
-            n_permutations=self.n_permutations,
+            stopping=stopping,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             checkpoint=self.checkpoint,
@@ -205,11 +211,6 @@ class _ShapleyEstimator(BaseEstimator):
         return EstimatorGame(
             self.estimator, *rows, scoring=self.scoring, error_score=self.error_score, **options
         )
-
-    def _rule(self) -> Any:
-        if self.truncation is not None:
-            return self.truncation
-        return usual_truncation(self._value, self.method, self.game_.n_players)
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
@@ -249,6 +250,8 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         When the run ends; with ``n_permutations`` too, whichever comes first.
     n_permutations : int, optional
         The number of permutations at most.
+    max_seconds : float, optional
+        Seconds that sampling takes at most, with whatever else stops it; the result is what there is then.
     empty_value : "majority" or float, default "majority"
         Utility of a sequence without a model.
     error_score : "raise" or float, default "raise"
@@ -320,6 +323,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
+        max_seconds: float | None = None,
         empty_value: str | float = "majority",
         error_score: str | float = "raise",
         valid_fraction: float = 0.3,
@@ -340,6 +344,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
             truncation=truncation,
             stopping=stopping,
             n_permutations=n_permutations,
+            max_seconds=max_seconds,
             empty_value=empty_value,
             error_score=error_score,
             valid_fraction=valid_fraction,
@@ -356,15 +361,14 @@ class OrdinalShapley(PartialOrdinalShapley):
     A row's value is what it adds on average over all places at which it may enter a sequence, not only the
     last. By default few prefixes of each order are evaluated, drawn at random and made up for
     (`Truncation.roulette`): no bias, and a smaller error than that of full walks for the same number of fits.
-    That takes 20 full walks first; with more than 2,000 players the default is `Truncation.patience`, which
-    takes none, and has a bias.
 
     Parameters
     ----------
     method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
     estimator, position_weight, C, scoring, class_fraction, average, design, truncation, stopping, \
-n_permutations, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
+n_permutations, max_seconds, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, \
+progress
         As for `PartialOrdinalShapley`, but for the default of ``truncation``, see above.
 
     Attributes
@@ -411,6 +415,7 @@ feature_names_in_
         truncation: Any = None,
         stopping: Any = None,
         n_permutations: int | None = None,
+        max_seconds: float | None = None,
         empty_value: str | float = "majority",
         error_score: str | float = "raise",
         valid_fraction: float = 0.3,
@@ -431,6 +436,7 @@ feature_names_in_
             truncation=truncation,
             stopping=stopping,
             n_permutations=n_permutations,
+            max_seconds=max_seconds,
             empty_value=empty_value,
             error_score=error_score,
             valid_fraction=valid_fraction,
@@ -445,15 +451,14 @@ class ClassicShapley(_ShapleyEstimator):
     """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
 
     Every row weighs the same wherever it stands, so that only the set of rows matters. By default walks end
-    at random places and are made up for (`Truncation.roulette`), without bias; with more than 2,000 players
-    by the patience rule (`Truncation.patience`).
+    at random places and are made up for (`Truncation.roulette`), without bias.
 
     Parameters
     ----------
     method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
         How permutations are sampled; see `ordinal_shapley.sample_values`.
     estimator, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
-empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
+max_seconds, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
         As for `PartialOrdinalShapley`, but for the default of ``truncation``, see above.
 
     Attributes

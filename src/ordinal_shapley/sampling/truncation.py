@@ -138,8 +138,9 @@ class Truncation:
         r"""Evaluate few places, drawn at random, and count them for those that are not: no bias.
 
         Place k is evaluated with a chance p_k, and what is found there counts 1 / p_k times. Chances are the
-        larger the more a place adds to the noise, which full walks over some permutations of their own tell
-        at the start of a run. For the same number of utilities errors are much smaller than those of full
+        larger the more a place adds to the noise, and the less its utility costs. A pilot tells at the start
+        of a run: it evaluates some thirty sizes, at equal distances of their logarithms, of the prefixes of
+        permutations of its own. For the same number of utilities errors are much smaller than those of full
         walks: for marginal contributions because most of the noise comes from the first places, where most
         walks then end; for the ordinal value because the prefixes of one permutation tell much the same, so
         that eight of each are better evaluated in more permutations.
@@ -147,9 +148,12 @@ class Truncation:
         Parameters
         ----------
         least : float, default 0.05
-            No place has a smaller chance: with small chances a few contributions may count a lot.
+            With small chances a few contributions may count a lot. For marginal contributions no place up to
+            the hundredth has a smaller chance, nor has place k one below ``least`` times the root of 100 / k.
+            In/out, it is the share of evaluations that go by what would be best if the utilities of all sizes
+            varied alike.
         pilot : int, default 20
-            Full walks that chances are made of; their utilities are among those that the result counts.
+            Permutations of the pilot; its utilities are among those that the result counts.
 
         Returns
         -------
@@ -165,10 +169,13 @@ class Truncation:
         Notes
         -----
         For marginal contributions :math:`m_k`, chances are proportional to the roots of the means of
-        :math:`m_k^2`, made decreasing: that makes the product of variance and utilities least. In/out, the
-        utilities :math:`U_s` of prefixes are evaluated by systematic sampling with chances proportional to
-        the roots of :math:`\operatorname{var}(U_s) (1/s + 1/(n - s))`. The players' sum is no longer exactly
-        that of the full utilities.
+        :math:`m_k^2 / c_k`, made decreasing, where :math:`c_k` is what a utility costs there: that makes the
+        product of variance and cost least. In/out, the utilities :math:`U_s` of prefixes are evaluated by
+        systematic sampling with chances proportional to the roots of
+        :math:`\operatorname{var}(U_s) (1/s + 1/(n - s)) / c_s`. Costs are by formula, for a `LogisticGame`
+        and an `EstimatorGame`, and 1 in other games. Between the sizes of the pilot means and variances are
+        interpolated over the logarithm of the size. The players' sum is no longer exactly that of the full
+        utilities.
 
         References
         ----------

@@ -181,7 +181,7 @@ class TestWords:
         middle = float(re.search(r"median ([\d.]+)", page.facts["Standard errors"])[1])
         assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
         share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
-        assert page.facts["Signal"].startswith(f"{100 * share:.0f} %")
+        assert page.facts["Reliability"].startswith(f"{share:.2f}: {100 * share:.0f} % of the variance")
         assert "Orders were ended early" in page.texts["sure"]
         assert "sample of each class" not in page.texts["sure"]
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())

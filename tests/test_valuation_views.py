@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 import sys
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from ordinal_shapley.valuation.reliability import duration, reliability_words
 from test_valuation import by_hand, make, moments_of
 
 HOSTILE = [
@@ -48,6 +50,45 @@ class Cells(HTMLParser):
     def handle_data(self, data):
         if self.rows and self.rows[-1]:
             self.rows[-1][-1] += data
+
+
+class TestReliability:
+    def test_it_is_the_squared_correlation_with_the_truth(self):
+        rng = np.random.default_rng(0)
+        truth, errors = rng.normal(0, 1, 5_000), rng.uniform(0.1, 1, 5_000)
+        result = by_hand(truth + rng.normal(0, errors), errors)
+        assert result.reliability == pytest.approx(np.corrcoef(truth, result.values)[0, 1] ** 2, abs=0.03)
+        assert result.reliability == 1 - np.mean(errors**2) / np.var(result.values, ddof=1)
+
+    def test_unknown_and_clipped(self):
+        nan = math.nan
+        assert math.isnan(by_hand([1.0, 1.0], [0.1, 0.1]).reliability)
+        assert math.isnan(by_hand([1.0, 2.0], [0.1, nan]).reliability)
+        assert math.isnan(by_hand([], []).reliability)
+        assert by_hand([1.0, 2.0], [0.0, 0.0]).reliability == 1.0
+        assert by_hand([1.0, 2.0], [5.0, 5.0]).reliability == 0.0
+        known = by_hand([1.0, 2.0], [0.1, 0.2]).reliability
+        assert by_hand([1.0, 2.0, 7.0, nan], [0.1, 0.2, nan, nan]).reliability == known
+        assert by_hand([1e150, 2e150], [1e149, 2e149]).reliability == pytest.approx(known)
+
+    def test_in_words(self):
+        result = by_hand([1.0, 2.0, 4.0], [0.1, 0.2, 0.1])
+        words = f"{result.reliability:.2f}: 99 % of the variance between values is not noise"
+        assert reliability_words(result) == words
+        timed = dataclasses.replace(result, converged=False, sampling_seconds=100.0)
+        more = "; about 5 minutes more would halve the standard errors"
+        assert reliability_words(timed) == words + more
+        assert reliability_words(dataclasses.replace(timed, converged=True)) == words
+        assert "so ranks mostly are" in reliability_words(by_hand([1.0, 2.0], [5.0, 5.0]))
+        assert reliability_words(by_hand([1.0], [0.1])) == ""
+        assert "Reliability 0.99." in result._repr_html_()
+
+    @pytest.mark.parametrize(
+        ("seconds", "words"),
+        [(0.1, "a second"), (100, "100 seconds"), (150, "2 minutes"), (7_200, "2 hours"), (2e5, "2 days")],
+    )
+    def test_durations(self, seconds, words):
+        assert duration(seconds) == words
 
 
 class TestSuspects:

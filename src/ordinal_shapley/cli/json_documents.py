@@ -87,4 +87,5 @@ def run_summary(valuation: Valuation) -> dict[str, Any]:
         "mean_walk_length": valuation.mean_walk_length,
         "stopped_by": valuation.stopped_by,
         "converged": valuation.converged,
+        "reliability": valuation.reliability,
     }

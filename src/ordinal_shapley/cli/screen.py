@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.common.names import names_of
 from ordinal_shapley.valuation.decimals import decimals
+from ordinal_shapley.valuation.reliability import reliability_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +175,7 @@ def _summary(
     goals: tuple[int | None, float | None],
     n: int,
 ) -> Table:
-    stop = stop_reason(valuation, *goals)
+    stop, reliable = stop_reason(valuation, *goals), reliability_words(valuation)
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     return facts(
         ("method", settings),
@@ -185,6 +186,7 @@ def _summary(
             f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s: {speed:,.0f} fits a second",
         ),
         ("mean walk", f"{valuation.mean_walk_length:.1f} of {n:,} rows"),
+        *([("reliability", reliable)] if reliable else []),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.report.drawing import number
+from ordinal_shapley.valuation.reliability import reliability_words
 from ordinal_shapley.valuation.scores import score_words
 from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
 
@@ -180,20 +181,9 @@ def sure(valuation: Valuation, game: Game | None, history: History | None, noun:
             + (f"; {n - n_known:,} {noun}s have none" if n_known < n else ""),
         )
     )
-    spread = float(np.var(valuation.values[known], ddof=1)) if n_known > 1 else 0.0
-    if spread > 0:
-        share = max(0.0, 1.0 - float(np.mean(errors**2)) / spread)
-        facts.append(
-            (
-                "Signal",
-                f"{100 * share:.0f} % of the variance between {noun}s is more than noise; "
-                + (
-                    "ranks of close values are not settled"
-                    if share > 0.5
-                    else "ranks are mostly noise: draw more permutations"
-                ),
-            )
-        )
+    reliable = reliability_words(valuation)
+    if reliable:
+        facts.append(("Reliability", reliable))
     return facts
 
 

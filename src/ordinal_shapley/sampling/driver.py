@@ -301,10 +301,12 @@ def sample_values(
                 expected=ahead.expected(plan, stop_rule.max_permutations),
                 most_seconds=clock.most_seconds,
             )
+            sampled = time.monotonic()
             state, check = run_shards(
                 played, plan, state, stop_rule, average, first, n_jobs, bar, clock, keeper
             )
             seconds = state.seconds + time.monotonic() - began
+            sampling_seconds = state.seconds + time.monotonic() - sampled
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
@@ -321,6 +323,7 @@ def sample_values(
         truncation=None if rule is None else rule.rule,
         full_score=scores[0],
         guess_score=scores[1],
+        sampling_seconds=sampling_seconds,
     )
 
 

@@ -35,7 +35,12 @@ FIELDS: dict[str, type] = {
     "seconds": float,
 }
 # What else may be known, or is None.
-OPTIONAL: dict[str, type] = {"truncation": str, "full_score": float, "guess_score": float}
+OPTIONAL: dict[str, type] = {
+    "truncation": str,
+    "full_score": float,
+    "guess_score": float,
+    "sampling_seconds": float,
+}
 
 
 class File(NamedTuple):

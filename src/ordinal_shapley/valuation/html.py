@@ -53,14 +53,14 @@ def summary(valuation: Valuation) -> str:
         for title in ("rank", "player", "value ± std. error", "95 % interval", "")
     )
     return (
-        f"<div>{head}<p style='margin:0 0 4px'>{_certainty(frame)}</p>"
+        f"<div>{head}<p style='margin:0 0 4px'>{_certainty(frame, valuation.reliability)}</p>"
         "<div style='overflow-x:auto'><table style='border-collapse:collapse'>"
         f"<thead><tr>{titles}</tr></thead><tbody>{''.join(body)}</tbody></table></div></div>"
     )
 
 
-def _certainty(frame: pd.DataFrame) -> str:
-    """How many intervals lie below and above 0."""
+def _certainty(frame: pd.DataFrame, reliability: float) -> str:
+    """How many intervals lie below and above 0, and how much is not noise."""
     known = int(frame["stderr"].notna().sum())
     below, above = int((frame["ci_high"] < 0).sum()), int((frame["ci_low"] > 0).sum())
     words = (
@@ -70,7 +70,7 @@ def _certainty(frame: pd.DataFrame) -> str:
     )
     if 0 < known < len(frame):
         words += f"; {len(frame) - known:,} without one"
-    return words + "."
+    return f"{words}. Reliability {reliability:.2f}." if reliability >= 0.0 else f"{words}."
 
 
 def _rows(frame: pd.DataFrame, digits: int, scale: tuple[float, float]) -> str:

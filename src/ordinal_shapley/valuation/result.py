@@ -52,6 +52,11 @@ class Valuation(Views):
         The rule that stopped the run; "merge" for a pooled result.
     seconds : float
         Time the run took; the sum over the parts for a pooled result.
+    sampling_seconds : float or None
+        The part of it in which permutations were evaluated, not what came before: kernels compiled, the score
+        of all rows, a pilot. None where that is not known.
+    reliability : float
+        Share of the variance between the values that is not noise.
     mean_walk_length : float
         Mean number of players (with groups: rows) evaluated a permutation.
     value, method, average, design : str
@@ -122,6 +127,7 @@ stopped_by='MaxPermutations', converged=False)
     truncation: str | None = None
     full_score: float | None = None
     guess_score: float | None = None
+    sampling_seconds: float | None = None
 
     @classmethod
     def from_moments(
@@ -142,6 +148,7 @@ stopped_by='MaxPermutations', converged=False)
         truncation: str | None = None,
         full_score: float | None = None,
         guess_score: float | None = None,
+        sampling_seconds: float | None = None,
     ) -> Valuation:
         """Make values and standard errors from sums over consecutive permutations.
 
@@ -157,7 +164,7 @@ stopped_by='MaxPermutations', converged=False)
             How the permutations hang together.
         seed, first_permutation : int
             Key of the permutation streams, and index of the first permutation.
-        converged, stopped_by, seconds, labels, digest, truncation, full_score, guess_score
+        converged, stopped_by, seconds, labels, digest, truncation, full_score, guess_score, sampling_seconds
             As the attributes of the class.
 
         Returns
@@ -189,6 +196,7 @@ stopped_by='MaxPermutations', converged=False)
             truncation=truncation,
             full_score=full_score,
             guess_score=guess_score,
+            sampling_seconds=sampling_seconds,
         )
 
     @classmethod
@@ -329,6 +337,7 @@ stopped_by='MaxPermutations', converged=False)
             **{name: getattr(first, name) for name in _SHARED},
             truncation=first.truncation,
             **{name: getattr(scored, name) for name in _SCORES},
+            sampling_seconds=_sum_of(part.sampling_seconds for part in parts),
         )
 
     def __len__(self) -> int:
@@ -341,6 +350,11 @@ stopped_by='MaxPermutations', converged=False)
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
             f"converged={self.converged}{''.join(scores)})"
         )
+
+
+def _sum_of(numbers: Iterable[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def _check_same(first: Valuation, other: Valuation) -> None:

@@ -57,6 +57,27 @@ class Views:
         half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
         return self.values - half, self.values + half
 
+    @property
+    def reliability(self) -> float:
+        """Share of the variance between the values that is not noise: ``1 - mean(stderr**2) / var(values)``.
+
+        It is about the square of the correlation between these values and those of an endless run, over the
+        players whose standard errors are known: near 1 the ranking is settled, near 0 it is noise. Noise that
+        makes it negative counts as 0. NaN if fewer than two players have standard errors, or all values are
+        equal. ``var`` divides by the number of players less one.
+        """
+        known = np.isfinite(self.stderr) & np.isfinite(self.values)
+        if known.sum() < 2:
+            return math.nan
+        values = self.values[known]
+        unit = float(np.abs(values).max()) or 1.0  # squares of some are out of range
+        spread = float(np.var(values / unit, ddof=1))
+        if not spread > 0.0:
+            return math.nan
+        with np.errstate(over="ignore"):
+            noise = float(np.mean((self.stderr[known] / unit) ** 2))
+        return max(0.0, 1.0 - noise / spread)
+
     def probability_below(self, threshold: float = 0.0) -> NDArray[np.float64]:
         """Return the normal probability that each sampled expectation is below ``threshold``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -56,6 +57,59 @@ def test_without_a_total_there_is_no_time_left(capsys):
     text = shown(capsys, FIRST, SECOND, total=None, force=True)
     assert "200 permutations" in text
     assert "left" not in text
+
+
+def began(capsys, *updates, total=10_000, **options):
+    """What is shown of permutations that begin after 20 s and 100 fits."""
+    with ProgressBar(force=True) as bar:
+        bar.begin("permutations", total, "starting", evaluations=100, seconds=20.0, **options)
+        for update in updates:
+            bar.update(*update)
+    return capsys.readouterr().err
+
+
+def test_what_went_before_is_no_part_of_the_rates(capsys):
+    text = began(capsys, (10, 300, 22.0), total=30)
+    assert "0/30 permutations" in text
+    assert "100 fits/s" in text
+    assert "at most 0:04 left" in text
+    assert "quicker" not in text
+
+
+def test_a_forecast_comes_before_the_first_report(capsys):
+    assert "at most 0:40 left" in began(capsys, expected=40.4)
+    assert "at most 0:30 left" in began(capsys, expected=100.0, most_seconds=50.4)
+
+
+@pytest.mark.parametrize("updates", [[], [(10, 300, 22.0)]])
+def test_a_long_forecast_says_once_what_would_be_quicker(capsys, updates):
+    expected = None if updates else 1_998.5
+    text = began(capsys, *updates, (20, 500, 24.0), (30, 700, 26.0), expected=expected)
+    line = "10,000 permutations, if it takes all, need 33:18; quicker: fewer permutations (n_permutations=)"
+    assert text.count(line) == 1
+    assert text.index(line) < text.index("30/10,000 permutations")
+
+
+def test_no_such_line_with_a_limit_of_time_or_too_early_to_say(capsys):
+    assert "quicker" not in began(capsys, (10, 300, 22.0), (20, 500, 24.0), most_seconds=600.0)
+    assert "quicker" not in began(capsys, (10, 300, 20.5))
+    assert "quicker" not in began(capsys, (10, 300, 22.0), total=None)
+
+
+def test_the_command_line_has_words_of_its_own(capsys):
+    token = progress.QUICKER.set("--minutes M")
+    try:
+        assert "need 33:18; quicker: --minutes M" in began(capsys, expected=1_998.5)
+    finally:
+        progress.QUICKER.reset(token)
+
+
+def test_time_passes_while_nothing_is_reported(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_TICK_SECONDS", 0.05)
+    with ProgressBar(force=True) as bar:
+        bar.begin("permutations", 100, "starting", expected=10.4)
+        time.sleep(1.3)
+    assert "0:09 left" in capsys.readouterr().err
 
 
 def test_an_empty_figure_keeps_the_last(capsys):

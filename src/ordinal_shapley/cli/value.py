@@ -152,6 +152,9 @@ def value(
             "seed": seed,
             **data.settings(),
         }
+        from ordinal_shapley.common.progress import QUICKER
+
+        QUICKER.set("--minutes M, fewer --permutations, all cores (--jobs -1), or --value partial_ordinal")
         with warning_lines() as warned:
             from ordinal_shapley import sample_values
 

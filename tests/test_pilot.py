@@ -1,0 +1,266 @@
+"""The pilot of the roulette on a grid of sizes: no bias, the same on any workers, in sight, within limits."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import joblib
+import numpy as np
+import pytest
+
+import ordinal_shapley as osv
+from ordinal_shapley.common import progress
+from ordinal_shapley.sampling import roulette
+from ordinal_shapley.sampling.pilot import Look
+from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.roulette import pilot_sizes, with_chances
+from problems import JIT, random_problem, size
+from test_ordinal_sampling import played
+from test_roulette import plan_by_hand
+
+RULE = {"method": "tmc", "truncation": osv.Truncation.roulette()}
+KINDS = [("ordinal", "gaussian"), ("partial_ordinal", "gaussian"), ("classic", "uniform")]
+_COARSE = 3
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """A grid that leaves most sizes out, of however few players."""
+    monkeypatch.setattr(roulette, "_GRID", _COARSE)
+
+
+class TestSizes:
+    @pytest.mark.parametrize("n", [1, 2, 59, 60])
+    def test_few_places_are_all_looked_at(self, n):
+        assert pilot_sizes(n, True).tolist() == pilot_sizes(n, False).tolist() == [*range(1, n + 1)]
+
+    @pytest.mark.parametrize("n", [61, 1_000, 10**6])
+    def test_about_thirty_of_many(self, n):
+        single, pairs = pilot_sizes(n, False), pilot_sizes(n, True)
+        assert single[0] == pairs[0] == 1 and single[-1] == pairs[-1] == n
+        assert 20 <= len(single) <= 30 and len(pairs) <= 60
+        assert (np.diff(single) > 0).all() and set(single) <= set(pairs)
+        # The size before each is there, so that differences are marginal contributions.
+        assert set(single[1:] - 1) <= set(pairs)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_chances_from_a_grid_are_as_defined(coarse, share):
+    n, seed, pilot = 9, 5, 4
+    game, utility = played(n=n)
+    value = "ordinal" if share else "partial_ordinal"
+    rule = osv.Truncation.roulette(least=0.2, pilot=pilot)
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "ordinal_shapley.sampling.ahead.with_chances",
+            lambda *given: seen.append(with_chances(*given)) or seen[0],
+        )
+        osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=seed)
+    sizes = pilot_sizes(n, share < 1)
+    assert len(sizes) < n
+    costs = game._relative_costs(np.arange(1, n + 1), jump=share == 1)
+    seed = osv.sample_values(game, n_permutations=1, random_state=seed).seed
+    chances, centres = plan_by_hand(
+        utility, seed, [[*range(n)]], [n], share, lambda _: 1.0, 0.2, pilot, costs, sizes.tolist()
+    )
+    np.testing.assert_allclose(seen[0].chances, chances, rtol=1e-9)
+    np.testing.assert_allclose(seen[0].centres, centres, atol=1e-12)
+
+
+@pytest.mark.parametrize(("value", "weight"), KINDS)
+@pytest.mark.parametrize("groups", [None, 2])
+def test_no_bias_from_a_coarse_grid(coarse, value, weight, groups):
+    scores = []
+    for seed in range(size(12, 2)):
+        n = 7 if groups is None else 14
+        problem = random_problem(2, n=n, n_valid=15, seed=seed)
+        owners = None if groups is None else np.arange(n) // groups
+        game = osv.LogisticGame(*problem, position_weight=weight, groups=owners)
+        exact = osv.exact_values(game, value).values
+        result = osv.sample_values(game, value, n_permutations=size(5_000, 300), random_state=seed, **RULE)
+        noisy = result.stderr > 1e-12
+        np.testing.assert_allclose(result.values[~noisy], exact[~noisy], atol=1e-9)
+        scores += ((result.values - exact)[noisy] / result.stderr[noisy]).tolist()
+    assert np.abs(scores).max() < 4.5
+    assert 0.7 < np.std(scores) < 1.3
+
+
+@pytest.mark.parametrize(("value", "weight"), KINDS)
+def test_no_bias_with_one_row_of_a_class(coarse, value, weight):
+    """The rare class comes anywhere in an order: the pilot may never see small prefixes with a model."""
+    X, y, X_valid, _ = random_problem(2, n=8, n_valid=15, seed=1)
+    y[:] = 0
+    y[3] = 1
+    game = osv.LogisticGame(X, y, X_valid, np.arange(15) % 2, position_weight=weight, empty_value=0.0)
+    exact = osv.exact_values(game, value).values
+    result = osv.sample_values(game, value, n_permutations=size(40_000, 1_000), random_state=0, **RULE)
+    assert np.abs((result.values - exact) / result.stderr).max() < 4.5
+
+
+@pytest.mark.parametrize("in_out", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 70, 20_000])
+def test_every_place_has_a_chance(in_out, n):
+    """Also where nothing that the pilot saw differed, or all did at one size."""
+    game = osv.TableGame(1, {})
+    strata = (np.arange(n), np.array([0, n]), np.array([n]))
+    plan = Plan(*strata, np.ones(n, np.int64), 0, False, 0.0, in_out=in_out)
+    n_sizes = len(pilot_sizes(n, in_out < 1.0))
+    flat, steep, last = np.ones((2, n_sizes)), np.ones((2, n_sizes)), np.ones((2, n_sizes))
+    steep[0, 0] = last[0, -1] = 0.0
+    for utilities in (flat, steep, last):
+        marginals = np.diff(utilities, axis=1, prepend=1.0)
+        looks = [Look(*rows, 0) for rows in zip(utilities, marginals, strict=True)]
+        made = with_chances(plan, game, looks, 0.05)
+        chances = made.chances
+        assert chances.shape == made.centres.shape == (n,)
+        assert (chances > 0.0).all() and (chances <= 1.0).all()
+        if in_out < 1.0:
+            assert (np.diff(chances) <= 0.0).all()
+            assert (chances >= 0.05 * np.minimum(1.0, np.sqrt(100 / np.arange(1, n + 1))) - 1e-15).all()
+        else:
+            assert chances.sum() == pytest.approx(min(n, 8, max(2, n // 4)))
+
+
+def test_dear_places_have_smaller_chances():
+    """Where all sizes add as much, chances go as one over the root of the cost."""
+
+    class Dear(osv.TableGame):
+        def _relative_costs(self, sizes, jump):
+            return sizes**2.0
+
+    n = 40
+    strata = (np.arange(n), np.array([0, n]), np.array([n]))
+    plan = Plan(*strata, np.ones(n, np.int64), 0, False, 0.0)
+    marginals = np.ones((2, n))
+    made = with_chances(plan, Dear(1, {}), [Look(row.cumsum(), row, 0) for row in marginals], 0.001)
+    np.testing.assert_allclose(made.chances, 1 / np.arange(1, n + 1), rtol=1e-12)
+
+
+def bits(result):
+    return result.values.tobytes(), result.stderr.tobytes(), result.n_evaluations, result.digest
+
+
+@pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])
+def test_the_same_bits_on_any_workers(coarse, value):
+    game, _ = played(n=12)
+    made = [
+        osv.sample_values(game, value, n_permutations=30, random_state=4, n_jobs=k, **RULE) for k in (1, 2, 3)
+    ]
+    with joblib.parallel_config("loky"):
+        made.append(osv.sample_values(game, value, n_permutations=30, random_state=4, n_jobs=2, **RULE))
+    assert len({bits(result) for result in made}) == 1
+    assert len({result.full_score for result in made}) == 1
+
+
+def test_it_costs_a_few_hundred_evaluations(monkeypatch):
+    calls = []
+
+    def utility(sequence):
+        calls.append(len(sequence))
+        return 1.0 / (1.0 + len(sequence))
+
+    n = 3_000
+    game = osv.FunctionGame(utility, n)
+    osv.sample_values(game, "ordinal", n_permutations=1, random_state=0, **RULE)
+    assert len(calls) < 700
+    assert n in calls
+
+
+class Slow:
+    """A utility that takes its time."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self, sequence):
+        time.sleep(self.seconds)
+        return float(len(sequence))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_limit_within_the_pilot_says_so(n_jobs):
+    game = osv.FunctionGame(Slow(0.01), 20)
+    began = time.monotonic()
+    with pytest.raises(TimeoutError) as caught:
+        osv.sample_values(
+            game, "ordinal", stopping=osv.MaxSeconds(0.5), random_state=0, n_jobs=n_jobs, **RULE
+        )
+    assert time.monotonic() - began < 10.0  # 20 x 20 sleeps are 4 s, and more follow without the limit
+    words = str(caught.value)
+    assert "MaxSeconds(0.5) ended the run before its first permutation was complete: " in words
+    assert re.search(r"0\.\d+ s went into the pilot, \d of 20 done; give it more time$", words)
+    assert "compiling" not in words
+
+
+def test_a_checkpoint_carries_the_pilot_and_the_scores(tmp_path):
+    calls = []
+
+    def utility(sequence):
+        calls.append(sequence)
+        return float(sum(sequence))
+
+    game, path = osv.FunctionGame(utility, 6), tmp_path / "run.npz"
+    options = {"random_state": 1, "checkpoint": path, **RULE}
+    first = osv.sample_values(game, "ordinal", n_permutations=20, **options)
+    calls.clear()
+    again = osv.sample_values(game, "ordinal", n_permutations=20, **options)
+    assert len(calls) == 1  # the empty sequence
+    assert bits(first) == bits(again)
+    rows = osv.LogisticGame(*random_problem(2, n=9, n_valid=15, seed=1))
+    options["checkpoint"] = tmp_path / "rows.npz"
+    first = osv.sample_values(rows, "ordinal", n_permutations=20, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ordinal_shapley.sampling.ahead.looks", None)
+        again = osv.sample_values(rows, "ordinal", n_permutations=40, **options)
+    assert again.full_score == first.full_score
+    plain = osv.sample_values(rows, "ordinal", n_permutations=40, random_state=1, **RULE)
+    assert bits(again) == bits(plain)
+
+
+def test_it_is_shown_while_it_runs(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    game = osv.LogisticGame(*random_problem(2, n=20, n_valid=15, seed=0))
+    osv.sample_values(game, "ordinal", n_permutations=20, random_state=0, progress=True, **RULE)
+    lines = re.split(r"[\r\n]+", capsys.readouterr().err)
+    counted = [line.split("  ")[0] for line in lines]
+    stages = ["0/10 models", "10/10 models", "0/20 pilot orders", "20/20 pilot orders", "0/20 permutations"]
+    assert [stage for stage in counted if stage in stages] == sorted(
+        [stage for stage in counted if stage in stages], key=stages.index
+    )
+    assert set(stages) <= set(counted)
+    assert any("pilot: 20 sizes of 20 permutations" in line for line in lines)
+
+
+@pytest.mark.skipif(not JIT or os.name == "nt", reason="about processes and signals")
+def test_ctrl_c_ends_the_pilot():
+    script = """
+        import sys, time
+        import ordinal_shapley as osv
+
+        def utility(sequence):
+            print("pilot", flush=True) if len(sequence) > 2 else None
+            time.sleep(0.05)
+            return float(len(sequence))
+
+        game = osv.FunctionGame(utility, 60)
+        rule = osv.Truncation.roulette()
+        osv.sample_values(game, "ordinal", "tmc", truncation=rule, n_permutations=10, n_jobs=2)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=60)
+        assert time.monotonic() - began < 20
+    assert b"KeyboardInterrupt" in err
+    assert process.returncode != 0

@@ -59,7 +59,7 @@ def test_same_bits_on_dask(name, dask):
     assert bits(sampled(game_of(5), 60, **options)) == expected
 
 
-def test_data_go_to_the_workers_once_and_compile_nothing_anew(dask):
+def test_data_go_to_the_workers_once_a_stage_and_compile_nothing_anew(dask):
     from distributed import Client
 
     game, sent = logistic(), []
@@ -80,7 +80,8 @@ def test_data_go_to_the_workers_once_and_compile_nothing_anew(dask):
     large = [array for array in game._payload if isinstance(array, np.ndarray) and array.nbytes > 1_000]
     names = [id(array) for array in sent]
     assert {id(array) for array in large} <= set(names)
-    assert len(set(names)) == len(names)  # once, though shards are twenty
+    # Once for the scores of all rows and once for the run, though shards are twenty.
+    assert max(names.count(name) for name in names) <= 2
 
 
 def test_the_work_is_done_by_the_workers(dask, tmp_path):

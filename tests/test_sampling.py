@@ -8,6 +8,7 @@ import pytest
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import random_orders
+from ordinal_shapley_kernels.permutations import make_permutation_state
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, make_walk, walk
 from problems import JIT, named, random_problem, size, wine
 
@@ -380,7 +381,8 @@ def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
     def walked(budget):
         workspace = game._workspace_maker(*game._payload)
         settings = {"rule": rule, "tolerance": 0.1, "patience": 2, "target": 0.7}
-        run = make_walk(members, starts, quota, np.ones(n, int), 5, True, 3, 7, game(()), chances, **settings)
+        state = make_permutation_state(members, starts, quota, 5)
+        run = make_walk(state, np.ones(n, int), True, 3, 7, game(()), chances, **settings)
         calls = 1
         with np.errstate(over="ignore"):
             while walk(workspace, run, budget) == PAUSED:

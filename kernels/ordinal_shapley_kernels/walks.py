@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 from ordinal_shapley_kernels.abi import entry, part
 from ordinal_shapley_kernels.games import Game, is_defined, push, reset, utility
 from ordinal_shapley_kernels.permutations import (
-    INDEPENDENT,
     PermutationState,
     begin_permutation,
     draw,
-    make_permutation_state,
     restore,
     uniform_draw,
 )
@@ -141,17 +139,13 @@ class Walk(Workspace):
 
 
 def make_walk(
-    members: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    quota: NDArray[np.int64],
+    permutations: PermutationState,
     sizes: NDArray[np.int64],
-    seed: int,
     draw_all: bool,
     first: int,
     stop: int,
     empty_value: float,
     inclusion: NDArray[np.float64],
-    design: int = INDEPENDENT,
     record: bool = False,
     systematic: bool = False,
     *,
@@ -162,11 +156,10 @@ def make_walk(
 ) -> Walk:
     """Allocate a walk over permutations first..stop-1.
 
-    `members`, `starts`, `quota`, `seed` and `design` are those of a PermutationState. With `record` the
-    utilities of all prefixes are kept. `systematic` is how places with inclusion probabilities are chosen.
+    `permutations` is as it was made, or left behind by a walk that is done. With `record` the utilities of
+    all prefixes are kept. `systematic` is how places with inclusion probabilities are chosen.
     """
     n_permutations = stop - first
-    permutations = make_permutation_state(members, starts, quota, seed, design)
     shape = (n_permutations, permutations.n_places)
     return Walk(
         permutations=permutations,

@@ -48,6 +48,8 @@ class Cancellation:
         Work from this number on has to wait, so that results do not pile up before they are used.
     waits : bool
         Whether it does. Not where the worker is somebody who is to hand in earlier work, too.
+    scratch : threading.local
+        What a thread keeps from one piece of work to the next.
     """
 
     def __init__(self, deadline: float = math.inf) -> None:
@@ -56,6 +58,7 @@ class Cancellation:
         self.budget = 1
         self.horizon = math.inf
         self.waits = False
+        self.scratch = threading.local()
 
     @property
     def time_is_up(self) -> bool:
@@ -70,6 +73,7 @@ class Cancellation:
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
         self.horizon, self.waits = math.inf, False  # nobody will move it
+        self.scratch = threading.local()
 
     def await_turn(self, number: int) -> None:
         """Wait while work of this number would come too early."""

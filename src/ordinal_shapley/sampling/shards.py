@@ -33,6 +33,7 @@ from ordinal_shapley_kernels.permutations import (
     make_permutation_state,
 )
 from ordinal_shapley_kernels.walks import (
+    DONE,
     FAILED,
     MEASURING,
     PAUSED,
@@ -45,6 +46,8 @@ from ordinal_shapley_kernels.walks import (
     walk,
 )
 
+# Sums are over the players of a shard alone where all of them are more than so many times its places.
+_FEW = 4
 _OTHER = 0x2545F4914F6CDD1D  # makes another stream of permutations of a seed
 
 
@@ -77,6 +80,8 @@ class Shard(NamedTuple):
     ----------
     moments : Moments
         Sums over the permutations, fewer than were asked for if time was up.
+    players : int64 (n,) or None
+        Whom its sums are of, in order; None for all. The others were in none of its permutations.
     unconverged : int
         Model fits that could not be brought to convergence.
     record : Credits or None
@@ -88,6 +93,7 @@ class Shard(NamedTuple):
 
     moments: Moments
     unconverged: int
+    players: NDArray[np.int64] | None = None
     record: Credits | None = None
     failure: UtilityError | None = None
 
@@ -153,11 +159,13 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     if plan.recorded:
         record, credited = _record(plan, walks), np.empty_like(walks.marginals)
         write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
-    sums, unit_sums, unit_spread, unit = fresh((4, len(plan.members)), np.float64)
-    chosen, units, seen = fresh((3, len(plan.members)), np.int64)
+    players, orders, credited = _those_drawn(plan, walks, credited)
+    n_players = len(plan.members) if players is None else len(players)
+    sums, unit_sums, unit_spread, unit = fresh((4, n_players), np.float64)
+    chosen, units, seen = fresh((3, n_players), np.int64)
     add_replicates(
         Tally(
-            orders=walks.orders,
+            orders=orders,
             n_drawn=walks.n_drawn,
             contributions=credited,
             sums=sums,
@@ -168,7 +176,7 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
             replicate=unit,
             seen=seen,
             replicate_size=plan.unit,
-            all_count=not plan.keep_chosen,
+            all_count=not plan.keep_chosen and players is None,
         )
     )
     moments = Moments(
@@ -185,7 +193,24 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         walk_length=run.whole_length,
         completed_stops=run.completed_stops,
     )
-    return Shard(moments, game.unconverged, record if plan.profile else None)
+    return Shard(moments, game.unconverged, players, record if plan.profile else None)
+
+
+def _those_drawn(
+    plan: Plan, walks: Walks, credited: NDArray[np.float64]
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.float64]]:
+    """Players of whom something is known, if they are few, and the orders and contributions in their numbers.
+
+    Of a million players some hundreds come before a walk ends: sums over them take no time in the others.
+    """
+    most = int(walks.n_drawn.max())
+    if plan.in_blocks or _FEW * len(walks.orders) * most > len(plan.members):
+        return None, walks.orders, credited
+    drawn = np.arange(most) < walks.n_drawn[:, None]
+    players, numbers = np.unique(walks.orders[:, :most][drawn], return_inverse=True)
+    orders = np.zeros(drawn.shape, np.int64)
+    orders[drawn] = numbers
+    return players, orders, credited[:, :most].copy()
 
 
 def _needs_centres(plan: Plan, n_permutations: int) -> bool:
@@ -266,18 +291,19 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
     UtilityError
         If a utility is not finite.
     """
+    # As large as the players are many, so shards that one thread walks share it.
+    held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design}"
+    permutations = held.pop(key, None) or make_permutation_state(
+        plan.members, plan.starts, plan.quota, plan.seed, plan.design
+    )
     run = make_walk(
-        plan.members,
-        plan.starts,
-        plan.quota,
+        permutations,
         plan.sizes,
-        plan.seed,
         plan.keep_chosen,
         first,
         stop,
         plan.empty_value,
         plan.chances,
-        plan.design,
         plan.recorded,
         plan.in_out == 1.0,
         rule=plan.rule,
@@ -291,6 +317,8 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1
         index = run.next
         raise _numbered(UtilityError(tuple(run.orders[index - first, :length].tolist())), index)
+    if status == DONE:  # else its players are out of order
+        held[key] = permutations
     return run
 
 

@@ -52,8 +52,13 @@ class State(NamedTuple):
     def plus(self, shard: Shard, plan: Plan, first: int, *, keep: bool) -> State:
         """Return the state after one more shard, which began at permutation `first`.
 
-        The profile, which is large, is changed in place unless this state is to be kept, too.
+        What is large, the profile and sums of many players in few of which something changes, is changed in
+        place unless this state is to be kept, too.
         """
+        if shard.players is not None:
+            moments = self.moments.copy() if keep else self.moments
+            moments = moments.plus_some(shard.moments, shard.players)
+            return self._after(shard, moments, self.block, first)
         profile = self.moments.profile
         if shard.record is not None:
             if keep:
@@ -68,6 +73,10 @@ class State(NamedTuple):
             if now % plan.unit == 0:
                 moments = moments.plus_unit(block)
                 block = np.zeros_like(block)
+        return self._after(shard, moments, block, first)
+
+    def _after(self, shard: Shard, moments: Moments, block: NDArray[np.float64], first: int) -> State:
+        now = first + shard.moments.n_permutations
         return self._replace(
             moments=moments,
             block=block,

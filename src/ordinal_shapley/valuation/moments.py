@@ -109,6 +109,22 @@ class Moments(NamedTuple):
         )
         return total._replace(unit_size=self.unit_size, unit_spread=spread)
 
+    def copy(self) -> Moments:
+        """Return the same moments in new arrays."""
+        return Moments._make(np.copy(part) if isinstance(part, np.ndarray) else part for part in self)
+
+    def plus_some(self, other: Moments, players: NDArray[np.int64]) -> Moments:
+        """Return the moments of both sets together, if `other` is of some players and the rest were in none.
+
+        The arrays are changed in place.
+        """
+        ours = (self.unit_sums[players], self.unit_spread[players], self.units[players])
+        self.unit_spread[players] = _pooled_spread(ours, (other.unit_sums, other.unit_spread, other.units))
+        for name in ("sums", "chosen", "unit_sums", "units"):
+            getattr(self, name)[players] += getattr(other, name)
+        counts = map(operator.add, self[7:], other[7:])
+        return Moments._make([*self[:7], *counts])
+
     def plus_unit(self, sums: NDArray[np.float64]) -> Moments:
         """Return the moments with one more complete unit, whose permutations have been added before."""
         one = (sums, np.zeros_like(sums), np.ones_like(self.units))

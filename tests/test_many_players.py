@@ -1,0 +1,81 @@
+"""Of many players few come before a walk ends: sums of those alone are made, as if they were of all."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from numba import njit
+
+import ordinal_shapley as osv
+from ordinal_shapley.sampling import shards
+
+pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+
+
+@njit
+def early(sequence):
+    total = 0.0
+    for j in range(len(sequence)):
+        total += (1.0 + 0.01 * (sequence[j] % 7)) * 0.4**j
+    return total
+
+
+N = 1_000
+RULE = osv.Truncation.patience(0.05, 3, "given")
+KINDS = {
+    "independent": {"method": "tmc", "truncation": RULE},
+    "antithetic": {"method": "tmc", "truncation": RULE, "design": "antithetic"},
+    "by class": {"method": "ctmc", "truncation": RULE, "labels": np.arange(N) % 3},
+    "selected": {
+        "method": "cmc",
+        "labels": np.arange(N) % 3,
+        "class_fraction": 4 / N,
+        "average": "selected",
+    },
+    "roulette": {"method": "tmc", "truncation": osv.Truncation.roulette(least=0.001)},
+}
+
+
+def sampled(kind, n_permutations=57, **options):
+    game = osv.FunctionGame(early, N)
+    return osv.sample_values(game, n_permutations=n_permutations, random_state=3, **KINDS[kind], **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_if_sums_of_all_were_made(kind, monkeypatch):
+    few = sampled(kind)
+    assert few.moments.chosen.min() < few.moments.chosen.max(), "all players are in all sums"
+    monkeypatch.setattr(shards, "_FEW", math.inf)
+    all_of_them = sampled(kind)
+    for name in ("values", "stderr", "counts"):
+        one, two = getattr(few, name), getattr(all_of_them, name)
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15, equal_nan=True)
+    assert few.n_evaluations == all_of_them.n_evaluations
+    parts = [sampled(kind, 30), sampled(kind, 27, first_permutation=30)]
+    pooled = osv.Valuation.merge(parts)
+    np.testing.assert_allclose(pooled.values, few.values, rtol=1e-12, atol=1e-15, equal_nan=True)
+    np.testing.assert_allclose(pooled.stderr, few.stderr, rtol=1e-9, atol=1e-15, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bits_on_two_workers_and_after_a_break(kind, tmp_path):
+    whole = sampled(kind, 70)
+    for n, n_jobs in ((7, 1), (23, 2), (70, 2)):
+        part = sampled(kind, n, n_jobs=n_jobs, checkpoint=tmp_path / "run.npz")
+    assert part.values.tobytes() == whole.values.tobytes()
+    assert part.stderr.tobytes() == whole.stderr.tobytes()
+
+
+def test_a_shard_takes_little_memory_of_many_players():
+    """A run keeps some numbers a player; what shards take is for those that they reach."""
+    n = 100_000
+    game = osv.FunctionGame(early, n, order_free=False)
+    sampled("independent")  # compiles
+    tracemalloc.start()
+    osv.sample_values(game, n_permutations=200, random_state=3, method="tmc", truncation=RULE)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40 * 8 * n

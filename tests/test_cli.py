@@ -70,6 +70,7 @@ def test_values_of_a_file(run, train, people, tmp_path):
     assert "The ten highest rows" in shown
     assert "fits a second" in shown
     assert "mean walk" in shown
+    assert "of the variance between values is not noise" in shown
     assert "Monte Carlo noise only: they don't cover the bias of paper truncation" in shown
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
 

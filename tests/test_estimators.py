@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ordinal_shapley import (
     ClassicShapley,
+    History,
     LogisticGame,
     MaxPermutations,
     OrdinalShapley,
@@ -27,7 +28,7 @@ from ordinal_shapley import (
 )
 from ordinal_shapley.estimators.usual import usual_truncation
 from ordinal_shapley.vocabulary import METHODS, VALUES
-from problems import wine
+from problems import size, wine
 
 # On data this small, most walks end as soon as they may, which the library warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended")
@@ -477,6 +478,34 @@ class TestWhatFollowsTheSplit:
         y = (groups == 3).astype(int)
         with pytest.raises(ValueError, match=r"y has a single group of class 1.*pass X_valid"):
             small().fit(X, y, groups=groups)
+
+
+class TestTime:
+    def fitted(self, **options):
+        problem = wine().first(30)
+        model = OrdinalShapley(random_state=0, **options)
+        return model.fit(problem.X, problem.y, problem.X_valid, problem.y_valid).valuation_
+
+    def test_time_that_is_not_over_changes_nothing(self):
+        plain, timed = (self.fitted(n_permutations=20, max_seconds=limit) for limit in (None, 1e6))
+        assert plain.values.tobytes() == timed.values.tobytes()
+        assert timed.stopped_by == "MaxPermutations"
+        assert 0.0 < timed.sampling_seconds < timed.seconds
+
+    def test_what_there_is_when_it_is_over(self):
+        slow = History(MaxPermutations(10**9))
+        run = self.fitted(stopping=slow, max_seconds=size(2.0, 20.0))
+        assert run.stopped_by == "MaxSeconds"
+        assert run.n_permutations > 0
+
+    def test_none_left(self):
+        with pytest.raises(TimeoutError, match="s went into"):
+            self.fitted(max_seconds=1e-9)
+
+    @pytest.mark.parametrize("limit", [0, -1, float("nan"), "1"])
+    def test_bad(self, limit):
+        with pytest.raises((TypeError, ValueError), match="max_seconds is"):
+            self.fitted(max_seconds=limit)
 
 
 class TestUsualTruncation:

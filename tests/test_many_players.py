@@ -78,4 +78,4 @@ def test_a_shard_takes_little_memory_of_many_players():
     osv.sample_values(game, n_permutations=200, random_state=3, method="tmc", truncation=RULE)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 40 * 8 * n
+    assert peak < 28 * 8 * n  # 33 if sums of all players were made

@@ -265,7 +265,7 @@ class PartialOrdinalShapley(_ShapleyEstimator):
     checkpoint : path-like, optional
         File to keep the run in, from which the same ``fit`` goes on; see `ordinal_shapley.sample_values`.
     progress : bool, default False
-        Show a progress bar.
+        Show a progress bar, as `ordinal_shapley.sample_values` does.
 
     Attributes
     ----------

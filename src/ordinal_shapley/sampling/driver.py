@@ -142,7 +142,8 @@ def sample_values(
         its end. With ``random_state=None`` the seed is that of the file. What is kept are shards of ten
         permutations; it can be read by `Valuation.load`.
     progress : bool, default False
-        Show a progress bar on stderr.
+        Show a bar on stderr: what is being done, how far it is and how long it will take. Where that is more
+        than a minute, a line says what would be quicker.
 
     Returns
     -------
@@ -163,7 +164,8 @@ def sample_values(
     OSError
         If the checkpoint cannot be made. Later failures to write it are warnings.
     TimeoutError
-        If `MaxSeconds` ends the run before its first permutation is complete.
+        If `MaxSeconds` ends the run before its first permutation is complete; the message says what took the
+        time.
 
     Warns
     -----

@@ -26,7 +26,7 @@ from test_roulette import plan_by_hand
 
 RULE = {"method": "tmc", "truncation": osv.Truncation.roulette()}
 KINDS = [("ordinal", "gaussian"), ("partial_ordinal", "gaussian"), ("classic", "uniform")]
-_COARSE = 3
+_COARSE = size(3, 2)
 
 
 @pytest.fixture
@@ -78,29 +78,29 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
 @pytest.mark.parametrize("groups", [None, 2])
 def test_no_bias_from_a_coarse_grid(coarse, value, weight, groups):
     scores = []
-    for seed in range(size(12, 2)):
-        n = 7 if groups is None else 14
+    for seed in range(size(12, 1)):
+        n = size(7, 5) * (groups or 1)
         problem = random_problem(2, n=n, n_valid=15, seed=seed)
         owners = None if groups is None else np.arange(n) // groups
         game = osv.LogisticGame(*problem, position_weight=weight, groups=owners)
         exact = osv.exact_values(game, value).values
-        result = osv.sample_values(game, value, n_permutations=size(5_000, 300), random_state=seed, **RULE)
+        result = osv.sample_values(game, value, n_permutations=size(5_000, 100), random_state=seed, **RULE)
         noisy = result.stderr > 1e-12
         np.testing.assert_allclose(result.values[~noisy], exact[~noisy], atol=1e-9)
         scores += ((result.values - exact)[noisy] / result.stderr[noisy]).tolist()
     assert np.abs(scores).max() < 4.5
-    assert 0.7 < np.std(scores) < 1.3
+    assert not JIT or 0.7 < np.std(scores) < 1.3
 
 
 @pytest.mark.parametrize(("value", "weight"), KINDS)
 def test_no_bias_with_one_row_of_a_class(coarse, value, weight):
     """The rare class comes anywhere in an order: the pilot may never see small prefixes with a model."""
-    X, y, X_valid, _ = random_problem(2, n=8, n_valid=15, seed=1)
+    X, y, X_valid, _ = random_problem(2, n=size(8, 5), n_valid=15, seed=1)
     y[:] = 0
     y[3] = 1
     game = osv.LogisticGame(X, y, X_valid, np.arange(15) % 2, position_weight=weight, empty_value=0.0)
     exact = osv.exact_values(game, value).values
-    result = osv.sample_values(game, value, n_permutations=size(40_000, 1_000), random_state=0, **RULE)
+    result = osv.sample_values(game, value, n_permutations=size(40_000, 200), random_state=0, **RULE)
     assert np.abs((result.values - exact) / result.stderr).max() < 4.5
 
 

@@ -64,8 +64,8 @@ def decided(problem, sequence, rng, solver=naive.newton, **options):
     values = naive.decision_values(models, rows).astype(np.float64)
     gaps = np.sort(values, axis=1)
     lengths = np.linalg.norm(naive.with_intercept(rows), axis=1)
-    # Long double is rounded, too; what is far out says nothing of the rows at hand.
-    bound = TIE + (2 * max(errors) + 1e-14 * np.linalg.norm(models.astype(np.float64))) * lengths
+    # What a weak penalty lets through is a tie, too; what is far out says nothing of the rows at hand.
+    bound = TIE + (2 * max(errors) + 1e-9 * np.linalg.norm(models.astype(np.float64))) * lengths
     clear = (gaps[:, -1] - gaps[:, -2] > bound) & (lengths < 1e6)
     return rows[clear], values.argmax(axis=1)[clear]
 

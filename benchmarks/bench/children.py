@@ -12,13 +12,20 @@ from typing import Any
 _SCRIPTS = Path(__file__).resolve().parent.parent / "child_scripts"
 
 
-def run(script: str, *arguments: Any, **environment: str) -> dict[str, Any]:
-    """Run a script of `child_scripts/` and return the JSON of its last line."""
+def run(script: str, *arguments: Any, timeout: float | None = None, **environment: str) -> dict[str, Any]:
+    """Run a script of `child_scripts/` and return the JSON of its last line.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        If it has not ended after so many seconds.
+    """
     done = subprocess.run(
         [sys.executable, str(_SCRIPTS / script), *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
+        timeout=timeout,
         env=os.environ | environment,
     )
     if done.returncode:

@@ -39,3 +39,12 @@ def test_a_quick_run_is_refused(tmp_path, capsys):
     run = write(tmp_path / "run.json", entry("wine", 2.0, 10.0, full=False))
     assert check_ratios.main(run, str(tmp_path / "reference.json")) == 2
     assert "not a full run" in capsys.readouterr().err
+
+
+def test_what_all_units_need_is_shared_out():
+    one = {
+        "stats": {"median": 2.0},
+        "extra_info": {"units": 4, "baselines": {"loop": 3.0}, "setup_share": 0.25},
+    }
+    assert results.seconds_each(one) == 0.75
+    assert results.ratio(one, "loop") == 4.0

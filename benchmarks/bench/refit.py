@@ -20,7 +20,7 @@ def gaussian_weights(m):
     return m / (np.sqrt(2 * np.pi) * sd) * np.exp(-((np.arange(m) - mean) ** 2) / (2 * sd**2))
 
 
-def _lengths(y, n_classes):
+def fitted_lengths(y, n_classes):
     """Lengths of the prefixes that hold every class; the others have no model, here as in the game."""
     first = max(int(np.argmax(y == c)) for c in range(n_classes)) + 1
     return range(first, len(y) + 1)
@@ -38,7 +38,7 @@ def with_sklearn(problem, order, *, native, lengths=None):
     model = LogisticRegression(solver="liblinear")
     accuracies = np.full(len(order), np.nan)
     start = time.process_time()
-    for m in lengths or _lengths(problem.y[order], n_classes):
+    for m in lengths or fitted_lengths(problem.y[order], n_classes):
         rows = order[:m]
         X, y, weights = problem.X[rows], problem.y[rows], gaussian_weights(m)
         if n_classes == 2 or native:
@@ -67,7 +67,7 @@ def with_liblinear(problem, order, *, lengths=None):
     sparse = scipy.sparse.issparse(problem.X)
     X, y = problem.X[order], problem.y[order].astype(np.float64)
     X_valid = problem.X_valid
-    lengths = list(lengths or _lengths(problem.y[order], n_classes))
+    lengths = list(lengths or fitted_lengths(problem.y[order], n_classes))
     weights = [gaussian_weights(m) for m in lengths]
     prefixes = [X[:m] for m in lengths]
     class_weight = np.ones(n_classes)

@@ -51,8 +51,9 @@ def entries(run: Record, table: str) -> list[Entry]:
 
 
 def seconds_each(entry: Entry) -> float:
-    """Return our seconds a unit of work, the median over rounds."""
-    return float(entry["stats"]["median"]) / float(entry["extra_info"]["units"])
+    """Return our seconds a unit of work, the median over rounds, with its share of what all of them need."""
+    info = entry["extra_info"]
+    return float(entry["stats"]["median"]) / float(info["units"]) + float(info.get("setup_share", 0.0))
 
 
 def ratio(entry: Entry, baseline: str) -> float | None:

@@ -513,3 +513,25 @@ def test_labels_and_order_of_classes_do_not_matter():
     np.testing.assert_array_equal(named.prefix_utilities(order), expected)
     # No decision is a tie here, whose class would depend on their order.
     np.testing.assert_allclose(turned.prefix_utilities(order), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
+@pytest.mark.parametrize("seed", range(size(6, 1)))
+def test_fewer_directions_than_rows_among_more_columns(seed, C):
+    # Inner products of such rows have no pivots left but rounding; no fit may pass for one that converged.
+    rng = np.random.default_rng(seed)
+    n, d = size((60, 63), (8, 10))
+    problem = clusters(n, d, 3, seed=seed)
+    X = np.vstack([problem.X, problem.X_valid])
+    equal_columns(X, rng)
+    if seed % 2:
+        near_twins(0.0)(X[:n], rng)
+    unequal_columns(X, rng)
+    problem = problem._replace(X=X[:n], X_valid=X[n:])
+    for m in size([20, 41, 42, 44, 60], [7]):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", ".*could not be brought to convergence", RuntimeWarning)
+            try:
+                check(problem, [order_of(problem, rng, m)], C=C)
+            except RuntimeWarning:
+                assert C > 1.0

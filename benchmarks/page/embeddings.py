@@ -34,6 +34,8 @@ making the game to the values, and the peak of the process above what it had wit
 kernels) in memory. Runs with eight threads stop after {most} s, with the permutations that there are; the
 score aimed at is there that of the rows as given, else the mean over 20 orders."""
 
+BIASED = ("paper", "patience")
+
 
 def _cell(entry: dict[str, Any] | None) -> str:
     if entry is None:
@@ -116,6 +118,9 @@ def _runs(run: dict[str, Any]) -> str:
                 f"{info['rows']:,} / {info['columns']} / {info['classes']}",
                 _seconds(info),
                 info["target"],
+                f"{info['rule']}{', biased' if info['rule'] in BIASED else ''}"
+                if "rule" in info
+                else MISSING,
                 number(info.get("reliability")),
                 MISSING if permutations is None else f"{permutations:,}",
                 number(info.get("n_evaluations")),
@@ -127,6 +132,7 @@ def _runs(run: dict[str, Any]) -> str:
         "rows / columns / classes",
         "seconds",
         "target",
+        "truncation",
         "reliability",
         "permutations",
         "evaluations",

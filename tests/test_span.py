@@ -535,3 +535,23 @@ def test_fewer_directions_than_rows_among_more_columns(seed, C):
                 check(problem, [order_of(problem, rng, m)], C=C)
             except RuntimeWarning:
                 assert C > 1.0
+
+
+@pytest.mark.parametrize("name", ["few_directions", "equal_columns", "constant_columns", "duplicates"])
+@pytest.mark.parametrize("n_classes", size([2, 7], [2]))
+def test_more_rows_than_directions_but_fewer_than_columns(name, n_classes):
+    # The span of these rows grows no more while they do, and pivots are rounding.
+    n, d = size((70, 64), (10, 8))
+    rng = np.random.default_rng(18)
+    for seed in range(size(3, 1)):
+        problem = awkward(name, n, d, n_classes, seed)
+        if name == "duplicates":  # each row twice, in turn
+            twice = np.repeat(np.arange(n // 2), 2)
+            problem = problem._replace(X=problem.X[twice], y=np.arange(n) % n_classes)
+        lengths = size([8, 30, 43, 45, 49, 52, 58, 63, 64, 65, 70], [5, 7])
+        orders = [order_of(problem, rng, m) for m in lengths]
+        assert check(problem, orders) > 10 * len(orders)
+        game = LogisticGame(*problem)
+        order = rng.permutation(n)
+        single = [game(order[:m]) for m in range(1, n + 1)]
+        np.testing.assert_array_equal(game.prefix_utilities(order), single)

@@ -16,7 +16,7 @@ from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
 from ordinal_shapley.sampling.pilot import Look, looks, pilot_plan, score_plan
 from ordinal_shapley.sampling.plan import Plan, rule_code
-from ordinal_shapley.sampling.roulette import pilot_sizes, with_chances
+from ordinal_shapley.sampling.roulette import dear_sizes, pilot_sizes, with_chances
 from ordinal_shapley.sampling.running import Clock
 from ordinal_shapley.sampling.shards import random_orders, with_centres
 from ordinal_shapley.sampling.truncation import Truncation
@@ -76,11 +76,11 @@ class Ahead:
         if took > _LEAST_TIMED:
             self.pace = took / cost
 
-    def _looks(self, plan: Plan, game: Game, count: int, tell: Callable[[int, int], None]) -> list[Look]:
+    def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:
         """Look at permutations; time is up if they are fewer."""
         began = time.monotonic()
-        made = looks(plan, game, count, self._n_jobs, self._clock.cancellation(), tell)
-        if len(made) < count:
+        made = looks(plan, game, indices, self._n_jobs, self._clock.cancellation(), tell)
+        if len(made) < len(indices):
             self._clock.end()
         seen = np.flatnonzero(plan.chances) + 1
         follows = np.diff(seen, prepend=-1) == 1
@@ -98,7 +98,8 @@ class Ahead:
             # The given order may be a sorted one, and no better than any other.
             with suppress(RuntimeError, UtilityError):  # of a model that fails here, and may not in the run
                 if isinstance(game, CompiledRowGame):
-                    made = self._looks(score_plan(game, seed), game, count, lambda done, _: tell(done, 0))
+                    plan = score_plan(game, seed)
+                    made = self._looks(plan, game, range(count), lambda done, _: tell(done, 0))
                     score = float(np.mean([one.utilities[-1] for one in made])) if made else None
                 else:
                     began = time.monotonic()
@@ -137,8 +138,18 @@ class Ahead:
         game, count = self._game, int(rule.repeats)
         sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
         figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
+        few, cheap = dear_sizes(game, sizes, plan.in_out == 1.0)
+        few = min(few, count)
         with self._phase("the pilot", "pilot orders", count, figure) as tell:
-            made = self._looks(pilot_plan(plan, sizes), game, count, tell)
+            made = self._looks(pilot_plan(plan, sizes), game, range(few), tell)
+            if len(made) == few:
+                so_far = sum(one.evaluations for one in made)
+                made += self._looks(
+                    pilot_plan(plan, sizes[:cheap]),
+                    game,
+                    range(few, count),
+                    lambda done, evaluations: tell(few + done, so_far + evaluations),
+                )
         self.evaluations += sum(one.evaluations for one in made)
         return with_chances(plan, game, made, float(rule.tol))
 

@@ -59,7 +59,8 @@ def look(
     """
     plan = Plan(*arguments[:n_plan])
     try:
-        run = walked(plan, make_workspace(*arguments[n_plan:]), index, index + 1, cancellation)
+        game = cancellation.workspace(make_workspace, arguments[n_plan:])
+        run = walked(plan, game, index, index + 1, cancellation)
         if run.next == index:
             return None
         seen = np.flatnonzero(plan.chances)
@@ -72,12 +73,12 @@ def look(
 def looks(
     plan: Plan,
     game: Game,
-    count: int,
+    indices: range,
     n_jobs: int | None,
     cancellation: Cancellation,
     tell: Callable[[int, int], None],
 ) -> list[Look]:
-    """Look at the first permutations of a plan; fewer than `count` if time is up.
+    """Look at some permutations of a plan; fewer if time is up.
 
     `tell` hears of the permutations and evaluations so far.
 
@@ -89,7 +90,7 @@ def looks(
     from joblib import delayed
 
     arguments = (cancellation, len(plan), *plan, *game._payload)
-    tasks = (delayed(look)(game._workspace_maker, index, *arguments) for index in range(count))
+    tasks = (delayed(look)(game._workspace_maker, index, *arguments) for index in indices)
     made: list[Look] = []
     evaluations = 0
     with running(tasks, n_jobs, game._prefer, cancellation) as results:

@@ -16,6 +16,9 @@ from ordinal_shapley.sampling.plan import Plan
 _MOST_PREFIXES = 8
 # Sizes that the pilot looks at; of twice as many places it looks at all.
 _GRID = 30
+# So many permutations of it evaluate all sizes, others those that cost less than this share of the largest.
+_FEW = 6
+_DEAR = 20.0
 # Marginal contributions shrink with the place, and chances beyond this one may do so, too.
 _LEAST_TO = 100
 
@@ -32,6 +35,15 @@ def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
     return np.unique(np.concatenate([sizes, sizes - 1]) if pairs else sizes)[int(pairs) :]
 
 
+def dear_sizes(game: Game, sizes: NDArray[np.int64], jumps: bool) -> tuple[int, int]:
+    """Return how many permutations of the pilot evaluate all sizes, and how many sizes the others do.
+
+    The largest sizes can take nearly all of its time, and a few permutations tell enough of them.
+    """
+    costs = game._relative_costs(sizes, jump=jumps)
+    return _FEW, int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
+
+
 def with_chances(plan: Plan, game: Game, looks: Sequence[Look], least: float) -> Plan:
     r"""Give each place a chance of being evaluated, and a centre.
 
@@ -42,22 +54,26 @@ def with_chances(plan: Plan, game: Game, looks: Sequence[Look], least: float) ->
     """
     n = int(plan.quota.sum())
     seen = pilot_sizes(n, plan.in_out < 1.0)
-    utilities, marginals = (np.array(rows) for rows in zip(*[look[:2] for look in looks], strict=True))
+    # Some permutations stop short of the largest sizes.
+    utilities, marginals = np.full((2, len(looks), len(seen)), np.nan)
+    for t, look in enumerate(looks):
+        utilities[t, : len(look.utilities)] = look.utilities
+        marginals[t, : len(look.marginals)] = look.marginals
     # Chances don't depend on the unit of the utilities, but squares of some are out of range.
-    unit = max(np.abs(utilities).max(), np.abs(marginals).max()) or 1.0
+    unit = max(np.nanmax(np.abs(utilities)), np.nanmax(np.abs(marginals))) or 1.0
     sizes = np.arange(1, n + 1)
     costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
     weights = np.append(1.0 / sizes[:-1] + 1.0 / (n - sizes[:-1]), 1.0 / n)
-    needed = plan.in_out**2 * _between(seen, (utilities / unit).var(axis=0), n) * weights
+    needed = plan.in_out**2 * _between(seen, np.nanvar(utilities / unit, axis=0), n) * weights
     if plan.in_out < 1.0:
         # The size before must have been looked at; that before the first is known.
         follows = np.diff(seen, prepend=0) == 1
-        squares = ((marginals[:, follows] / unit) ** 2).mean(axis=0)
+        squares = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
         needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], squares, n)
         chances = _falling(needed, costs, least)
     else:
         chances = _spread(needed, weights, costs, least)
-    return plan._replace(centres=_between(seen, utilities.mean(axis=0), n), chances=chances)
+    return plan._replace(centres=_between(seen, np.nanmean(utilities, axis=0), n), chances=chances)
 
 
 def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -21,19 +21,28 @@ import numpy as np
 import ordinal_shapley as osv
 from bench import children, problems
 from bench.record import Record, Script, replaced, surroundings, where
-from ordinal_shapley_kernels import certificate, logistic, logistic_solver
+from ordinal_shapley_kernels import certificate, logistic, logistic_factor, logistic_solver
 from page.tables import number, table, wrap
 
 PROBLEMS = (problems.wine, problems.wdbc, problems.adult, problems.dense_wide, problems.sparse_wide)
-# What is called from where, and what it is on the page.
-PIECES: tuple[tuple[ModuleType, str, str], ...] = (
-    (logistic, "refresh", "half passes without exponentials"),
-    (logistic_solver, "_try_model", "steps, a full pass each"),
-    (logistic_solver, "factorise", "new factors"),
+HALF_PASSES, STEPS = "half passes without exponentials", "steps, a full pass each"
+
+
+def passes(game: Any, n_active: int, from_margins: int) -> tuple[str, int]:
+    """What a call of `differentiate` is: a pass of each active model."""
+    return (STEPS if from_margins else HALF_PASSES), n_active
+
+
+# What is called from where, and what it is on the page, or a function of the arguments that says so.
+PIECES: tuple[tuple[ModuleType, str, str | Callable[..., tuple[str, int]]], ...] = (
+    (logistic_factor, "differentiate", passes),
+    (logistic_solver, "differentiate", passes),
+    (logistic_factor, "factorise", "new factors"),
     (certificate, "_screen", "comparisons with a snapshot"),
     (certificate, "_take_snapshot", "new snapshots"),
     (certificate, "_decide", "rows scored one by one"),
 )
+WORDS = (HALF_PASSES, STEPS, *(words for _, _, words in PIECES if isinstance(words, str)))
 TEXT = """\
 `make bench-pieces` counts this over every prefix of one order that has a model: {where}. For several classes
 a fit has that many models."""
@@ -42,9 +51,12 @@ TIMES = """\
 Each piece once, of one model, in the middle of that order (median CPU time of many in a row):"""
 
 
-def counted(function: Callable[..., Any], name: str, counts: Counter[str]) -> Callable[..., Any]:
+def counted(
+    function: Callable[..., Any], piece: str | Callable[..., tuple[str, int]], counts: Counter[str]
+) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
-        counts[name] += 1
+        words, times = (piece, 1) if isinstance(piece, str) else piece(*arguments)
+        counts[words] += times
         return function(*arguments)
 
     return call
@@ -56,8 +68,8 @@ def count(problem: problems.Problem) -> Record:
     order = np.random.default_rng(0).permutation(len(problem.y))
     counts: Counter[str] = Counter()
     patches = [
-        mock.patch.object(module, name, counted(getattr(module, name), words, counts))
-        for module, name, words in (*PIECES, (logistic, "settle", "fits"))
+        mock.patch.object(module, name, counted(getattr(module, name), piece, counts))
+        for module, name, piece in (*PIECES, (logistic, "settle", "fits"))
     ]
     # Kernels that compute with uint64 wrap around on purpose.
     with np.errstate(over="ignore"):
@@ -69,7 +81,7 @@ def count(problem: problems.Problem) -> Record:
     return {
         "size": f"{len(problem.y)} x {problem.X.shape[1]:,}, {problem.n_classes}",
         "fits": fits,
-        "a fit": {words: counts[words] / fits for _, _, words in PIECES},
+        "a fit": {words: counts[words] / fits for words in WORDS},
     }
 
 
@@ -89,7 +101,7 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
     """Return the page with its table."""
     tried = record["problems"]
     heads = [f"{name}: {one['size']} classes" for name, one in tried.items()]
-    rows = [(words, *(number(one["a fit"][words]) for one in tried.values())) for _, _, words in PIECES]
+    rows = [(words, *(number(one["a fit"][words]) for one in tried.values())) for words in WORDS]
     times = record["nanoseconds"]
     costs = [(words, *(number(one[words]) for one in times.values())) for words in next(iter(times.values()))]
     parts = [

@@ -9,7 +9,7 @@ import pytest
 import pieces
 from bench import record
 from bench.problems import Problem
-from ordinal_shapley_kernels import logistic, logistic_solver
+from ordinal_shapley_kernels import logistic_factor, logistic_solver
 from problems import random_problem
 from rules import check_figures as rules
 from rules.stated import Measured
@@ -42,7 +42,7 @@ def test_numbers_of_a_record():
 
 @pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="calls between compiled kernels can't be counted")
 def test_pieces_of_a_fit_are_counted():
-    before = logistic.refresh, logistic_solver.factorise
+    before = logistic_solver.differentiate, logistic_factor.factorise
     problem = Problem("random", *random_problem(2, n=12, n_valid=20, seed=3))
     found = pieces.count(problem)
     order = np.random.default_rng(0).permutation(12)
@@ -55,7 +55,7 @@ def test_pieces_of_a_fit_are_counted():
     assert (
         1 <= found["a fit"]["new factors"] * found["fits"] <= found["a fit"]["steps, a full pass each"] * 12
     )
-    assert (logistic.refresh, logistic_solver.factorise) == before
+    assert (logistic_solver.differentiate, logistic_factor.factorise) == before
 
 
 def test_a_block_is_replaced():

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from ordinal_shapley_kernels import dense, logistic_gradient
-from ordinal_shapley_kernels.abi import callable_from_python
+from ordinal_shapley_kernels import dense, logistic_gradient, products
+from ordinal_shapley_kernels.abi import callable_from_python, inlined
+from ordinal_shapley_kernels.lanes import load_halves, store
 from ordinal_shapley_kernels.workspace import cache_aligned
+from problems import JIT, size
 
 combine_columns = callable_from_python(dense.combine_columns)
+combine_columns_of_each = callable_from_python(products.combine_columns_of_each)
 row_products = callable_from_python(dense.row_products)
+row_products_of_each = callable_from_python(products.row_products_of_each)
 regularised_gram = callable_from_python(dense.regularised_gram)
 invert_factor = callable_from_python(dense.invert_factor)
 combine_triangle = callable_from_python(dense.combine_triangle)
@@ -41,6 +45,111 @@ def test_products(d, n):
     )
 
 
+@inlined
+def join_halves(low, high, i, out):
+    store(out, 0, load_halves(low, high, i))
+
+
+@pytest.mark.parametrize("i", [0, 4, 8, 12])
+def test_halves_of_two_arrays(i):
+    low, high = problem(2, 8)[0]
+    out = np.zeros(8)
+    join_halves(low, high, i, out)
+    np.testing.assert_array_equal(out, [*low[i : i + 4], *high[i : i + 4]])
+
+
+def without_zeros(matrix, shape):
+    """The triangle that a shape stands for, and the same with NaN in the zeros that must not be read.
+
+    Those in the blocks of 32 by 32 on the diagonal may be.
+    """
+    if shape == dense.FULL:
+        return matrix, matrix
+    triangle = np.triu(matrix) if shape == dense.UPPER else np.tril(matrix)
+    row, column = np.indices(matrix.shape) // 32
+    unread = row > column if shape == dense.UPPER else row < column
+    return triangle, np.where(unread, np.nan, triangle)
+
+
+# Upper triangles are prefixes, of as many rows as features or more; lower ones are factors, which are square.
+SHAPES = [
+    *[(dense.FULL, d, n) for d in (8, 24, 40) for n in (8, 32, 40, 64, 72)],
+    *[(dense.UPPER, d, n) for d, n in ((8, 8), (24, 24), (32, 32), (40, 40), (72, 72), (16, 48), (40, 104))],
+    *[(dense.LOWER, d, d) for d in (8, 24, 32, 40, 64, 72, 104)],
+]
+
+
+@pytest.mark.parametrize(("shape", "d", "n"), SHAPES)
+@pytest.mark.parametrize("n_vectors", range(1, 11))
+def test_several_vectors_at_once(n_vectors, shape, d, n):
+    rng = np.random.default_rng([n_vectors, d, n])
+    # With room on all sides, where nothing is read or written.
+    columns = np.full((d + 8, n + 8), np.nan)
+    triangle, columns[:d, :n] = without_zeros(rng.normal(size=(d, n)), shape)
+    weights = np.full((n_vectors + 1, d + 8), np.nan)
+    weights[:n_vectors, :d] = rng.normal(size=(n_vectors, d))
+    out = np.full((n_vectors + 1, n + 8), 7.0)
+    combine_columns_of_each(weights, n_vectors, d, columns, n, shape, out)
+    np.testing.assert_allclose(out[:n_vectors, :n], weights[:-1, :d] @ triangle, rtol=1e-12, atol=1e-12)
+    assert np.all(out[n_vectors] == 7.0)
+    assert np.all(out[:, n:] == 7.0)
+    vectors = np.full((n_vectors + 1, n + 8), np.nan)
+    vectors[:n_vectors, :n] = rng.normal(size=(n_vectors, n))
+    out = np.full((n_vectors + 1, d + 8), 7.0)
+    row_products_of_each(columns, d, vectors, n_vectors, n, shape, out)
+    np.testing.assert_allclose(out[:n_vectors, :d], vectors[:-1, :n] @ triangle.T, rtol=1e-12, atol=1e-12)
+    assert np.all(out[n_vectors] == 7.0)
+    assert np.all(out[:, d:] == 7.0)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 2), (0, 8), (3, 4), (8, 16), (13, 18), (16, 23)])
+@pytest.mark.parametrize("n_features", [8, 40])
+def test_products_of_eight_rows_with_two(n_features, first, last):
+    rows = np.random.default_rng([n_features, first, last]).normal(size=(30, n_features))
+    out = np.full((last + 2, 8), 7.0)
+    for t in range(0, last, 2):
+        products.inline_products_with_eight(rows, first, t, out)
+        assert np.all(out[t + 2 :] == 7.0)
+    np.testing.assert_allclose(out[:last], rows[:last] @ rows[first : first + 8].T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 4])
+@pytest.mark.parametrize(("d", "n"), [(8, 8), (8, 72), (24, 96), (40, 200)])
+def test_one_block_of_rows_in_so_many(d, n, every):
+    columns, curvature, _ = problem(d, n)
+    curvature = np.where(np.arange(n + 8) // 8 % every == 0, np.abs(curvature), 0.0)
+    curvature[n:] = np.nan
+    # Rows that are not taken are not read.
+    read = np.where(np.arange(n + 8) // 8 % every == 0, columns, np.nan)
+    gram = np.full((d, d), np.nan)
+    regularised_gram(read, d, curvature, n, False, every, np.full((4, n + 8), np.nan), gram)
+    expected = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
+    np.testing.assert_allclose(np.triu(gram), np.triu(expected), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("triangular", "every"), [(False, 1), (False, 3), (True, 1)])
+@pytest.mark.parametrize(("chunks", "more"), [(1, 8), (2, 0), (2, 40)])
+def test_more_rows_than_a_chunk(monkeypatch, chunks, more, triangular, every):
+    d = size(104, 16)
+    if not JIT:  # compiled kernels have the number in them
+        monkeypatch.setattr(dense, "_CACHED", 1)
+    n = chunks * max(dense._CACHED // d // 8, 4) * 8 * every + more
+    columns, curvature, _ = problem(d, n)
+    if triangular:
+        columns = np.triu(columns)
+    curvature = np.where(np.arange(n + 8) // 8 % every == 0, np.abs(curvature), 0.0)
+    gram = np.full((d, d), np.nan)
+    regularised_gram(columns, d, curvature, n, triangular, every, np.zeros((4, n + 8)), gram)
+    expected = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
+    np.testing.assert_allclose(np.triu(gram), np.triu(expected), rtol=1e-11, atol=1e-11)
+
+
+def test_the_matrix_of_no_rows_is_the_identity():
+    gram = np.full((16, 16), np.nan)
+    regularised_gram(np.zeros((16, 8)), 16, np.zeros(8), 0, False, 1, np.zeros((4, 8)), gram)
+    np.testing.assert_array_equal(np.triu(gram), np.eye(16))
+
+
 @pytest.mark.parametrize("d", [8, 16, 40, 104])
 def test_inverse_factor(d):
     n = 48
@@ -49,7 +158,7 @@ def test_inverse_factor(d):
     hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
     # What lies below the diagonal is not read.
     factor = np.full((d, d), np.nan)
-    regularised_gram(columns, d, curvature, n, False, np.zeros((4, n + 8)), factor)
+    regularised_gram(columns, d, curvature, n, False, 1, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor), np.triu(hessian), rtol=1e-12, atol=1e-12)
     invert_factor(factor, d)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
@@ -78,7 +187,7 @@ def test_triangular_columns(d, n):
     curvature = np.abs(a)
     hessian = np.eye(d) + columns[:, :n] * curvature[:n] @ columns[:, :n].T
     factor = np.full((d + 8, d + 8), np.nan)
-    regularised_gram(beyond, d, curvature, n, True, np.zeros((4, n + 8)), factor)
+    regularised_gram(beyond, d, curvature, n, True, 1, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor[:d, :d]), np.triu(hessian), rtol=1e-12, atol=1e-12)
     invert_factor(factor, d)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))

@@ -360,16 +360,14 @@ def leave_one_out(X, y, row):
 
 class TestLabels:
     @pytest.mark.parametrize("n_classes", [2, 3])
-    # More columns than rows: the game works with inner products, or, far from 0, in a basis of the rows.
+    # More columns than rows: the game works in the span of the rows, or, far from 0, in a basis of the rows.
     @pytest.mark.parametrize(("n_columns", "away"), [(3, 0.0), (60, 0.0), (60, 100.0)])
     def test_model_of_the_others(self, n_classes, n_columns, away):
         X, y, X_valid, y_valid = blobs(24, n_classes, n_columns, wrong=[1, 7])
         X, X_valid = X + away, X_valid + away
         game = osv.LogisticGame(X, y, X_valid, y_valid)
-        assert (game._features.wide, game._features.basis is not None) == (
-            n_columns > 24 and not away,
-            away > 0,
-        )
+        limit = 24 if n_columns > 24 and not away else 0
+        assert (game._features.span_limit, game._features.basis is not None) == (limit, away > 0)
         rows = np.arange(0, 24, 2) + 1
         found = witnesses(game, None, y.astype(str), rows)
         assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]

@@ -14,12 +14,14 @@ import numpy as np
 import ordinal_shapley as osv
 from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.certificate import _take_snapshot, certify
-from ordinal_shapley_kernels.dense import FULL, combine_columns, combine_triangle, row_products
+from ordinal_shapley_kernels.dense import FULL, combine_columns, copy_multiple, row_products
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic import _weigh_prefix, fit_models
+from ordinal_shapley_kernels.logistic_arrays import MEMORY
+from ordinal_shapley_kernels.logistic_factor import factorise
 from ordinal_shapley_kernels.logistic_gradient import differentiate, find_slopes
-from ordinal_shapley_kernels.logistic_solver import _correct_direction, _try_model, factorise
-from ordinal_shapley_kernels.logistic_workspace import MEMORY, LogisticWorkspace
+from ordinal_shapley_kernels.logistic_solver import _correct_direction, _point
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.scoring import score_decisions
 
 
@@ -27,9 +29,9 @@ from ordinal_shapley_kernels.scoring import score_decisions
 def repeat_pass(game: LogisticWorkspace, repeats: int) -> float:
     """Decision values, derivatives of the losses, gradient."""
     prefix, solver = game.prefix, game.solver
-    d, n, trial = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH, game.n_models
-    columns, margins, slopes = prefix.columns, prefix.margins, prefix.slopes[trial]
-    model, gradient = solver.models[0], solver.gradients[trial]
+    d, n = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
+    columns, margins, slopes = prefix.columns, prefix.margins[0], prefix.trial_slopes[0]
+    model, gradient = solver.models[0], solver.trial_gradients[0]
     first = 0.0
     for _ in range(repeats):
         combine_columns(model, d, columns, n, 0, margins)
@@ -43,7 +45,7 @@ def repeat_pass(game: LogisticWorkspace, repeats: int) -> float:
 def repeat_factorisation(game: LogisticWorkspace, repeats: int) -> None:
     """Hessian, and its inverse Cholesky factor."""
     for _ in range(repeats):
-        factorise(game, 0)
+        factorise(game, 0, 0, 1)
 
 
 def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[int], object]]:
@@ -57,6 +59,7 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
     X, y = rng.normal(size=(n, d - 1)), np.arange(n) % 2
     game = osv.LogisticGame(X, y, X[:2], y[:2])
     workspace = game._make_workspace()
+    workspace.span_limit = 0  # by the columns, however few the rows are
     workspace.functions.reset(workspace)
     for row in range(n_rows):
         workspace.functions.push(workspace, row)
@@ -70,14 +73,16 @@ def repeaters(n_rows: int, d: int) -> tuple[Callable[[int], object], Callable[[i
 @entry
 def repeat_gradient(game: LogisticWorkspace, repeats: int) -> None:
     """What a model with known slopes needs at new weights."""
+    game.solver.active[0] = 0
     for _ in range(repeats):
-        differentiate(game, 0, 0, 0)
+        differentiate(game, 1, 0)
 
 
 @entry
 def repeat_direction(game: LogisticWorkspace, repeats: int) -> None:
     """Where to step: remembered steps, then out of white coordinates."""
     solver = game.solver
+    solver.active[0] = 0
     for _ in range(repeats):
         _correct_direction(
             solver.white_gradients[0],
@@ -86,18 +91,25 @@ def repeat_direction(game: LogisticWorkspace, repeats: int) -> None:
             solver.curvature_scales[0],
             MEMORY,
             MEMORY - 1,
+            False,
             game.dimension,
             solver.pair_products,
-            solver.white_direction,
+            solver.white_directions[0],
         )
-        combine_triangle(solver.white_direction, solver.inverse_factors[0], game.dimension, solver.direction)
+        solver.scales[0] = 0.0
+        _point(game, 1)
 
 
 @entry
 def repeat_trial(game: LogisticWorkspace, repeats: int) -> None:
     """A full pass at the end of a step."""
+    prefix, solver = game.prefix, game.solver
+    d, n = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
+    solver.active[0] = 0
+    copy_multiple(solver.trials[0], 1.0, solver.models[0], d)
     for _ in range(repeats):
-        _try_model(game, 0)
+        combine_columns(solver.trials[0], d, prefix.columns, n, game.triangular, prefix.margins[0])
+        differentiate(game, 1, 1)
 
 
 @entry

@@ -13,15 +13,15 @@ import math
 
 from ordinal_shapley_kernels.abi import part, symbol
 from ordinal_shapley_kernels.dense import (
+    FULL,
     LOWER,
     absolute_dot,
-    combine_columns,
     copy_multiple,
     distance,
     dot,
     row_products,
 )
-from ordinal_shapley_kernels.logistic_workspace import (
+from ordinal_shapley_kernels.logistic_arrays import (
     EPSILON,
     HALF,
     HESSIAN_FLOOR,
@@ -31,11 +31,37 @@ from ordinal_shapley_kernels.logistic_workspace import (
     ROUNDING,
     SCORE_ROUNDING,
     SHARE,
-    LogisticWorkspace,
 )
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.products import combine_columns_of_each
+from ordinal_shapley_kernels.span import complete, score_in_span
 from ordinal_shapley_kernels.workspace import Integers, Vector
 
 UNDECIDED = -1
+
+
+@part
+def score_rows(game: LogisticWorkspace) -> None:
+    """Write the decision values of all validation rows into `validation.scores`."""
+    validation, models = game.validation, game.solver.models
+    if game.triangular:
+        score_in_span(game)
+        return
+    scores = validation.scores
+    combine_columns_of_each(
+        models, game.n_models, game.dimension, validation.columns, scores.shape[1], FULL, scores
+    )
+
+
+@part
+def _features(game: LogisticWorkspace, v: int) -> Vector:
+    """A validation row, in the features that models work with."""
+    validation = game.validation
+    if game.triangular:
+        if validation.known[v] < game.length:
+            complete(game, v)
+        return validation.coordinates[v]
+    return validation.features[v]
 
 
 @part
@@ -43,10 +69,10 @@ def _take_snapshot(game: LogisticWorkspace) -> None:
     """Score all validation rows with the models at hand; writes the snapshot."""
     validation, models = game.validation, game.solver.models
     n_models, n_features = game.n_models, game.dimension
-    scores, columns, snapshot = validation.scores, validation.columns, validation.snapshot_models
+    scores, snapshot = validation.scores, validation.snapshot_models
     decisions, gaps = validation.snapshot_decisions, validation.snapshot_gaps
+    score_rows(game)
     for k in range(n_models):
-        combine_columns(models[k], n_features, columns, scores.shape[1], 0, scores[k])
         copy_multiple(snapshot[k], 1.0, models[k], n_features)
     if n_models == 1:
         values = scores[0]
@@ -74,17 +100,19 @@ def _whiten(game: LogisticWorkspace, model: int, v: int) -> bool:
     Returns False where a step with the model is the better bargain.
     """
     validation, solver = game.validation, game.solver
-    stamp = solver.factor_stamps[model]
-    if validation.stamps[model, v] == stamp:
+    factor = solver.factor_of[model]
+    stamp = solver.factor_stamps[factor]
+    row = _features(game, v)
+    if validation.stamps[factor, v] == stamp:
         return True
     if game.whitenings_left <= 0 and solver.at_floor[model] == NOT_AT_FLOOR:
         return False
     game.whitenings_left -= 1
     n_features = game.dimension
-    white = validation.white_features[model, v]
-    row_products(solver.inverse_factors[model], n_features, validation.features[v], n_features, LOWER, white)
-    validation.leverages[model, v] = math.sqrt(dot(white, white, n_features))
-    validation.stamps[model, v] = stamp
+    white = validation.white_features[factor, v]
+    row_products(solver.inverse_factors[factor], n_features, row, n_features, LOWER, white)
+    validation.leverages[factor, v] = math.sqrt(dot(white, white, n_features))
+    validation.stamps[factor, v] = stamp
     return True
 
 
@@ -92,8 +120,8 @@ def _whiten(game: LogisticWorkspace, model: int, v: int) -> bool:
 def _bound_change(game: LogisticWorkspace, model: int, v: int) -> tuple[float, float]:
     """Bounds on how much the decision value of row v changes from the model to the converged one."""
     validation, solver = game.validation, game.solver
-    bounds = solver.bounds[model]
-    norm = validation.norms[v]
+    bounds, factor = solver.bounds[model], solver.factor_of[model]
+    row, norm = _features(game, v), validation.norms[v]
     euclidean = norm * (bounds[NORM] + bounds[ROUNDING])
     low, high = -euclidean, euclidean
     n_features = game.dimension
@@ -102,18 +130,16 @@ def _bound_change(game: LogisticWorkspace, model: int, v: int) -> tuple[float, f
     if bounded and _whiten(game, model, v):
         if at_floor:
             own_rounding = (
-                game.rounding_dimension
-                * EPSILON
-                * absolute_dot(solver.models[model], validation.features[v], n_features)
+                game.rounding_dimension * EPSILON * absolute_dot(solver.models[model], row, n_features)
             )
             if game.triangular:
                 own_rounding += norm * bounds[SCORE_ROUNDING]
-            reach = validation.leverages[model, v] * solver.hessian_radii[model] + own_rounding
+            reach = validation.leverages[factor, v] * solver.hessian_radii[model] + own_rounding
             low, high = max(low, -reach), min(high, reach)
         else:
-            white = validation.white_features[model, v]
+            white = validation.white_features[factor, v]
             centre = dot(white, solver.white_gradients[model], n_features) / (-2.0 * bounds[SHARE])
-            reach = validation.leverages[model, v] * bounds[HALF] + norm * bounds[SCORE_ROUNDING]
+            reach = validation.leverages[factor, v] * bounds[HALF] + norm * bounds[SCORE_ROUNDING]
             low, high = max(low, centre - reach), min(high, centre + reach)
     return low, high
 
@@ -126,6 +152,19 @@ def uncertainty(game: LogisticWorkspace, v: int) -> float:
 
 
 @part
+def _may_look_at(game: LogisticWorkspace, v: int) -> bool:
+    """Whether bringing a row into the span, if it is not there, is the better bargain than a step.
+
+    If not, sets `solver.involved` for the models that can get better.
+    """
+    validation, known = game.validation, game.validation.known
+    if not game.triangular or known[v] == game.length or validation.products.shape[0] > 0:
+        return True
+    game.completions_left -= 1
+    return game.completions_left >= 0 or not _involve_all(game)
+
+
+@part
 def _decide(game: LogisticWorkspace, v: int) -> int:
     """Class of validation row v, or UNDECIDED with `solver.involved` set for the models to improve.
 
@@ -133,7 +172,10 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
     """
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
-    row, norm = validation.features[v], validation.norms[v]
+    if not _may_look_at(game, v):
+        return UNDECIDED
+    row = _features(game, v)
+    norm = validation.norms[v]
     scores, models, bounds = validation.row_scores, solver.models, solver.bounds
     at_floor, involved = solver.at_floor, solver.involved
     best = 0
@@ -195,15 +237,51 @@ def _split(
 
 
 @part
+def _count_near(gaps: Vector, norms: Vector, slack: float) -> int:
+    """How many gaps are at most `slack` times their row's norm."""
+    n_near = 0
+    for v in range(gaps.shape[0]):
+        n_near += 0 if gaps[v] > slack * norms[v] else 1
+    return n_near
+
+
+@part
+def _involve_all(game: LogisticWorkspace) -> bool:
+    """Set `solver.involved` for all models that a step may improve; whether there are any."""
+    at_floor, involved = game.solver.at_floor, game.solver.involved
+    any_involved = False
+    for k in range(game.n_models):
+        if at_floor[k] == NOT_AT_FLOOR:
+            involved[k] = 1
+            any_involved = True
+    return any_involved
+
+
+@part
 def _screen(game: LogisticWorkspace) -> int:
-    """Decide the rows that are clear from the snapshot; writes and counts those that are not."""
+    """Decide the rows that are clear from the snapshot; writes and counts those that are not.
+
+    Or UNDECIDED, with `solver.involved` set, where so many are not that a step is the better bargain.
+    """
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
+    gaps, norms = validation.snapshot_gaps, validation.norms
+    models, snapshot, bounds = solver.models, validation.snapshot_models, solver.bounds
+    uncertain = 0.0
+    for k in range(n_models):
+        error = bounds[k, NORM] + bounds[k, ROUNDING]
+        reach = min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
+        uncertain = max(uncertain, reach if n_models == 1 else 2.0 * reach)
+    # A row scored alone costs its features, a step twice those of all rows of the prefix, for each model.
+    most = 2 * game.length
     if not game.has_snapshot:
+        # Gaps of long ago tell about how many rows are near.
+        if game.has_gaps and _count_near(gaps, norms, uncertain) > most and _involve_all(game):
+            return UNDECIDED
         _take_snapshot(game)
         game.has_snapshot = 1
+        game.has_gaps = 1
         game.scored_alone = 0
-    models, snapshot, bounds = solver.models, validation.snapshot_models, solver.bounds
     slack = 0.0
     for k in range(n_models):
         moved = distance(models[k], snapshot[k], n_features)
@@ -211,14 +289,14 @@ def _screen(game: LogisticWorkspace) -> int:
         error = bounds[k, NORM] + bounds[k, ROUNDING]
         reach = 1.0000001 * moved + min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
-    gaps, norms = validation.snapshot_gaps, validation.norms
+    slack += (1.0 if n_models == 1 else 2.0) * game.snapshot_rounding
     decided, rows = validation.decisions, validation.order
     near = _split(decided, validation.snapshot_decisions, gaps, norms, slack, rows)
-    # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
-    # been spent since the last.
-    game.scored_alone += near
-    if 4 * game.scored_alone > validation.truth.shape[0]:
-        game.has_snapshot = 0
+    if near > most and _involve_all(game):
+        # The snapshot is of no more use if it is the way since then that leaves so many.
+        if _count_near(gaps, norms, uncertain) <= most:
+            game.has_snapshot = 0
+        return UNDECIDED
     return near
 
 
@@ -234,6 +312,8 @@ def certify(game: LogisticWorkspace) -> bool:
         involved[k] = 0
     # A step costs a pass over the data, twice m times the features; a row half their square.
     game.whitenings_left = 1 + 4 * game.length // game.dimension
+    # A row is brought into the span by as many products as the prefix has rows.
+    game.completions_left = 1 + 2 * game.n_models * game.dimension // max(game.n_features, 1)
     # First the row that was decided last, the likeliest to be undecided still; then those of the screen.
     place, n_near = -1, 0
     certain = True
@@ -245,7 +325,13 @@ def certify(game: LogisticWorkspace) -> bool:
             certain = False
         elif place < 0:
             n_near = _screen(game)
+            certain = n_near != UNDECIDED
         else:
             decisions[v] = decision
         place += 1
+    # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
+    # been spent since the last.
+    game.scored_alone += place
+    if 4 * game.scored_alone > decisions.shape[0]:
+        game.has_snapshot = 0
     return certain

@@ -23,6 +23,7 @@ from ordinal_shapley_kernels.lanes import (
     add,
     add_product,
     load,
+    load_halves,
     load_row,
     magnitude,
     multiply,
@@ -38,6 +39,9 @@ from ordinal_shapley_kernels.lanes import (
     totals,
 )
 from ordinal_shapley_kernels.workspace import Matrix, Vector
+
+# Numbers that the second cache holds beside others.
+_CACHED = 2**17
 
 # Shapes of a matrix whose zeros `row_products` does not read.
 FULL = 0
@@ -172,15 +176,43 @@ def regularised_gram(
     curvature: Vector,
     n: int,
     triangular: int,
+    every: int,
     scratch: Matrix,
     out: Matrix,
 ) -> None:
     """Upper triangle of out = I + sum_i curvature[i] x_i x_i^T, in tiles of four by four.
 
-    Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity).
+    Of blocks of eight rows one in `every` is taken, the curvatures of others must be 0; not if `triangular`.
+    Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity). Rows are taken so many
+    at a time that all their features stay in the second cache.
     """
+    step = every * WIDTH
+    chunk = max(_CACHED // n_features // WIDTH, 4) * step
+    for start in range(0, n, chunk):
+        stop = min(start + chunk, n)
+        _add_gram(columns, n_features, curvature, start, stop, step, triangular, scratch, out)
+    if n == 0:
+        for j in range(n_features):
+            out[j, j:n_features] = 0.0
+    for j in range(n_features):
+        out[j, j] += 1.0
+
+
+@part
+def _add_gram(
+    columns: Matrix,
+    n_features: int,
+    curvature: Vector,
+    start: int,
+    n: int,
+    step: int,
+    triangular: int,
+    scratch: Matrix,
+    out: Matrix,
+) -> None:
+    """Add what rows start to n - 1 bring to the Gram matrix, or set it to that if they are the first."""
     for j in range(0, n_features, 4):
-        for i in range(j // WIDTH * WIDTH if triangular else 0, n, WIDTH):
+        for i in range(max(j // WIDTH * WIDTH if triangular else 0, start), n, step):
             x = load(curvature, i)
             store_row(scratch, 0, i, multiply(x, load_row(columns, j, i)))
             store_row(scratch, 1, i, multiply(x, load_row(columns, j + 1, i)))
@@ -189,7 +221,7 @@ def regularised_gram(
         for k in range(j, n_features, 4):
             t00 = t01 = t02 = t03 = t10 = t11 = t12 = t13 = splat(0.0)
             t20 = t21 = t22 = t23 = t30 = t31 = t32 = t33 = splat(0.0)
-            for i in range(k // WIDTH * WIDTH if triangular else 0, n, WIDTH):
+            for i in range(max(k // WIDTH * WIDTH if triangular else 0, start), n, step):
                 x0, x1 = load_row(scratch, 0, i), load_row(scratch, 1, i)
                 x2, x3 = load_row(scratch, 2, i), load_row(scratch, 3, i)
                 y = load_row(columns, k, i)
@@ -212,10 +244,13 @@ def regularised_gram(
                 t13 = add_product(t13, x1, y)
                 t23 = add_product(t23, x2, y)
                 t33 = add_product(t33, x3, y)
-            store_halves(out[j], out[j + 1], k, totals(t00, t01, t02, t03, t10, t11, t12, t13))
-            store_halves(out[j + 2], out[j + 3], k, totals(t20, t21, t22, t23, t30, t31, t32, t33))
-    for j in range(n_features):
-        out[j, j] += 1.0
+            upper = totals(t00, t01, t02, t03, t10, t11, t12, t13)
+            lower = totals(t20, t21, t22, t23, t30, t31, t32, t33)
+            if start > 0:
+                upper = add(upper, load_halves(out[j], out[j + 1], k))
+                lower = add(lower, load_halves(out[j + 2], out[j + 3], k))
+            store_halves(out[j], out[j + 1], k, upper)
+            store_halves(out[j + 2], out[j + 3], k, lower)
 
 
 @part

@@ -101,6 +101,10 @@ if not COMPILED:
         """low[i : i + 4], high[i : i + 4] = the two halves of the lanes."""
         low[i : i + 4], high[i : i + 4] = lanes[:4], lanes[4:]
 
+    def load_halves(low: Any, high: Any, i: int) -> Any:
+        """low[i : i + 4] and high[i : i + 4] in one register."""
+        return np.concatenate((low[i : i + 4], high[i : i + 4]))
+
     def clip(lanes: Any, low: float, high: float) -> Any:
         """Each number, or the bound that it exceeds."""
         return np.minimum(np.maximum(lanes, low), high)
@@ -357,6 +361,25 @@ else:
             return context.get_dummy_value()
 
         return types.void(low, high, types.intp, lanes), generate
+
+    @intrinsic
+    def load_halves(typing_context: Any, low: Any, high: Any, i: Any) -> Any:
+        """low[i : i + 4] and high[i : i + 4] in one register."""
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            lanes = ir.Constant(_LANES, ir.Undefined)
+            for place in range(WIDTH):
+                k, offset = divmod(place, WIDTH // 2)
+                array = context.make_array(sig.args[k])(context, builder, args[k])
+                index = builder.add(args[2], ir.Constant(_INTEGER, offset))
+                number = builder.load(builder.gep(array.data, [index]))
+                if SCALAR:
+                    lanes = builder.insert_value(lanes, number, place)
+                else:
+                    lanes = builder.insert_element(lanes, number, ir.Constant(_INDEX, place))
+            return lanes
+
+        return lanes_type(low, high, types.intp), generate
 
     @intrinsic
     def clip(typing_context: Any, lanes: Any, low: Any, high: Any) -> Any:

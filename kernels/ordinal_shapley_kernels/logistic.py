@@ -1,7 +1,8 @@
 """The logistic game's nopython side: a sequence of players grows, and has a utility at every length.
 
-Wide data (see `logistic_workspace`) have functions of their own where rows come and go, and every kind of
-score has its own `evaluate`: which ones a game uses stands in its table, and only those are compiled.
+Every kind of score has its own `evaluate`: which one a game uses stands in its table, and only that one is
+compiled. Rows that are pushed wait for an evaluation, so that those of a sequence that is built without any
+enter together.
 """
 
 from __future__ import annotations
@@ -10,112 +11,60 @@ import math
 from typing import Any
 
 from ordinal_shapley_kernels.abi import entry, part, symbol
-from ordinal_shapley_kernels.certificate import certify, uncertainty
-from ordinal_shapley_kernels.dense import combine_columns, copy_multiple, dot
+from ordinal_shapley_kernels.certificate import certify, score_rows, uncertainty
+from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.elementary import exp
 from ordinal_shapley_kernels.games import OK, GameFunctions
 from ordinal_shapley_kernels.lanes import WIDTH
-from ordinal_shapley_kernels.logistic_solver import forget, improve, refresh
-from ordinal_shapley_kernels.logistic_workspace import (
-    HESSIAN_FLOOR,
-    NO_GRADIENT,
-    NORM,
-    ROUNDING,
-    LogisticWorkspace,
-    make_workspace,
-)
+from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT, NORM, ROUNDING
+from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
+from ordinal_shapley_kernels.logistic_solver import improve
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, make_workspace
 from ordinal_shapley_kernels.position_weights import fill_position_weights
+from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, ROC_AUC, neg_log_loss, roc_auc, score_decisions
-from ordinal_shapley_kernels.span import empty_span, extend_span, shrink_span
+from ordinal_shapley_kernels.span import empty_span, extend_span, leave_span, outgrows_span, shrink_span
 
 # Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
 _MAX_STEPS = 500
 
 
-@part
-def _forget_all(game: LogisticWorkspace) -> None:
-    counts = game.prefix.class_counts
-    for code in range(counts.shape[0]):
-        counts[code] = 0
-    for model in range(game.n_models):
-        forget(game, model, 0)
-    game.length = 0
-    game.classes_present = 0
-    game.has_snapshot = 0
-    game.hardest = 0
-
-
 @entry
 def reset(game: LogisticWorkspace) -> None:
     """Empty the sequence and forget the models, so that what follows depends on nothing before."""
-    _forget_all(game)
-
-
-@entry
-def reset_wide(game: LogisticWorkspace) -> None:
-    """Do the same for wide data."""
-    empty_span(game)
-    _forget_all(game)
-
-
-@part
-def _append_row(game: LogisticWorkspace, row: int) -> None:
-    """Append a row, whose features are in `prefix.entering`, to the prefix."""
-    training, prefix, solver = game.training, game.prefix, game.solver
-    columns, entering, counts = prefix.columns, prefix.entering, prefix.class_counts
-    signs, slopes, largest = prefix.signs, prefix.slopes, prefix.largest
-    models, curvatures = solver.models, solver.factor_curvatures
-    m, n_features, n_models = game.length, game.dimension, game.n_models
-    for j in range(n_features):
-        columns[j, m] = entering[j]
-    norm = training.norms[row]
-    prefix.norms[m] = norm
-    largest[m] = max(norm, largest[m - 1] if m > 0 else 0.0)
-    prefix.base_costs[m] = training.costs[row]
-    code = training.classes[row]
-    for k in range(n_models):
-        sign = 1.0 if code == (k if n_models > 1 else 1) else -1.0
-        signs[k, m] = sign
-        slopes[k, m] = -sign / (1.0 + exp(sign * dot(models[k], entering, n_features)))
-        curvatures[k, m] = 0.0
-    if counts[code] == 0:
-        game.classes_present += 1
-    counts[code] += 1
-    game.length = m + 1
+    counts = game.prefix.class_counts
+    for code in range(counts.shape[0]):
+        counts[code] = 0
+    if game.span_limit > 0:
+        empty_span(game)
+    for model in range(game.n_models):
+        forget(game, model, 0)
+    game.length = 0
+    game.entered = 0
+    game.classes_present = 0
+    game.has_snapshot = 0
+    game.has_gaps = 0
+    game.hardest = 0
 
 
 @entry
 def push(game: LogisticWorkspace, player: int) -> None:
     """Append a player's rows to the sequence without evaluating it."""
-    training = game.training
-    starts, rows, features = training.player_starts, training.player_rows, training.features
-    entering = game.prefix.entering
+    training, prefix = game.training, game.prefix
+    starts, player_rows = training.player_starts, training.player_rows
+    rows, norms, largest, counts = prefix.rows, prefix.norms, prefix.largest, prefix.class_counts
     for place in range(starts[player], starts[player + 1]):
-        copy_multiple(entering, 1.0, features[rows[place]], game.dimension)
-        _append_row(game, rows[place])
-
-
-@entry
-def push_wide(game: LogisticWorkspace, player: int) -> None:
-    """Do the same for wide data."""
-    starts, rows = game.training.player_starts, game.training.player_rows
-    for place in range(starts[player], starts[player + 1]):
-        extend_span(game, rows[place], game.length)
-        _append_row(game, rows[place])
-
-
-@part
-def _drop_row(game: LogisticWorkspace, row: int) -> None:
-    """Take the last row, a given one of the training rows, out of the prefix."""
-    counts, solver = game.prefix.class_counts, game.solver
-    code = game.training.classes[row]
-    counts[code] -= 1
-    if counts[code] == 0:
-        game.classes_present -= 1
-    game.length -= 1
-    last = game.length
-    for k in range(game.n_models):
-        solver.hessian_slack[k, 0] += solver.factor_curvatures[k, last] * solver.factor_leverages[k, last]
+        row, m = player_rows[place], game.length
+        norm = training.norms[row]
+        rows[m] = row
+        norms[m] = norm
+        largest[m] = max(norm, largest[m - 1] if m > 0 else 0.0)
+        prefix.base_costs[m] = training.costs[row]
+        code = training.classes[row]
+        if counts[code] == 0:
+            game.classes_present += 1
+        counts[code] += 1
+        game.length = m + 1
 
 
 @entry
@@ -124,18 +73,59 @@ def pop(game: LogisticWorkspace, player: int) -> None:
 
     The models stay where they are: a start for the next fit, as good as any near one.
     """
-    starts, rows = game.training.player_starts, game.training.player_rows
+    training, counts, solver = game.training, game.prefix.class_counts, game.solver
+    starts, player_rows = training.player_starts, training.player_rows
     for place in range(starts[player], starts[player + 1]):
-        _drop_row(game, rows[place])
+        code = training.classes[player_rows[place]]
+        counts[code] -= 1
+        if counts[code] == 0:
+            game.classes_present -= 1
+        last = game.length - 1
+        game.length = last
+        if last < game.entered:
+            game.entered = last
+            for k in range(game.n_models):
+                solver.hessian_slack[k, 0] += (
+                    solver.factor_curvatures[k, last] * solver.factor_leverages[k, last]
+                )
+            if game.triangular:
+                shrink_span(game, last)
 
 
-@entry
-def pop_wide(game: LogisticWorkspace, player: int) -> None:
-    """Do the same for wide data."""
-    starts, rows = game.training.player_starts, game.training.player_rows
-    for place in range(starts[player], starts[player + 1]):
-        _drop_row(game, rows[place])
-        shrink_span(game, game.length)
+@symbol
+def enter_rows(game: LogisticWorkspace) -> None:
+    """Make the features of the rows that wait, and what models say of them."""
+    prefix, solver, entering = game.prefix, game.solver, game.prefix.entering
+    first, last = game.entered, game.length
+    rows, columns, triangle = prefix.rows, prefix.columns, prefix.triangle
+    models, signs, slopes, curvatures = solver.models, prefix.signs, prefix.slopes, solver.factor_curvatures
+    if game.triangular and not outgrows_span(game):
+        extend_span(game, first, last)
+        game.entered = last
+    if game.triangular and outgrows_span(game):
+        leave_span(game)
+        game.entered = 0
+    if not game.triangular:
+        for i in range(game.entered, first):
+            read_row(game.training.raw, rows[i], entering)
+            for j in range(game.dimension):
+                columns[j, i] = entering[j]
+    for i in range(first, last):
+        if not game.triangular:
+            read_row(game.training.raw, rows[i], entering)
+            for j in range(game.dimension):
+                columns[j, i] = entering[j]
+        code = game.training.classes[rows[i]]
+        for k in range(game.n_models):
+            sign = 1.0 if code == (k if game.n_models > 1 else 1) else -1.0
+            if game.triangular:
+                value = dot(models[k], triangle[i], i // WIDTH * WIDTH + WIDTH)
+            else:
+                value = dot(models[k], entering, game.dimension)
+            signs[k, i] = sign
+            slopes[k, i] = -sign / (1.0 + exp(sign * value))
+            curvatures[k, i] = 0.0
+    game.entered = last
 
 
 @part
@@ -186,41 +176,35 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
 
     With a negative radius: until every validation row is decided.
     """
+    if game.entered < game.length:
+        enter_rows(game)
     _weigh_prefix(game)
     solver = game.solver
-    at_floor, restarted, involved, radii = (
-        solver.at_floor,
-        solver.restarted,
-        solver.involved,
-        solver.hessian_radii,
-    )
+    at_floor, restarted, radii = solver.at_floor, solver.restarted, solver.hessian_radii
     n_models = game.n_models
     for k in range(n_models):
         at_floor[k] = NO_GRADIENT
         restarted[k] = 0
-        involved[k] = 0
-    settled = False
+    refresh(game)
     for step in range(_MAX_STEPS + 1):
-        for k in range(n_models):
-            if involved[k]:
-                improve(game, k)
-                lost = at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf
-                if lost and not restarted[k]:
-                    # On features of wild scales a start may be a dead end; 0 seldom is.
-                    restarted[k] = 1
-                    forget(game, k, game.length)
-                    at_floor[k] = NO_GRADIENT
-            if at_floor[k] == NO_GRADIENT:
-                refresh(game, k)
-            if step == _MAX_STEPS:
+        if step == _MAX_STEPS:
+            for k in range(n_models):
                 at_floor[k] = HESSIAN_FLOOR
                 radii[k] = math.inf
-        if radius < 0.0:
-            settled = certify(game) != 0
-        else:
-            settled = not _must_improve(game, radius)
+        settled = certify(game) != 0 if radius < 0.0 else not _must_improve(game, radius)
         if settled:
             break
+        if game.shares_left > 0:
+            share_again(game)
+        improve(game)
+        for k in range(n_models):
+            lost = at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf
+            if lost and not restarted[k]:
+                # On features of wild scales a start may be a dead end; 0 seldom is.
+                restarted[k] = 1
+                forget(game, k, game.length)
+                at_floor[k] = NO_GRADIENT
+                refresh(game)
     for k in range(n_models):
         if at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf:
             game.unconverged += 1
@@ -241,10 +225,8 @@ def evaluate_decisions(game: LogisticWorkspace) -> int:
 @part
 def _score_rows(game: LogisticWorkspace) -> None:
     """Write the decision values of the validation rows into `validation.scores`."""
-    models, scores, columns = game.solver.models, game.validation.scores, game.validation.columns
     settle(game, game.radius_tolerance)
-    for k in range(game.n_models):
-        combine_columns(models[k], game.dimension, columns, scores.shape[1], 0, scores[k])
+    score_rows(game)
 
 
 @entry
@@ -274,17 +256,15 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     return OK
 
 
-def functions(scoring: int, wide: bool) -> GameFunctions:
-    """Functions of a game with a code of `scoring`, and of wide data or others."""
+def functions(scoring: int) -> GameFunctions:
+    """Functions of a game with a code of `scoring`."""
     evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
-    if wide:
-        return GameFunctions(reset_wide, push_wide, pop_wide, is_defined, evaluate)
     return GameFunctions(reset, push, pop, is_defined, evaluate)
 
 
-def make_game(scoring: int, wide: bool, *fields: Any) -> LogisticWorkspace:
+def make_game(scoring: int, *fields: Any) -> LogisticWorkspace:
     """Allocate the workspace of one worker; see `logistic_workspace.make_workspace` for the fields."""
-    return make_workspace(functions(scoring, wide), scoring, wide, *fields)
+    return make_workspace(functions(scoring), scoring, *fields)
 
 
 @entry

@@ -10,7 +10,8 @@ and M = L^-1:
 
 the second as long as no curvature falls below half its size between w and w*, which holds when
 2 |M g| max_i |x_i| <= log 2 (decision values then move by at most log 2 and H >= I). Errors of the computed
-gradient count by |M x_i| <= min(|x_i|, 1 / sqrt(curvature_i)), because H >= curvature_i x_i x_i^T.
+gradient count by |M x_i| <= min(|x_i|, 1 / sqrt(curvature_i)), because H >= curvature_i x_i x_i^T. Errors of
+decision values count by the norm of sqrt(curvature_i) times each, because H >= X^T diag(curvatures) X.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import math
 
 from ordinal_shapley_kernels.abi import symbol
 from ordinal_shapley_kernels.dense import dot
-from ordinal_shapley_kernels.logistic_workspace import EPSILON, LogisticWorkspace
+from ordinal_shapley_kernels.logistic_arrays import EPSILON, UNDERFLOW
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
 LOG_2 = 0.6931471805599453
 
@@ -31,7 +33,8 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
     m, n_features, dimension = game.length, game.dimension, game.rounding_dimension
     weights, slopes, curvatures = solver.models[model], prefix.slopes[model], solver.factor_curvatures[model]
     costs, norms, columns = prefix.costs, prefix.norms, prefix.columns
-    total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features))
+    total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features)) + UNDERFLOW
+    values = 0.0
     shared = 0.0  # what the inner products of wide data add for each row, by its length
     if game.triangular:
         for i in range(m):
@@ -43,5 +46,6 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
         root = math.sqrt(curvatures[i])
         leverage = norms[i] if root * norms[i] < 1.0 else 1.0 / root
         residual = abs(costs[i] * slopes[i])
-        total_error += EPSILON * (dimension * terms * root + (m + 4) * residual * leverage)
-    return total_error
+        total_error += EPSILON * (m + 4) * residual * leverage
+        values += terms * root * terms * root
+    return total_error + EPSILON * dimension * math.sqrt(values)

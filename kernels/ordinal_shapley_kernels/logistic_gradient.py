@@ -12,7 +12,8 @@ hence the Hessians on the way average at least c' = -c u / log(1 - u) times H_s,
 
 a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x of the factor with curvature s counts at
 most |x|^2 / (1 + s |x|^2) in white coordinates (squared), so the rows whose curvature has fallen below
-c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s.
+c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s. And
+H(w) >= c H_s for c the least of all curvature / s, which is more where all curvatures have fallen.
 """
 
 from __future__ import annotations
@@ -38,17 +39,20 @@ from ordinal_shapley_kernels.lanes import (
     subtract,
     total,
 )
-from ordinal_shapley_kernels.logistic_workspace import (
+from ordinal_shapley_kernels.logistic_arrays import (
     EPSILON,
     HALF,
+    NO_FACTOR,
     NORM,
     RADIUS,
     ROUNDING,
     SCORE_ROUNDING,
     SHARE,
+    UNDERFLOW,
     WHITE_NORM,
-    LogisticWorkspace,
 )
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Vector
 
 # Shares c of the factorised Hessian that the present one is compared with.
@@ -78,17 +82,32 @@ def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
 
 
 @part
+def slope_along(margins: Vector, signs: Vector, costs: Vector, n: int, length: float) -> tuple[float, float]:
+    """First and second derivative of the losses by the length of a step, `margins` being what 1 changes."""
+    slope = curvature = splat(0.0)
+    lengths, one = splat(length), splat(1.0)
+    for i in range(0, n, WIDTH):
+        margin = load(margins, i)
+        loss = _slope(load(signs, i), multiply(lengths, margin))
+        size, weighted = magnitude(loss), multiply(load(costs, i), margin)
+        slope = add_product(slope, weighted, loss)
+        curvature = add_product(curvature, multiply(weighted, margin), multiply(size, subtract(one, size)))
+    return total(slope), total(curvature)
+
+
+@part
 def _weigh_slopes(
-    game: LogisticWorkspace, model: int, which: int, n: int, from_margins: int
+    game: LogisticWorkspace, model: int, place: int, n: int, from_margins: int
 ) -> tuple[float, float, float, float]:
-    """Write the prefix's residuals, the slopes times the costs, and slopes if they come `from_margins`.
+    """Write the residuals at one place, the slopes times the costs, and slopes if they come `from_margins`.
 
     Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and what the rows whose curvature has
     fallen below a share of the factorised one take off that share, for the high and the low share.
     """
     prefix, solver = game.prefix, game.solver
-    margins, signs, slopes = prefix.margins, prefix.signs[model], prefix.slopes[which]
-    costs, norms, residuals = prefix.costs, prefix.norms, prefix.residuals
+    margins, signs = prefix.margins[place], prefix.signs[model]
+    slopes = prefix.trial_slopes[place] if from_margins else prefix.slopes[model]
+    costs, norms, residuals = prefix.costs, prefix.norms, prefix.residuals[place]
     curvatures, leverages = solver.factor_curvatures[model], solver.factor_leverages[model]
     pull = stiffness = high = low = splat(0.0)
     high_share, low_share, one = splat(_HIGH_SHARE), splat(_LOW_SHARE), splat(1.0)
@@ -134,6 +153,17 @@ def factor_curvatures(
 
 
 @part
+def _least_share(residuals: Vector, slopes: Vector, curvatures: Vector, m: int) -> float:
+    """The least curvature of the rows as a share of the factorised one, at most 1."""
+    least = 1.0
+    for i in range(m):
+        curvature = abs(residuals[i]) * (1.0 - abs(slopes[i]))
+        if curvature < least * curvatures[i]:
+            least = curvature / curvatures[i]
+    return least * (1.0 - 1e-12)
+
+
+@part
 def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[float, float]:
     """gradient += weights, in place; returns the norms of both."""
     norm = size = splat(0.0)
@@ -166,16 +196,26 @@ def bound_distance(bounds: Vector, share: float, longest: float, n_features: int
         bounds[HALF] = (size + rounding) / (2.0 * share)
 
 
-@symbol
-def differentiate(game: LogisticWorkspace, model: int, which: int, from_margins: int) -> None:
-    """Gradient of a model's objective at row `which` of `models`, and what it says of the optimum.
+@part
+def _same_factor(game: LogisticWorkspace, n_active: int) -> bool:
+    """Whether the active models use one factor."""
+    factor_of, active = game.solver.factor_of, game.solver.active
+    same = n_active > 1
+    for place in range(1, n_active):
+        same &= factor_of[active[place]] == factor_of[active[0]]
+    return same
 
-    `which` is the model itself or the trial; its slopes are known, or come `from_margins`. Writes row `which`
-    of `gradients`, `white_gradients` and `bounds`, and the prefix's residuals.
+
+@symbol
+def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> None:
+    """Gradients of the objectives of the active models, and what they say of the optima.
+
+    Of the trials, whose decision values stand in `margins`; or of the models themselves, whose slopes are
+    known. Writes residuals and what is called trial.
 
     The bound on what rounding may have done to the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for
     the sums, and the effect on the residuals of decision values that are `rounding_dimension` terms long,
-    that times eps |w| (1 + sum curvature_i |x_i|^2). Of wide data each inner product is that uncertain, and
+    that times eps |w| (1 + sum curvature_i |x_i|^2). In the span each inner product is that uncertain, and
     sum |residual_i| |x_i| is added to |w| there.
     """
     prefix, solver = game.prefix, game.solver
@@ -186,21 +226,46 @@ def differentiate(game: LogisticWorkspace, model: int, which: int, from_margins:
         game.rounding_dimension,
     )
     n = (m + WIDTH - 1) // WIDTH * WIDTH
-    residuals = prefix.residuals
-    gradient, white_gradient = solver.gradients[which], solver.white_gradients[which]
-    bounds = solver.bounds[which]
-    slack = solver.hessian_slack[model]
-    pull, stiffness, high, low = _weigh_slopes(game, model, which, n, from_margins)
-    inline_row_products(prefix.columns, n_features, residuals, n, UPPER if triangular else FULL, gradient)
-    norm, size = _add_weights(gradient, solver.models[which], n_features)
-    inline_row_products(
-        solver.inverse_factors[model], n_features, gradient, n_features, LOWER, white_gradient
-    )
-    spread = size + pull if triangular else size
-    bounds[NORM] = norm
-    bounds[ROUNDING] = EPSILON * ((m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness))
-    bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
-    bounds[SCORE_ROUNDING] = EPSILON * dimension * spread
-    kept = 1.0 - slack[0] - slack[1]
-    share = max(_HIGH_SHARE * kept - high, _LOW_SHARE * kept - low)
-    bound_distance(bounds, share, prefix.largest[m - 1], n_features)
+    shape = UPPER if triangular else FULL
+    active, sums, residuals = solver.active, solver.sums, prefix.residuals
+    gradients, white_gradients = solver.trial_gradients, solver.trial_white_gradients
+    inverse_factors, factor_of = solver.inverse_factors, solver.factor_of
+    for place in range(n_active):
+        pull, stiffness, high, low = _weigh_slopes(game, active[place], place, n, from_margins)
+        sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3] = pull, stiffness, high, low
+    if n_active == 1:
+        inline_row_products(prefix.columns, n_features, residuals[0], n, shape, gradients[0])
+    else:
+        row_products_of_each(prefix.columns, n_features, residuals, n_active, n, shape, gradients)
+    for place in range(n_active):
+        model, bounds = active[place], solver.trial_bounds[place]
+        weights = solver.trials[place] if from_margins else solver.models[model]
+        norm, size = _add_weights(gradients[place], weights, n_features)
+        pull, stiffness = sums[place, 0], sums[place, 1]
+        spread = size + pull if triangular else size
+        bounds[NORM] = norm
+        rounding = (m + 4) * (size + pull) + dimension * spread * (1.0 + stiffness)
+        bounds[ROUNDING] = EPSILON * rounding + UNDERFLOW
+        bounds[SCORE_ROUNDING] = EPSILON * dimension * spread
+    together = _same_factor(game, n_active)
+    if together and solver.factor_state[active[0]] != NO_FACTOR:
+        factor = inverse_factors[factor_of[active[0]]]
+        row_products_of_each(factor, n_features, gradients, n_active, n_features, LOWER, white_gradients)
+    for place in range(n_active):
+        model, bounds = active[place], solver.trial_bounds[place]
+        gradient, white_gradient = gradients[place], white_gradients[place]
+        if solver.factor_state[model] == NO_FACTOR:
+            bounds[WHITE_NORM] = math.inf
+            bound_distance(bounds, 0.0, prefix.largest[m - 1], n_features)
+            continue
+        if not together:
+            factor = inverse_factors[factor_of[model]]
+            inline_row_products(factor, n_features, gradient, n_features, LOWER, white_gradient)
+        bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
+        slack = solver.hessian_slack[model]
+        kept = 1.0 - slack[0] - slack[1]
+        share = max(_HIGH_SHARE * kept - sums[place, 2], _LOW_SHARE * kept - sums[place, 3])
+        if share <= 0.0:
+            slopes = prefix.trial_slopes[place] if from_margins else prefix.slopes[model]
+            share = kept * _least_share(residuals[place], slopes, solver.factor_curvatures[model], m)
+        bound_distance(bounds, share, prefix.largest[m - 1], n_features)

@@ -18,16 +18,14 @@ import math
 
 from ordinal_shapley_kernels.abi import part, symbol
 from ordinal_shapley_kernels.dense import (
+    FULL,
     LOWER,
+    UPPER,
     add_multiple,
-    add_to_factor,
     copy_multiple,
     dot,
     inline_combine_columns,
     inline_combine_triangle,
-    invert_factor,
-    regularised_gram,
-    row_products,
 )
 from ordinal_shapley_kernels.lanes import (
     WIDTH,
@@ -39,158 +37,37 @@ from ordinal_shapley_kernels.lanes import (
     subtract,
     total,
 )
-from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
-from ordinal_shapley_kernels.logistic_gradient import (
-    bound_distance,
-    differentiate,
-    factor_curvatures,
-)
-from ordinal_shapley_kernels.logistic_workspace import (
-    EPSILON,
+from ordinal_shapley_kernels.logistic_arrays import (
     EUCLIDEAN_FLOOR,
+    EXACT,
     HESSIAN_FLOOR,
     MEMORY,
-    N_BOUNDS,
     NORM,
-    NOT_AT_FLOOR,
     ROUNDING,
+    STALE,
+    USABLE,
     WHITE_NORM,
-    LogisticWorkspace,
 )
+from ordinal_shapley_kernels.logistic_factor import renew_factor, take_trial
+from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
+from ordinal_shapley_kernels.logistic_gradient import differentiate
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.products import combine_columns_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-NO_FACTOR = 0
-STALE = 1  # gains too little: factorise before the next step
-USABLE = 2
-EXACT = 3  # of the Hessian at the present model
-
-# A new row whose curvature in white coordinates exceeds this is brought into the factor.
-_LARGEST_SURPRISE = 4.0
+# A factor that costs as many steps is dear.
+_DEAR = 10.0
 _SHORTEST_STEP = 1e-10
 _SHORTEST_EXACT_STEP = 1e-6
 
+# How many steps of models that share a factor, and passes over the rows, cost what one alone does.
+_TOGETHER = 3.0
 
-@part
-def _try_model(game: LogisticWorkspace, model: int) -> None:
-    """Gradient at the trial; writes the last row of slopes, gradients and bounds."""
-    prefix = game.prefix
-    trial = game.n_models
-    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
-    margins = prefix.margins
-    inline_combine_columns(
-        game.solver.models[trial], game.dimension, prefix.columns, n, game.triangular, margins
-    )
-    differentiate(game, model, trial, 1)
-
-
-@part
-def _move_to_trial(game: LogisticWorkspace, model: int) -> None:
-    """Make the trial the model."""
-    solver, slopes = game.solver, game.prefix.slopes
-    models, gradients, white_gradients = solver.models, solver.gradients, solver.white_gradients
-    bounds = solver.bounds
-    n, trial = game.dimension, game.n_models
-    copy_multiple(models[model], 1.0, models[trial], n)
-    copy_multiple(gradients[model], 1.0, gradients[trial], n)
-    copy_multiple(white_gradients[model], 1.0, white_gradients[trial], n)
-    copy_multiple(slopes[model], 1.0, slopes[trial], (game.length + WIDTH - 1) // WIDTH * WIDTH)
-    for i in range(N_BOUNDS):
-        bounds[model, i] = bounds[trial, i]
-
-
-@part
-def forget(game: LogisticWorkspace, model: int, m: int) -> None:
-    """Put a model back to 0, with neither factor nor remembered steps."""
-    solver, slopes, signs = game.solver, game.prefix.slopes, game.prefix.signs
-    models = solver.models
-    for j in range(models.shape[1]):
-        models[model, j] = 0.0
-    solver.factor_state[model] = NO_FACTOR
-    solver.pairs[model, 0] = 0
-    solver.pairs[model, 1] = 0
-    for i in range(m):
-        slopes[model, i] = -0.5 * signs[model, i]
-
-
-@symbol
-def factorise(game: LogisticWorkspace, model: int) -> None:
-    """Factorise the Hessian at the model, forget earlier steps and renew what depends on the factor."""
-    prefix, solver = game.prefix, game.solver
-    m, n_features = game.length, game.dimension
-    n = (m + WIDTH - 1) // WIDTH * WIDTH
-    inverse_factor = solver.inverse_factors[model]
-    curvatures = solver.factor_curvatures[model]
-    stiffness = factor_curvatures(
-        prefix.slopes[model], prefix.costs, prefix.norms, n, curvatures, solver.factor_leverages[model]
-    )
-    regularised_gram(
-        prefix.columns, n_features, curvatures, n, game.triangular, prefix.scaled, inverse_factor
-    )
-    invert_factor(inverse_factor, n_features)
-    solver.factor_state[model] = EXACT
-    solver.factor_stamps[model] += 1
-    solver.pairs[model, 0] = 0
-    solver.pairs[model, 1] = 0
-    # Backward error of the products and of the elimination, against H_s >= I.
-    made_up = 4.0 * (m + n_features) * EPSILON * (1.0 + stiffness)
-    solver.hessian_slack[model, 0] = 0.0
-    solver.hessian_slack[model, 1] = made_up
-    white_gradient = solver.white_gradients[model]
-    row_products(inverse_factor, n_features, solver.gradients[model], n_features, LOWER, white_gradient)
-    bounds = solver.bounds[model]
-    bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
-    bound_distance(bounds, 1.0 - made_up, prefix.largest[m - 1], n_features)
-
-
-@part
-def _add_last_row(game: LogisticWorkspace, model: int) -> None:
-    """Bring the last row into the factor if it changes the Hessian much in its direction.
-
-    Such a row makes every step with the old factor overshoot, and a new one would cost a hundred times this.
-    """
-    prefix, solver = game.prefix, game.solver
-    last = game.length - 1
-    slope = abs(prefix.slopes[model, last])
-    curvature = prefix.costs[last] * slope * (1.0 - slope)
-    square = prefix.norms[last] * prefix.norms[last]
-    stiffness = curvature * square
-    if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
-        return
-    n = game.dimension
-    columns, inverse_factor = prefix.columns, solver.inverse_factors[model]
-    row, white = solver.models[game.n_models], solver.white_gradients[game.n_models]
-    for j in range(n):
-        row[j] = columns[j, last]
-    row_products(inverse_factor, n, row, n, LOWER, white)
-    if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
-        return
-    add_to_factor(inverse_factor, n, white, curvature, solver.direction)
-    solver.factor_stamps[model] += 1
-    solver.pairs[model, 0] = 0
-    solver.pairs[model, 1] = 0
-    solver.factor_curvatures[model, last] = curvature
-    solver.factor_leverages[model, last] = square / (1.0 + stiffness)
-    solver.hessian_slack[model, 1] += 4.0 * (game.length + n) * EPSILON * (1.0 + stiffness)
-
-
-@part
-def refresh(game: LogisticWorkspace, model: int) -> None:
-    """Gradient of a model for the sequence at hand, from the slopes that are known."""
-    solver = game.solver
-    curvatures, slopes = solver.factor_curvatures[model], game.prefix.slopes[model]
-    m = game.length
-    for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
-        curvatures[i] = 0.0
-        slopes[i] = 0.0
-    if solver.factor_state[model] != NO_FACTOR:
-        _add_last_row(game, model)
-    differentiate(game, model, model, 0)
-    if solver.factor_state[model] == NO_FACTOR:
-        factorise(game, model)
-    elif solver.factor_state[model] == EXACT:
-        solver.factor_state[model] = USABLE
-    bounds = solver.bounds[model]
-    solver.at_floor[model] = EUCLIDEAN_FLOOR if bounds[NORM] <= bounds[ROUNDING] else NOT_AT_FLOOR
+# What becomes of a trial
+_TAKEN = 0
+_AGAIN = 1
+_FLOOR = 2
+_LEFT = 3  # until the factor that models share has been renewed
 
 
 @part
@@ -201,6 +78,7 @@ def _correct_direction(
     scales: Vector,
     n_pairs: int,
     newest: int,
+    shared: int,
     n: int,
     along: Vector,
     out: Vector,
@@ -211,6 +89,12 @@ def _correct_direction(
         slot = (newest - k) % MEMORY
         along[slot] = scales[slot] * dot(steps[slot], out, n)
         add_multiple(out, -along[slot], changes[slot], n)
+    if n_pairs > 0:
+        # How much less the gradient changes than it would with the earlier Hessian.
+        slot = newest % MEMORY
+        longer = 1.0 / (scales[slot] * dot(changes[slot], changes[slot], n))
+        if longer > 1.0 and shared:
+            copy_multiple(out, longer, out, n)
     for k in range(n_pairs):
         slot = (newest - (n_pairs - 1 - k)) % MEMORY
         across = scales[slot] * dot(changes[slot], out, n)
@@ -243,101 +127,173 @@ def _remember_step(
 
 
 @part
-def _largest_share_left(m: int, n_features: int) -> float:
-    """Share of the white gradient that a step may leave before a new factor pays.
+def _factor_in_steps(m: int, n_features: int) -> float:
+    """What a new factor costs, in steps.
 
-    The more steps a factor costs, the larger. Costs are nanoseconds as measured; the form was fitted to what
-    is fastest on problems of 14 to 200 features.
+    Costs are nanoseconds as measured; the form was fitted to what is fastest on problems of 14 to 200
+    features.
     """
     factor = n_features * n_features * (m / 50.0 + n_features / 42.0) + 500.0
     step = n_features * (m / 10.0 + n_features / 7.5) + m + 500.0
-    return 0.3 + 0.6 * factor / (factor + 3.0 * step)
+    return factor / step
 
 
-@symbol
-def improve(game: LogisticWorkspace, model: int) -> None:
-    """Take one step that shrinks the white gradient of a model, or find that none does.
-
-    Reads the solver's gradient at the present weights; writes all of the solver's state of the model. A
-    model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
-    steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
-    """
+@part
+def _aim(game: LogisticWorkspace, place: int) -> None:
+    """Find the white direction of an active model, with a new factor if its own is stale."""
     solver = game.solver
-    n, m, trial = game.dimension, game.length, game.n_models
-    bounds, trial_bounds = solver.bounds[model], solver.bounds[trial]
-    factor_state, at_floor, pairs = solver.factor_state, solver.at_floor, solver.pairs
-    models, white_gradients = solver.models, solver.white_gradients
-    direction, white_direction = solver.direction, solver.white_direction
-    steps, changes, scales = (
+    model = solver.active[place]
+    if solver.factor_state[model] <= STALE:
+        renew_factor(game, model)
+    _correct_direction(
+        solver.white_gradients[model],
         solver.white_steps[model],
         solver.white_changes[model],
         solver.curvature_scales[model],
+        solver.pairs[model, 0],
+        solver.pairs[model, 1] + MEMORY - 1,
+        solver.factor_of[model] == game.n_models,
+        game.dimension,
+        solver.pair_products,
+        solver.white_directions[model],
     )
+
+
+@part
+def _point(game: LogisticWorkspace, n_active: int) -> None:
+    """Take white directions of the active models that were just found out of white coordinates."""
+    solver, n = game.solver, game.dimension
+    active, scales, factor_of = solver.active, solver.scales, solver.factor_of
+    inverse_factors, directions, white_directions = (
+        solver.inverse_factors,
+        solver.directions,
+        solver.white_directions,
+    )
+    together = n_active >= 4
+    for place in range(n_active):
+        model = active[place]
+        together &= scales[model] == 0.0 and factor_of[model] == factor_of[active[0]]
+    if together:
+        trials, white = solver.trials, solver.trial_white_gradients
+        for place in range(n_active):
+            copy_multiple(white[place], 1.0, white_directions[active[place]], n)
+        factor = inverse_factors[factor_of[active[0]]]
+        combine_columns_of_each(white, n_active, n, factor, n, LOWER, trials)
+    for place in range(n_active):
+        model = active[place]
+        if scales[model] == 0.0:
+            scales[model] = 1.0
+            if together:
+                copy_multiple(directions[model], 1.0, solver.trials[place], n)
+            else:
+                factor = inverse_factors[factor_of[model]]
+                inline_combine_triangle(white_directions[model], factor, n, directions[model])
+
+
+@part
+def _judge(game: LogisticWorkspace, place: int) -> int:
+    """Say what becomes of a trial, and take it if it is better."""
+    solver = game.solver
+    n, m = game.dimension, game.length
+    model = solver.active[place]
+    bounds, trial_bounds = solver.bounds[model], solver.trial_bounds[place]
+    factor_state, at_floor, pairs, scales = solver.factor_state, solver.at_floor, solver.pairs, solver.scales
     exact = at_floor[model] == EUCLIDEAN_FLOOR
-    if exact:
-        factor_state[model] = STALE
+    scale = scales[model]
     size, rounding, least_gain = bounds[NORM], bounds[ROUNDING], 0.1
     radius = math.inf
-    scale = 1.0
-    needs_direction = True
-    while scale > (_SHORTEST_EXACT_STEP if exact else _SHORTEST_STEP):
-        if needs_direction:
-            if factor_state[model] <= STALE:
-                factorise(game, model)
-            newest = pairs[model, 1] + MEMORY - 1
-            _correct_direction(
-                white_gradients[model],
-                steps,
-                changes,
-                scales,
-                pairs[model, 0],
-                newest,
-                n,
-                solver.pair_products,
-                white_direction,
-            )
-            inline_combine_triangle(white_direction, solver.inverse_factors[model], n, direction)
-            needs_direction = False
-            if exact:
-                size = bounds[WHITE_NORM]
-                rounding = rounding_in_hessian_norm(game, model)
-                radius = 2.0 * (size + rounding)
-                if not radius * game.prefix.largest[m - 1] <= LOG_2:
-                    radius = math.inf
-                # The rounding bound is a worst case: a step that halves the gradient pays below it.
-                least_gain = 0.5 if size <= rounding else 0.1
-        copy_multiple(models[trial], 1.0, models[model], n)
-        add_multiple(models[trial], scale, direction, n)
-        _try_model(game, model)
-        if trial_bounds[WHITE_NORM] < (1.0 - least_gain * scale) * bounds[WHITE_NORM]:
-            slot = pairs[model, 1]
-            curvature_scale = _remember_step(
-                scale,
-                n,
-                white_direction,
-                white_gradients[trial],
-                white_gradients[model],
-                steps[slot],
-                changes[slot],
-            )
-            if curvature_scale > 0.0:
-                scales[slot] = curvature_scale
-                pairs[model, 0] = min(pairs[model, 0] + 1, MEMORY)
-                pairs[model, 1] = (slot + 1) % MEMORY
-            slow = trial_bounds[WHITE_NORM] > _largest_share_left(m, n) * bounds[WHITE_NORM]
-            factor_state[model] = STALE if slow else USABLE
-            _move_to_trial(game, model)
-            if not exact and bounds[NORM] <= bounds[ROUNDING]:
-                at_floor[model] = EUCLIDEAN_FLOOR
-            return
-        if factor_state[model] == EXACT:
-            # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
-            if size <= 10.0 * rounding:
-                break
-            scale *= 0.5
-        else:
-            factor_state[model] = STALE
-            needs_direction = True
+    if exact:
+        size = bounds[WHITE_NORM]
+        rounding = rounding_in_hessian_norm(game, model)
+        radius = 2.0 * (size + rounding)
+        if not radius * game.prefix.largest[m - 1] <= LOG_2:
+            radius = math.inf
+        # The rounding bound is a worst case: a step that halves the gradient pays below it.
+        least_gain = 0.5 if size <= rounding else 0.1
+    if trial_bounds[WHITE_NORM] < (1.0 - least_gain * scale) * bounds[WHITE_NORM]:
+        slot = pairs[model, 1]
+        curvature_scale = _remember_step(
+            scale,
+            n,
+            solver.white_directions[model],
+            solver.trial_white_gradients[place],
+            solver.white_gradients[model],
+            solver.white_steps[model, slot],
+            solver.white_changes[model, slot],
+        )
+        if curvature_scale > 0.0:
+            solver.curvature_scales[model, slot] = curvature_scale
+            pairs[model, 0] = min(pairs[model, 0] + 1, MEMORY)
+            pairs[model, 1] = (slot + 1) % MEMORY
+        steps = _factor_in_steps(m, n)
+        if solver.factor_of[model] == game.n_models:
+            steps *= _TOGETHER
+        slow = trial_bounds[WHITE_NORM] > (0.3 + 0.6 * steps / (steps + 3.0)) * bounds[WHITE_NORM]
+        factor_state[model] = STALE if slow else USABLE
+        take_trial(game, place)
+        if not exact and bounds[NORM] <= bounds[ROUNDING]:
+            at_floor[model] = EUCLIDEAN_FLOOR
+        return _TAKEN
+    at_end = False
+    if factor_state[model] == EXACT:
+        # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
+        at_end = size <= 10.0 * rounding
+        scales[model] = 0.5 * scale
+    elif scale > 0.2 and _factor_in_steps(m, n) > _DEAR:
+        # Several shorter steps cost less than a factor.
+        scales[model] = 0.5 * scale
+    else:
+        factor_state[model] = STALE
+        if game.shares_left > 0 and solver.factor_of[model] == game.n_models:
+            return _LEFT  # others may need a new factor, too
+        scales[model] = 0.0
+        return _AGAIN
+    if not at_end and scales[model] > (_SHORTEST_EXACT_STEP if exact else _SHORTEST_STEP):
+        return _AGAIN
     if exact:
         solver.hessian_radii[model] = radius
     at_floor[model] = HESSIAN_FLOOR if exact else EUCLIDEAN_FLOOR
+    return _FLOOR
+
+
+@symbol
+def improve(game: LogisticWorkspace) -> None:
+    """Take one step that shrinks the white gradient of each involved model, or find that none does.
+
+    Reads the solver's gradients at the present weights; writes all of the solver's state of these models. A
+    model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
+    steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
+    """
+    solver, prefix = game.solver, game.prefix
+    n, n_rows = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
+    active, scales, trials = solver.active, solver.scales, solver.trials
+    models, directions = solver.models, solver.directions
+    n_active = 0
+    for k in range(game.n_models):
+        if solver.involved[k]:
+            active[n_active] = k
+            n_active += 1
+            scales[k] = 0.0
+            if solver.at_floor[k] == EUCLIDEAN_FLOOR:
+                solver.factor_state[k] = STALE
+    while n_active > 0:
+        for place in range(n_active):
+            if scales[active[place]] == 0.0:
+                _aim(game, place)
+        _point(game, n_active)
+        for place in range(n_active):
+            model = active[place]
+            copy_multiple(trials[place], 1.0, models[model], n)
+            add_multiple(trials[place], scales[model], directions[model], n)
+        if n_active == 1:
+            inline_combine_columns(trials[0], n, prefix.columns, n_rows, game.triangular, prefix.margins[0])
+        else:
+            shape = UPPER if game.triangular else FULL
+            combine_columns_of_each(trials, n_active, n, prefix.columns, n_rows, shape, prefix.margins)
+        differentiate(game, n_active, 1)
+        n_left = 0
+        for place in range(n_active):
+            if _judge(game, place) == _AGAIN:
+                active[n_left] = active[place]
+                n_left += 1
+        n_active = n_left

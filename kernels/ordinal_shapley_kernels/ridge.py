@@ -223,7 +223,7 @@ def _solve(game: RidgeWorkspace, m: int, target: float) -> None:
             else:
                 matrix[j, i] = number
     length = width if by_rows else long
-    regularised_gram(matrix, short, game.ones, length, False, game.products, system)
+    regularised_gram(matrix, short, game.ones, length, False, 1, game.products, system)
     invert_factor(system, short)
     if by_rows:
         row_products(system, short, right, short, LOWER, half)

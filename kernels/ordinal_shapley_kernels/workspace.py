@@ -44,6 +44,8 @@ Cube = Annotated[NDArray[np.float64], Kind("float64", 3)]
 Integers = Annotated[NDArray[np.int64], Kind("int64", 1)]
 IntegerMatrix = Annotated[NDArray[np.int64], Kind("int64", 2)]
 IntegerCube = Annotated[NDArray[np.int64], Kind("int64", 3)]
+SingleMatrix = Annotated[NDArray[np.float32], Kind("float32", 2)]
+Shorts = Annotated[NDArray[np.int32], Kind("int32", 1)]
 ShortMatrix = Annotated[NDArray[np.int32], Kind("int32", 2)]
 Words = Annotated[NDArray[np.uint64], Kind("uint64", 1)]
 Flags = Annotated[NDArray[np.bool_], Kind("bool", 1)]
@@ -84,7 +86,7 @@ SCALAR = os.environ.get("ORDINAL_SHAPLEY_SCALAR", "0") not in ("", "0")
 _LINE = 8  # numbers in a cache line: vector loads that straddle two take twice the time
 
 
-_DTYPES = {name: np.dtype(name) for name in ("float64", "int64", "int32", "uint64", "bool")}
+_DTYPES = {name: np.dtype(name) for name in ("float64", "float32", "int64", "int32", "uint64", "bool")}
 
 
 def _plain(array: Any, dtype: str) -> NDArray[Any]:

@@ -17,6 +17,15 @@ _MOST_NUMBERED_CLASSES = 100
 _LARGEST_NUMBER = 1e120
 
 
+_ROWS_AT_A_TIME = 10_000
+# Kinds of numbers that stay, or that a smaller one than float64 holds exactly.
+_KEPT_AS = {
+    **{kind: kind for kind in ("float64", "float32", "int64", "int32")},
+    **dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16", "float16"), "float32"),
+    "uint32": "int64",
+}
+
+
 class Table(NamedTuple):
     """Feature rows as an array or sparse rows (CSR), and their names where the input had some."""
 
@@ -30,10 +39,11 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "toarray") and hasattr(X, "nnz") and X.ndim == 2
 
 
-def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
+def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = False) -> Table:
     """Convert a frame, an array of numbers or a sparse matrix; float64, C order, finite.
 
-    A sparse matrix becomes a dense array unless `keep_sparse`.
+    A sparse matrix becomes a dense array unless `keep_sparse`. With `keep_kind` an array of float64, float32,
+    int64 or int32 is taken as it is, others become one of these.
 
     Raises
     ------
@@ -50,7 +60,11 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
                 if getattr(dtype, "kind", "O") in "mM":
                     advice = "turn dates and durations into numbers, such as days, or drop them"
                 raise TypeError(f"{name} has column {title!r} of type {dtype}, expected numbers: {advice}")
-        X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        kinds = {getattr(dtype, "name", "") for dtype in X.dtypes}
+        if keep_kind and kinds in ({"float32"}, {"int64"}, {"int32"}):
+            X = X.to_numpy()
+        else:
+            X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     elif is_sparse(X):
         if keep_sparse:
             return Table(_as_sparse_rows(X, name), None, None)
@@ -71,14 +85,23 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False) -> Table:
                 f"{name} holds values that are not numbers ({error}): encode them first"
             ) from None
     _check_kind_and_shape(array, name)
-    values = np.array(array, dtype=np.float64, order="C")
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        row_name = row if index is None else plain(index[row])
-        column_name = column if columns is None else columns[column]
-        _refuse_missing(name, values[row, column], row_name, column_name, int(bad.sum()))
-    _check_size(values, name)
+    if keep_kind:
+        values = np.require(array, _KEPT_AS.get(array.dtype.name, "float64"), ["C", "A"])
+    else:
+        values = np.array(array, dtype=np.float64, order="C")
+    for first in range(0, len(values), _ROWS_AT_A_TIME):
+        part = values[first : first + _ROWS_AT_A_TIME]
+        bad = ~np.isfinite(part)
+        if bad.any():
+            count = sum(
+                int((~np.isfinite(values[i : i + _ROWS_AT_A_TIME])).sum())
+                for i in range(0, len(values), _ROWS_AT_A_TIME)
+            )
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            row_name = first + row if index is None else plain(index[first + row])
+            column_name = column if columns is None else columns[column]
+            _refuse_missing(name, part[row, column], row_name, column_name, count)
+        _check_size(part, name)
     return Table(values, index, columns)
 
 
@@ -178,16 +201,14 @@ def _check_size(values: NDArray[np.float64], name: str) -> None:
 
 
 def as_tables(
-    X: Any, X_valid: Any, name: str = "X_valid", *, keep_wide_sparse: bool = False
+    X: Any, X_valid: Any, name: str = "X_valid", *, as_they_are: bool = False
 ) -> tuple[Table, Table]:
     """Convert training rows and those to score models on, and check that they have the same features.
 
-    With `keep_wide_sparse` sparse matrices stay so if the first has more columns than rows.
+    With `as_they_are` the first are neither copied nor converted if they need not be; sparse rows stay so.
     """
-    keep_sparse = keep_wide_sparse and is_sparse(X) and X.shape[1] > X.shape[0]
-    train, valid = (
-        as_table(rows, title, keep_sparse=keep_sparse) for rows, title in ((X, "X"), (X_valid, name))
-    )
+    train = as_table(X, "X", keep_sparse=as_they_are, keep_kind=as_they_are)
+    valid = as_table(X_valid, name, keep_sparse=as_they_are and is_sparse(X))
     check_features(valid.values.shape[1], train.values.shape[1], valid.columns, train.columns, name)
     return train, valid
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import os
 import signal
 import socket
@@ -59,6 +60,14 @@ class Cancellation:
         self.horizon = math.inf
         self.waits = False
         self.scratch = threading.local()
+
+    def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...]) -> Any:
+        """The workspace of this thread for the tasks of a run, made of `payload` when first asked for."""
+        kept = getattr(self.scratch, "workspace", None)
+        if kept is None or len(kept[0]) != len(payload) or any(map(operator.is_not, kept[0], payload)):
+            kept = self.scratch.workspace = payload, make(*payload)
+        kept[1].unconverged = 0
+        return kept[1]
 
     @property
     def time_is_up(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,87 +21,159 @@ _LEAST_VARIATION = 1e-3
 _WEAK_PENALTY = 1e5
 _LEAST_DISTANCE = 1e-6
 _EQUAL = 1e-12
+# Of products of rows of norm 1.
+_LEAST_PIVOT = 1e-11
+_MOST_COMPARED = 5_000
 _ROWS_AT_A_TIME = 1_000
+# Numbers that kernels read as they are, in the order of `RawRows`.
+_KINDS = ("float64", "float32", "int64", "int32")
 
 
-class Features(NamedTuple):
+# Tables of inner products are made up to this size; other products are made when they are needed.
+_MOST_TABULATED = 2**28
+# Fewer columns than this are too few for the span of a prefix to pay.
+_FEWEST_COLUMNS = 48
+
+
+class Features:
     """Training and validation rows for `make_workspace`, and the way back to the columns of the data.
 
-    Arrays are padded with 0 as kernels want them, so that workers share them.
+    Training rows are kept as they came; kernels read those that they need. Validation rows are padded with 0
+    as kernels want them.
 
-    Attributes
+    Parameters
     ----------
-    train : float64 (n_rows, padded n_features)
-        Columns that are not 0 throughout and the 1 of the intercept; or coordinates in `basis`; or, for wide
-        data, inner products of the rows.
-    norms : float64 (n_rows,)
-        Euclidean norm of each training row.
-    valid : float64 (n_valid, padded n_features)
-        The same as `train` of the validation rows; empty for wide data.
-    valid_columns : float64 (padded n_features, padded n_valid)
-        The same, feature by feature; for wide data inner products of training and validation rows, of shape
-        (n_rows, padded n_valid).
-    n_features : int
-        Features without the padding.
-    largest : float
-        Largest norm of a validation row.
+    rows : array or CSR matrix, shape (n_rows, n_columns)
+        Columns of the training rows that are not 0 throughout; or coordinates in `basis`.
+    valid : array or sparse matrix
+        The same of the validation rows.
+    intercept : bool
+        Whether a row ends with a 1 besides.
     n_terms : int
         Columns of the data, with that of the intercept.
     used : int64 (n_used,)
         Those that are not 0 in all training rows.
-    basis : float64 (n_used, n_features) or None
+    basis : float64 (n_used, n_features), optional
         Orthonormal.
-    rows : array, sparse matrix or None
-        Wide data: the training rows as they came.
+
+    Attributes
+    ----------
+    n_features : int
+        Features without the padding.
+    norms : float64 (n_rows,)
+        Euclidean norm of each training row.
+    valid : float64 (n_valid, padded n_features)
+    valid_columns : float64 (padded n_features, padded n_valid)
+        The same, feature by feature.
+    valid_norms : float64 (n_valid,)
+    products : float64 (n_rows, padded n_rows) or (0, 0)
+        Inner products of training rows, where they are tabulated.
+    valid_products : float64 (n_rows, padded n_valid) or (0, 0)
+        Those of training and validation rows.
+    span_limit : int
+        Longest prefix whose models are looked for in its span.
     """
 
-    train: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    valid: NDArray[np.float64]
-    valid_columns: NDArray[np.float64]
-    n_features: int
-    largest: float
-    n_terms: int
-    used: NDArray[np.int64]
-    basis: NDArray[np.float64] | None
-    rows: Any
+    def __init__(
+        self,
+        rows: Any,
+        valid: Any,
+        intercept: bool,
+        n_terms: int,
+        used: NDArray[np.int64],
+        basis: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.rows = rows
+        self.intercept = intercept
+        self.n_terms = n_terms
+        self.used = used
+        self.basis = basis
+        self.products = self.valid_products = np.zeros((0, 0))
+        self.span_limit = 0
+        self.n_features = rows.shape[1] + intercept
+        squares = [np.einsum("ij,ij->i", block, block) for block in self.blocks()]
+        self.norms = np.sqrt(np.concatenate(squares))
+        self.valid = aligned(_block(valid, slice(None), intercept), padded(self.n_features))
+        self.valid_norms = np.sqrt(np.einsum("ij,ij->i", self.valid, self.valid))
+        self.valid_columns = aligned(self.valid.T, padded(len(self.valid)))
+
+    def blocks(self) -> Iterator[NDArray[np.float64]]:
+        """Training rows, some at a time, with the 1 of the intercept."""
+        for first in range(0, self.rows.shape[0], _ROWS_AT_A_TIME):
+            yield _block(self.rows, slice(first, first + _ROWS_AT_A_TIME), self.intercept)
 
     @property
-    def wide(self) -> bool:
-        """Whether `train` and `valid_columns` are inner products."""
-        return self.rows is not None
+    def raw(self) -> tuple[Any, ...]:
+        """The arrays of `RawRows`, and its numbers."""
+        rows = self.rows
+        tables = [np.zeros((0, 0), kind) for kind in _KINDS]
+        sparse = (np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        if not self.n_features:
+            pass
+        elif arrays.is_sparse(rows):
+            sparse = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
+        else:
+            tables[_KINDS.index(rows.dtype.name)] = rows
+        return (*tables, *sparse, rows.shape[1], int(self.intercept))
 
     @property
-    def rounding_dimension(self) -> float:
+    def largest(self) -> float:
+        """Largest norm of a validation row."""
+        return float(self.valid_norms.max())
+
+    @property
+    def span_rounding(self) -> float:
         """What `LogisticWorkspace` calls so."""
         # Errors of the many terms of an inner product cancel: four standard deviations of their sum.
-        return 8.0 + 4.0 * math.sqrt(self.n_terms + len(self.train)) if self.wide else float(self.n_terms)
+        return 8.0 + 4.0 * math.sqrt(self.n_terms + self.span_limit)
 
     def row(self, row: int) -> NDArray[np.float64]:
         """A training row by column of the data, the 1 of the intercept last."""
-        if self.wide:
-            numbers = self.rows[[row]]
-            return np.append(numbers.toarray() if arrays.is_sparse(numbers) else numbers, 1.0)
         out = np.zeros(self.n_terms)
-        features = self.train[row, : self.n_features]
+        features = _block(self.rows, slice(row, row + 1), self.intercept)[0]
         out[self.used] = features if self.basis is None else features @ self.basis.T
         return out
+
+    def squared_distances(self, row: int) -> NDArray[np.float64]:
+        """Squared Euclidean distances of all training rows from one."""
+        if len(self.products):
+            squares = self.norms**2
+            return np.asarray(squares + squares[row] - 2 * self.products[row, : len(squares)])
+        own = _block(self.rows, slice(row, row + 1), self.intercept)
+        return np.concatenate([((block - own) ** 2).sum(axis=1) for block in self.blocks()])
 
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""
         models = workspace.solver.models[: workspace.n_models]
         out = np.zeros((len(models), self.n_terms))
-        if self.wide:
+        if workspace.triangular:
             # Model j is sum_i a_i x_i with L^T a = its coordinates (see `span`).
             m = len(order)
-            triangle = workspace.prefix.columns[:m, :m]
-            shares = np.linalg.solve(triangle, models[:, :m].T)
-            out[:, :-1] = (self.rows[order].T @ shares).T
-            out[:, -1] = shares.sum(axis=0)
-            return out
-        models = models[:, : self.n_features]
+            shares = np.linalg.solve(workspace.prefix.triangle[:m, :m].T, models[:, :m].T)
+            models = np.column_stack([(self.rows[order].T @ shares).T, shares.sum(axis=0)])
+        models = models[:, : len(self.used)] if self.basis is None else models[:, : self.n_features]
         out[:, self.used] = models if self.basis is None else models @ self.basis.T
         return out
+
+    @one_thread()
+    def tabulate(self) -> bool:
+        """Make inner products that walks need again and again, unless they are too many; say if it did."""
+        n_rows, n_valid = len(self.norms), len(self.valid)
+        if not self.span_limit or len(self.valid_products) or 8 * n_rows * n_valid > _MOST_TABULATED:
+            return False
+        columns = self.valid[:, : self.n_features].T
+        self.valid_products = aligned(
+            np.concatenate([block @ columns for block in self.blocks()]), padded(n_valid)
+        )
+        return True
+
+
+def _block(rows: Any, part: slice, intercept: bool) -> NDArray[np.float64]:
+    """Some rows as dense float64, with the 1 of the intercept."""
+    chosen = rows[part]
+    out = np.ones((chosen.shape[0], rows.shape[1] + intercept))
+    out[:, : rows.shape[1]] = chosen.toarray() if arrays.is_sparse(rows) else chosen
+    return out
 
 
 def prepare(train: Any, valid: Any, cost: float) -> Features:
@@ -109,34 +182,66 @@ def prepare(train: Any, valid: Any, cost: float) -> Features:
     # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
     used = np.unique(train.nonzero()[1]) if arrays.is_sparse(train) else np.flatnonzero(train.any(axis=0))
     wide = len(used) + 1 > n_rows
-    if wide:
-        features = _as_products(train, valid, np.append(used, n_columns), cost)
+    if wide and arrays.is_sparse(train):
+        features = _keep_products(train, valid)
         if features is not None:
             return features
-    train, valid = (
-        np.column_stack([_dense(x[:, used], name), np.ones(x.shape[0])])
-        for x, name in ((train, "X"), (valid, "X_valid"))
-    )
-    basis = None
-    if wide:
+    columns = np.append(used, n_columns)
+    if len(used) < n_columns:
+        train, valid = (x[:, used] if arrays.is_sparse(x) else x.take(used, axis=1) for x in (train, valid))
+    features = Features(train, valid, True, n_columns + 1, columns)
+    spans = len(used) >= _FEWEST_COLUMNS and _may_span(features, cost)
+    if wide and spans and 8 * n_rows * n_rows <= _MOST_TABULATED:
+        products = _gram(np.concatenate([*features.blocks()]))
+        if spans := _are_independent(products):
+            features.products = aligned(products, padded(n_rows))
+    if wide and not spans:
         # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
         # values are the same, and there are no more features than rows.
-        train, valid, basis = in_span(train, valid)
-    n_features = train.shape[1]
-    train, valid = (aligned(rows, padded(n_features)) for rows in (train, valid))
-    norms, valid_norms = (np.sqrt(np.einsum("ij,ij->i", rows, rows)) for rows in (train, valid))
-    columns = aligned(valid.T, padded(len(valid)))
-    largest, used = float(valid_norms.max()), np.append(used, n_columns)
-    return Features(train, norms, valid, columns, n_features, largest, n_columns + 1, used, basis, None)
+        rows, valid, basis = in_span(*(_block(x, slice(None), True) for x in (train, valid)))
+        return Features(rows, valid, False, n_columns + 1, columns, basis)
+    features.span_limit = min(n_rows, features.n_features) if spans else 0
+    return features
 
 
-@one_thread()
-def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -> Features | None:
-    """Inner products in place of features, if they lose nothing that matters.
+def _may_span(features: Features, cost: float) -> bool:
+    """Whether inner products in place of features lose nothing that matters.
 
     They lose what is below eps times the squares of the rows' lengths, which is too much if the rows hardly
     differ for their length, or if two of them nearly coincide where the penalty is weak.
     """
+    squares = features.norms**2
+    mean = np.sum([block.sum(axis=0) for block in features.blocks()], axis=0) / len(squares)
+    if not squares.mean() - mean @ mean >= _LEAST_VARIATION * squares.max():
+        return False
+    if cost * squares.max() < _WEAK_PENALTY:
+        return True
+    if len(squares) > _MOST_COMPARED:
+        return False
+    return _least_distance(_gram(np.concatenate([*features.blocks()]))) >= _LEAST_DISTANCE
+
+
+@one_thread()
+def _gram(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(rows @ rows.T)
+
+
+@one_thread()
+def _are_independent(products: NDArray[np.float64]) -> bool:
+    """Whether no row is nearly a combination of others, so that pivots of products are more than rounding."""
+    norms = np.sqrt(np.diagonal(products))
+    scaled = products / norms / norms[:, None]
+    scaled[np.diag_indices_from(scaled)] -= _LEAST_PIVOT
+    try:
+        np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@one_thread()
+def _keep_products(train: Any, valid: Any) -> Features | None:
+    """Keep inner products of sparse rows, which made dense may not fit; None if they lose too much."""
     n_rows, n_valid = train.shape[0], valid.shape[0]
     check_memory(
         8 * n_rows * (2 * n_rows + 2 * n_valid),
@@ -147,24 +252,20 @@ def _as_products(train: Any, valid: Any, used: NDArray[np.int64], cost: float) -
     squares = np.diagonal(products)
     if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
         return None
-    # Sparse rows stay: made dense they may not fit.
-    weak = cost * float(squares.max()) >= _WEAK_PENALTY and not arrays.is_sparse(train)
-    if weak and _least_distance(products) < _LEAST_DISTANCE:
+    if 8 * train.shape[0] * train.shape[1] <= _MOST_TABULATED and not _are_independent(products):
         return None
     squared = valid.multiply(valid).sum(axis=1) if arrays.is_sparse(valid) else (valid * valid).sum(axis=1)
-    largest = float(np.sqrt(squared.max() + 1.0))
-    return Features(
-        aligned(products, padded(n_rows)),
-        np.sqrt(squares),
-        np.zeros((0, padded(n_rows))),
-        aligned(cross.T, padded(n_valid)),
-        n_rows,
-        largest,
-        train.shape[1] + 1,
-        used,
-        None,
-        train,
-    )
+    n_columns = train.shape[1]
+    nothing = np.zeros((n_rows, 0))
+    features = Features(nothing, nothing[:n_valid], False, n_columns + 1, np.arange(n_columns + 1))
+    features.rows = train
+    features.intercept = True
+    features.valid_columns = np.zeros((0, padded(n_valid)))
+    features.norms, features.valid_norms = np.sqrt(squares), np.sqrt(np.ravel(squared) + 1.0)
+    features.products = aligned(products, padded(n_rows))
+    features.valid_products = aligned(cross.T, padded(n_valid))
+    features.span_limit = n_rows
+    return features
 
 
 def _least_distance(products: NDArray[np.float64]) -> float:
@@ -191,7 +292,3 @@ def _products(rows: Any, train: Any) -> NDArray[np.float64]:
         products = np.asarray(rows @ train.T)
     products += 1.0
     return products
-
-
-def _dense(rows: Any, name: str) -> NDArray[np.float64]:
-    return arrays.make_dense(rows, name) if arrays.is_sparse(rows) else rows

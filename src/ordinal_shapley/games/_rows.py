@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import one_thread
-from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.base import Game, Spare
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
 from ordinal_shapley_kernels import position_weights
 from ordinal_shapley_kernels.walks import utilities_of
@@ -162,10 +162,18 @@ class CompiledRowGame(RowGame):
         players = self._check_sequence(sequence)
         if not len(players):
             return np.full(0 if every else 1, self.empty_value_)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         values = utilities_of(workspace, players, every)
         self._warn_of(workspace)
         return values
+
+    def _spare_workspace(self) -> Any:
+        """The workspace of this thread; making one takes longer than evaluating a short sequence."""
+        spare = vars(self).setdefault("_spare", Spare())
+        if spare.workspace is None:
+            spare.workspace = self._make_workspace()
+        spare.workspace.unconverged = 0
+        return spare.workspace
 
     def _warn_of(self, workspace: Any) -> None:
         """Warn of what went wrong in a workspace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -77,6 +78,11 @@ class Game(ABC):
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
 
     @property
+    def _identity(self) -> tuple[Any, ...]:
+        """What of `_payload` tells one game from another."""
+        return self._payload
+
+    @property
     def _settings(self) -> dict[str, Any]:
         """`_payload` under the names that users know, to say what tells one game from another."""
         return {"game": self._payload}
@@ -97,6 +103,10 @@ class Game(ABC):
     def _make_workspace(self) -> Any:
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)
+
+    def _expect_walks(self) -> bool:
+        """Prepare what pays only where many sequences are evaluated; say whether there was anything."""
+        return False
 
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
@@ -132,6 +142,15 @@ class Game(ABC):
         if len(np.unique(players)) < len(players):
             raise ValueError("sequence holds a player twice, expected distinct players")
         return players.astype(np.int64)
+
+
+class Spare(threading.local):
+    """A workspace that a thread keeps for its next evaluation; copies and other processes begin with none."""
+
+    workspace: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spare, ()
 
 
 def check_game(name: str, game: object) -> None:

@@ -91,9 +91,10 @@ class LogisticGame(CompiledRowGame):
     Fits stop once no decision on a validation row can change any more. A decision that is within rounding
     error of a tie goes to the first class (two classes) or the lowest of those tied.
 
-    With fewer rows than columns that are not 0 throughout, the game works with the inner products of the
-    rows, unless these hardly differ for their length: memory is then that of several numbers for each pair of
-    rows, whatever the columns, and sparse rows stay sparse. Otherwise they are made dense.
+    Arrays of float64, float32, int64 and int32 in C order and sparse rows are used as they are, without a
+    copy: leave them unchanged as long as the game is in use. Of sparse rows with more columns than rows the
+    inner products are kept: memory is then that of several numbers for each pair of rows, whatever the
+    columns.
 
     References
     ----------
@@ -128,7 +129,7 @@ class LogisticGame(CompiledRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train, valid = arrays.as_tables(X, X_valid, keep_wide_sparse=True)
+        train, valid = arrays.as_tables(X, X_valid, as_they_are=True)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         n_rows = train.values.shape[0]
@@ -167,8 +168,8 @@ class LogisticGame(CompiledRowGame):
         features = self._features
         return (
             SCORING_CODES[self.scoring],
-            features.wide,
-            features.train,
+            *features.raw,
+            features.products,
             features.norms,
             self._codes,
             self._costs,
@@ -177,25 +178,43 @@ class LogisticGame(CompiledRowGame):
             self._weights.table,
             features.valid,
             features.valid_columns,
+            features.valid_norms,
+            features.valid_products,
             self._truth,
             len(self.classes_),
             self._weights.kind,
             self.empty_value_,
-            features.rounding_dimension,
+            features.span_limit,
+            float(features.n_terms),
+            features.span_rounding,
             -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
         )
 
     @property
     def _entries(self) -> tuple[Any, ...]:
-        return functions(SCORING_CODES[self.scoring], self._features.wide)
+        return functions(SCORING_CODES[self.scoring])
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        # Products of rows that are at hand say nothing new, and are large.
+        known = (self._features.products, self._features.valid_products) if self._features.n_features else ()
+        return tuple(part for part in self._payload if not any(part is table for table in known))
+
+    def _expect_walks(self) -> bool:
+        prepared = self._features.tabulate()
+        if prepared:
+            vars(self).pop("_spare", None)
+        return prepared
 
     @property
     def _settings(self) -> dict[str, Any]:
         features = self._features
-        if features.wide or features.basis is not None:  # validation rows are seen through X
-            rows: dict[str, Any] = {"X or X_valid": (features.train, features.valid_columns, features.wide)}
+        if features.basis is not None:  # validation rows are seen through X
+            rows: dict[str, Any] = {"X or X_valid": (*features.raw, features.valid)}
+        elif not features.n_features:
+            rows = {"X or X_valid": (features.products, features.valid_products)}
         else:
-            rows = {"X": (features.train, features.n_terms), "X_valid": (features.valid,)}
+            rows = {"X": (*features.raw, features.n_terms), "X_valid": (features.valid,)}
         return {
             "game": "LogisticGame",
             **rows,
@@ -209,13 +228,17 @@ class LogisticGame(CompiledRowGame):
         }
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
-        # In multiplications: passes over rows and validation rows, and where a fit begins anew a factor.
+        # Multiplications of passes over rows, scores of validation rows, and factors where a fit begins anew.
         rows = sizes * (self.n_rows / self.n_players)
         columns = np.minimum(rows, self._n_columns)
         n_models = 1 if len(self.classes_) == 2 else len(self.classes_)
-        steps = n_models * columns * (4.0 * rows + len(self._truth))
-        factor = n_models * columns**2 * (rows + columns) / 4.0
-        return np.asarray(1e4 + (4.0 * steps + factor if jump else steps))
+        n_valid = len(self._truth)
+        if jump:
+            scores = 6.0 * n_valid * self._n_columns
+            each = columns**2 * (rows + columns) + 40.0 * columns * rows + scores
+        else:
+            each = columns * (4.0 * rows + n_valid)
+        return np.asarray(1e4 + n_models * each)
 
     def _warn_of(self, workspace: LogisticWorkspace) -> None:
         if workspace.unconverged:
@@ -261,7 +284,7 @@ class LogisticGame(CompiledRowGame):
                 "there is no model without"
             )
         radius = arguments.number("tol", tol, above=0.0)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         workspace.functions.reset(workspace)
         for player in players.tolist():
             workspace.functions.push(workspace, player)

@@ -133,12 +133,8 @@ def _nearest(game: Game | None, X: Any, n: int) -> Callable[[int], _Rows] | None
         return None
     if isinstance(game, LogisticGame) and _are_rows(game):
         features = game._features
-        if features.wide:  # inner products
-            squares = np.diagonal(features.train)
-            return lambda row: _first(squares + squares[row] - 2 * features.train[row], row, k)
-        numbers: _Numbers | None = features.train
-    else:
-        numbers = _as_numbers(X)
+        return lambda row: _first(features.squared_distances(row), row, k)
+    numbers = _as_numbers(X)
     if numbers is None:
         return None
     return lambda row: _first(((numbers - numbers[row]) ** 2).sum(axis=1), row, k)

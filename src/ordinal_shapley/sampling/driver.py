@@ -248,6 +248,7 @@ def sample_values(
     groups = None if partition is None else encode_partition(partition, n)
     clock = Clock(began, stop_rule)
     bar = ProgressBar(enabled=progress)
+    game._expect_walks()
     with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
@@ -383,7 +384,7 @@ def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
     """Fingerprint of game, options and minor version."""
     # Another minor version may draw other permutations of the same seed: they don't pool.
     minor = __version__.split(".")[:2]
-    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *game._payload]
+    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *game._identity]
     if plan.weight_game is not None:
         parts += plan.weight_game._payload
     if isinstance(played, RearrangedGame):

@@ -138,7 +138,8 @@ def walk_shard(
     plan = Plan(*arguments[:n_plan])
     cancellation.await_turn(first)
     try:
-        return _walk_shard(plan, make_workspace(*arguments[n_plan:]), first, stop, cancellation)
+        game = cancellation.workspace(make_workspace, arguments[n_plan:])
+        return _walk_shard(plan, game, first, stop, cancellation)
     except UtilityError as error:
         return Shard(Moments.zeros(len(plan.members), plan.unit), 0, failure=error)
     except Exception as error:

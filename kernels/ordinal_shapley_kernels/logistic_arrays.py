@@ -1,0 +1,305 @@
+"""What a logistic game holds while a sequence grows: data, prefix, models and validation rows.
+
+Sizes: n_rows training rows, n_features columns (the constant 1 of the intercept is the last), n_classes
+classes, n_models = 1 for two classes (class 1 against class 0) else n_classes (each against the rest),
+n_valid validation rows. n_features, capacity and width are the numbers of columns, training rows and
+validation rows, padded to the length of a vector register; padding features are 0 in every row.
+
+While the prefix is no longer than `LogisticWorkspace.span_limit`, the features that models work with are
+coordinates in the span of its rows, one for each (see `span`); afterwards they are the columns of the data.
+n_dims is the larger number of the two, padded, and `LogisticWorkspace.dimension` says how many are in use;
+n_span is `span_limit`, padded.
+
+White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M takes
+gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
+"""
+
+from __future__ import annotations
+
+from ordinal_shapley_kernels.raw_rows import RawRows
+from ordinal_shapley_kernels.workspace import (
+    Cube,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Vector,
+    Workspace,
+)
+
+EPSILON = 2.220446049250313e-16
+# Squares of less are 0.
+UNDERFLOW = 1e-150
+# Recent steps kept to correct a stale factor (see logistic_solver).
+MEMORY = 4
+
+# Solver.factor_state
+NO_FACTOR = 0
+STALE = 1  # gains too little: factorise before the next step
+USABLE = 2
+EXACT = 3  # of the Hessian at the present model
+
+# Solver.at_floor
+NO_GRADIENT = -1
+NOT_AT_FLOOR = 0
+EUCLIDEAN_FLOOR = 1
+HESSIAN_FLOOR = 2
+
+# Columns of Solver.bounds
+NORM = 0  # of the gradient
+ROUNDING = 1  # bound on what rounding may have done to the gradient
+WHITE_NORM = 2  # of the white gradient
+SCORE_ROUNDING = 3  # bound on what rounding does to the decision value of a row of norm 1
+SHARE = 4  # the Hessian between model and optimum is at least this times the factorised one, 0 if unknown
+RADIUS = 5  # distance to the optimum in white coordinates, inf if unknown
+HALF = 6  # radius of a ball around model - gradient / (2 SHARE), in white coordinates, that holds it
+N_BOUNDS = 7
+
+
+class Training(Workspace):
+    """Training rows; never written by kernels.
+
+    Attributes
+    ----------
+    raw : RawRows
+        The rows themselves, unless only products are kept.
+    products : float64 (n_rows, padded n_rows) or (0, 0)
+        Inner products of each row with all, where they are tabulated.
+    norms : float64 (n_rows,)
+        Euclidean norm of each row.
+    classes : int64 (n_rows,)
+        Class codes.
+    costs : float64 (n_rows,)
+        C times the sample weight.
+    player_starts : int64 (n_players + 1,)
+    player_rows : int64 (n_rows,)
+        Rows of player p, in the order in which they enter: player_rows[player_starts[p]:player_starts[p+1]].
+    weight_table : float64
+        Packed triangle of tabulated position weights, or empty.
+    """
+
+    raw: RawRows
+    products: Matrix
+    norms: Vector
+    classes: Integers
+    costs: Vector
+    player_starts: Integers
+    player_rows: Integers
+    weight_table: Vector
+
+
+class Validation(Workspace):
+    """Validation rows and what is known of their decisions.
+
+    Attributes
+    ----------
+    features : float64 (n_valid, n_features)
+    columns : float64 (n_features, width)
+        The same, feature by feature.
+    full_norms : float64 (n_valid,)
+        Their norms.
+    products : float64 (n_rows, width) or (0, 0)
+        Inner products with all training rows, where they are tabulated.
+    coordinates : float64 (n_valid, n_span)
+        In the span of the prefix, as far as they are known; the others are 0.
+    coordinate_columns : float64 (n_span, width)
+        The same, coordinate by coordinate; the first `LogisticWorkspace.known_of_all` are right.
+    known : int64 (n_valid,)
+        How many coordinates of each row are known.
+    norms : float64 (n_valid,)
+        Norm of the features in use, or more where not all coordinates are known.
+    truth : int64 (n_valid,)
+        Class codes.
+    decisions : int64 (n_valid,)
+        Written by the certificate.
+    scores : float64 (n_models, width)
+        Scratch for decision values.
+    snapshot_models : float64 (n_models, n_dims)
+        Models at which all rows were last scored.
+    snapshot_decisions : int64 (n_valid,)
+        What those models decide.
+    snapshot_gaps : float64 (n_valid,)
+        By how much: decision value, or lead over the runner-up.
+    white_features : float64 (n_factors, n_valid, n_dims)
+        Rows in the white coordinates of each factor, made when first asked for.
+    leverages : float64 (n_factors, n_valid)
+        Their norms.
+    stamps : int64 (n_factors, n_valid)
+        The factor (`Solver.factor_stamps`) that they were made with.
+    row_scores : float64 (n_models,)
+        Scratch.
+    order, counts : int64
+        Scratch of the metrics; `order` lists rows to decide one by one as well.
+    """
+
+    features: Matrix
+    columns: Matrix
+    full_norms: Vector
+    products: Matrix
+    coordinates: Matrix
+    coordinate_columns: Matrix
+    known: Integers
+    norms: Vector
+    truth: Integers
+    decisions: Integers
+    scores: Matrix
+    snapshot_models: Matrix
+    snapshot_decisions: Integers
+    snapshot_gaps: Vector
+    white_features: Cube
+    leverages: Matrix
+    stamps: IntegerMatrix
+    row_scores: Vector
+    order: Integers
+    counts: IntegerMatrix
+
+
+class Prefix(Workspace):
+    """Rows of the sequence at hand, in order.
+
+    Attributes
+    ----------
+    rows : int64 (capacity,)
+        The training rows.
+    columns : float64 (n_dims, capacity)
+        Their features in use, feature by feature.
+    features : float64 (n_span + WIDTH, n_features)
+        The rows by the columns of the data, while they have coordinates in the span.
+    entering : float64 (n_features,)
+        The same of one row, later.
+    triangle : float64 (n_span, n_span)
+        Their coordinates in the span, row by row.
+    block : float64 (n_span + WIDTH, WIDTH)
+        Scratch: coordinates of eight rows that enter.
+    noise : float64 (n_span,)
+        Of a row whose pivot rounding has made up: up to which size what is left of a product with another
+        row, of norm 1, counts as 0. Of others 0.
+    dependent : int64 (n_span,)
+        1 or more for rows that may lie in the span of those before them.
+    wanted : float64 (n_span + WIDTH,)
+        Scratch: inner products with the rows.
+    norms : float64 (capacity,)
+    largest : float64 (capacity,)
+        The largest norm so far.
+    base_costs : float64 (capacity,)
+        C times sample weight.
+    costs : float64 (capacity,)
+        The same times the position weight for the current length; 0 in the padding.
+    signs : float64 (n_models, capacity)
+        +1 for the model's own class, -1 for the rest.
+    slopes, trial_slopes : float64 (n_models, capacity)
+        Derivative of each row's loss by its decision value, without costs, at the models at hand and at the
+        trials.
+    margins, residuals : float64 (n_models, capacity)
+        Of the trials: decision values, derivatives with costs.
+    scaled : float64 (4, capacity)
+        Scratch.
+    class_counts : int64 (n_classes,)
+    """
+
+    rows: Integers
+    columns: Matrix
+    features: Matrix
+    entering: Vector
+    triangle: Matrix
+    block: Matrix
+    noise: Vector
+    dependent: Integers
+    wanted: Vector
+    norms: Vector
+    largest: Vector
+    base_costs: Vector
+    costs: Vector
+    signs: Matrix
+    slopes: Matrix
+    trial_slopes: Matrix
+    margins: Matrix
+    residuals: Matrix
+    scaled: Matrix
+    class_counts: Integers
+
+
+class Solver(Workspace):
+    """Models and what the Newton iteration remembers of them.
+
+    Attributes
+    ----------
+    models, gradients, white_gradients : float64 (n_models, n_dims)
+    active : int64 (n_models,)
+        Models that a step or a gradient is for. What is called trial, margins or residuals has a row for each
+        of these, in this order.
+    trials, trial_gradients, trial_white_gradients : float64 (n_models, n_dims)
+        Models that may be better.
+    column_models : float64 (n_models, n_features)
+        Scratch: models that lie in the span, by the columns of the data.
+    bounds, trial_bounds : float64 (n_models, N_BOUNDS)
+        What is known of each model, and of the trials.
+    sums : float64 (n_models, 4)
+        Scratch of a gradient.
+    inverse_factors : float64 (n_factors, n_dims, n_dims)
+        Inverse Cholesky factors of earlier Hessians: one for each model, and of several models one more that
+        they share to begin with.
+    factor_stamps : int64 (n_factors,)
+        Number of the factor; it only grows.
+    factor_of : int64 (n_models,)
+        Which factor a model uses.
+    factor_curvatures : float64 (n_models, capacity)
+        Second derivatives of the rows' losses in that Hessian, 0 for rows that came later.
+    factor_leverages : float64 (n_models, capacity)
+        Bound on the squared norm of these rows in white coordinates.
+    hessian_slack : float64 (n_models, 2)
+        Share of the factorised Hessian that may have left with rows that were removed; share that rounding
+        may have made up.
+    white_steps, white_changes : float64 (n_models, MEMORY, n_dims)
+        Recent steps and the changes of gradient that they made, a ring.
+    curvature_scales : float64 (n_models, MEMORY)
+        1 / (step . change).
+    pairs : int64 (n_models, 2)
+        How many of `white_steps` are valid, and where the next one goes.
+    factor_state : int64 (n_models,)
+        NO_FACTOR, STALE, USABLE or EXACT.
+    at_floor : int64 (n_models,)
+        NO_GRADIENT at the start of a fit; NOT_AT_FLOOR; EUCLIDEAN_FLOOR when rounding may account for all
+        of the gradient, or no step makes it smaller; HESSIAN_FLOOR when the same is true in the norm of the
+        inverse Hessian.
+    hessian_radii : float64 (n_models,)
+        At HESSIAN_FLOOR: distance to the optimum in the Hessian's norm, inf if there is no bound.
+    restarted : int64 (n_models,)
+        1 for models that this fit has started again from 0.
+    involved : int64 (n_models,)
+        1 for models whose accuracy an undecided validation row waits for.
+    pair_products : float64 (MEMORY,)
+    directions, white_directions : float64 (n_models, n_dims)
+    scales : float64 (n_models,)
+        By how much a direction is shortened, 0 where it is not known yet.
+    """
+
+    models: Matrix
+    gradients: Matrix
+    white_gradients: Matrix
+    active: Integers
+    trials: Matrix
+    trial_gradients: Matrix
+    trial_white_gradients: Matrix
+    column_models: Matrix
+    bounds: Matrix
+    trial_bounds: Matrix
+    sums: Matrix
+    inverse_factors: Cube
+    factor_stamps: Integers
+    factor_of: Integers
+    factor_curvatures: Matrix
+    factor_leverages: Matrix
+    hessian_slack: Matrix
+    white_steps: Cube
+    white_changes: Cube
+    curvature_scales: Matrix
+    pairs: IntegerMatrix
+    factor_state: Integers
+    at_floor: Integers
+    hessian_radii: Vector
+    restarted: Integers
+    involved: Integers
+    pair_products: Vector
+    directions: Matrix
+    white_directions: Matrix
+    scales: Vector

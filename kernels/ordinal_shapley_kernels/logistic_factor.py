@@ -1,0 +1,334 @@
+"""Inverse factors of Hessians of the logistic objective: when one is made, of what, and for which models.
+
+A factor costs many passes over the rows, the more the more features there are. So models keep one from fit to
+fit, several classes begin a fit from nothing with one that they share, and a row that changes a Hessian much
+is brought into the factor at hand.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ordinal_shapley_kernels.abi import part, symbol
+from ordinal_shapley_kernels.dense import (
+    FULL,
+    LOWER,
+    UPPER,
+    add_to_factor,
+    copy_multiple,
+    dot,
+    invert_factor,
+    regularised_gram,
+    row_products,
+)
+from ordinal_shapley_kernels.lanes import WIDTH
+from ordinal_shapley_kernels.logistic_arrays import (
+    EPSILON,
+    EUCLIDEAN_FLOOR,
+    EXACT,
+    N_BOUNDS,
+    NO_FACTOR,
+    NO_GRADIENT,
+    NORM,
+    NOT_AT_FLOOR,
+    ROUNDING,
+    STALE,
+    USABLE,
+    WHITE_NORM,
+)
+from ordinal_shapley_kernels.logistic_gradient import (
+    bound_distance,
+    differentiate,
+    factor_curvatures,
+    slope_along,
+)
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.products import combine_columns_of_each
+
+# A new row whose curvature in white coordinates exceeds this is brought into the factor.
+_LARGEST_SURPRISE = 4.0
+# Newton steps along the first direction.
+_LEAP_STEPS = 8
+# How often models of a fit share a new factor before each gets its own.
+_MOST_SHARES = 8
+# The first factor of a fit takes one block of rows in so many, at most.
+_MOST_SKIPPED = 4
+
+
+@part
+def forget(game: LogisticWorkspace, model: int, m: int) -> None:
+    """Put a model back to 0, with neither factor nor remembered steps."""
+    solver, slopes, signs = game.solver, game.prefix.slopes, game.prefix.signs
+    models = solver.models
+    for j in range(models.shape[1]):
+        models[model, j] = 0.0
+    solver.factor_of[model] = model
+    solver.factor_state[model] = NO_FACTOR
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
+    for i in range(m):
+        slopes[model, i] = -0.5 * signs[model, i]
+
+
+@symbol
+def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> None:
+    """Make a factor of the Hessian with the curvatures of a model, which one block in `every` has."""
+    prefix, solver = game.prefix, game.solver
+    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    curvatures, inverse_factor = solver.factor_curvatures[model], solver.inverse_factors[factor]
+    regularised_gram(
+        prefix.columns,
+        game.dimension,
+        curvatures,
+        n,
+        game.triangular,
+        every,
+        prefix.scaled,
+        inverse_factor,
+    )
+    invert_factor(inverse_factor, game.dimension)
+    solver.factor_stamps[factor] += 1
+
+
+@part
+def _use_factor(game: LogisticWorkspace, model: int, factor: int, stiffness: float) -> None:
+    """Forget earlier steps of a model that has a new factor."""
+    solver = game.solver
+    solver.factor_of[model] = factor
+    solver.factor_state[model] = EXACT
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
+    # Backward error of the products and of the elimination, against H_s >= I.
+    solver.hessian_slack[model, 0] = 0.0
+    solver.hessian_slack[model, 1] = 4.0 * (game.length + game.dimension) * EPSILON * (1.0 + stiffness)
+
+
+@symbol
+def renew_factor(game: LogisticWorkspace, model: int) -> None:
+    """Give a model a factor of its own, of the Hessian at hand, and renew what depends on it."""
+    prefix, solver = game.prefix, game.solver
+    n, n_features = (game.length + WIDTH - 1) // WIDTH * WIDTH, game.dimension
+    stiffness = factor_curvatures(
+        prefix.slopes[model],
+        prefix.costs,
+        prefix.norms,
+        n,
+        solver.factor_curvatures[model],
+        solver.factor_leverages[model],
+    )
+    factorise(game, model, model, 1)
+    _use_factor(game, model, model, stiffness)
+    bounds, white_gradient = solver.bounds[model], solver.white_gradients[model]
+    row_products(
+        solver.inverse_factors[model], n_features, solver.gradients[model], n_features, LOWER, white_gradient
+    )
+    bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
+    share = 1.0 - solver.hessian_slack[model, 1]
+    bound_distance(bounds, share, prefix.largest[game.length - 1], n_features)
+
+
+@part
+def take_gradient(game: LogisticWorkspace, place: int) -> None:
+    """Make the gradient at a place, and what it says, that of its model."""
+    solver, n = game.solver, game.dimension
+    model = solver.active[place]
+    gradients, white_gradients = solver.gradients, solver.white_gradients
+    copy_multiple(gradients[model], 1.0, solver.trial_gradients[place], n)
+    copy_multiple(white_gradients[model], 1.0, solver.trial_white_gradients[place], n)
+    bounds, trial_bounds = solver.bounds, solver.trial_bounds
+    for i in range(N_BOUNDS):
+        bounds[model, i] = trial_bounds[place, i]
+
+
+@part
+def take_trial(game: LogisticWorkspace, place: int) -> None:
+    """Make the trial at a place its model."""
+    solver, prefix = game.solver, game.prefix
+    model, n = solver.active[place], (game.length + WIDTH - 1) // WIDTH * WIDTH
+    take_gradient(game, place)
+    copy_multiple(solver.models[model], 1.0, solver.trials[place], game.dimension)
+    copy_multiple(prefix.slopes[model], 1.0, prefix.trial_slopes[place], n)
+
+
+@part
+def _clear_padding(game: LogisticWorkspace, model: int) -> None:
+    curvatures, slopes = game.solver.factor_curvatures[model], game.prefix.slopes[model]
+    m = game.length
+    for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
+        curvatures[i] = 0.0
+        slopes[i] = 0.0
+
+
+@part
+def _mark_floor(game: LogisticWorkspace, model: int) -> None:
+    bounds = game.solver.bounds[model]
+    game.solver.at_floor[model] = EUCLIDEAN_FLOOR if bounds[NORM] <= bounds[ROUNDING] else NOT_AT_FLOOR
+
+
+@symbol
+def _leap(game: LogisticWorkspace, n_active: int) -> None:
+    """Take the active models from 0 as far against their gradients as that leads down."""
+    prefix, solver = game.prefix, game.solver
+    n_features, n = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
+    trials, margins = solver.trials, prefix.margins
+    for place in range(n_active):
+        copy_multiple(trials[place], 1.0, solver.gradients[solver.active[place]], n_features)
+    shape = UPPER if game.triangular else FULL
+    combine_columns_of_each(trials, n_active, n_features, prefix.columns, n, shape, margins)
+    for place in range(n_active):
+        signs = prefix.signs[solver.active[place]]
+        square = dot(trials[place], trials[place], n_features)
+        length = 0.0
+        for _ in range(_LEAP_STEPS if square > 0.0 else 0):
+            slope, curvature = slope_along(margins[place], signs, prefix.costs, n, length)
+            length -= (slope + length * square) / (curvature + square)
+        if not (length < 0.0 and length > -math.inf):
+            length = 0.0
+        copy_multiple(trials[place], length, trials[place], n_features)
+        copy_multiple(margins[place], length, margins[place], n)
+    differentiate(game, n_active, 1)
+    for place in range(n_active):
+        take_trial(game, place)
+
+
+@part
+def _share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> float:
+    """Give the active models the mean of their curvatures, in one block in `every`; returns the stiffness."""
+    prefix, solver = game.prefix, game.solver
+    slopes, costs, norms, active = prefix.slopes, prefix.costs, prefix.norms, solver.active
+    curvatures, leverages = solver.factor_curvatures, solver.factor_leverages
+    stiffness = 0.0
+    for i in range((game.length + WIDTH - 1) // WIDTH * WIDTH):
+        mean = 0.0
+        for place in range(n_active):
+            size = abs(slopes[active[place], i])
+            mean += size * (1.0 - size)
+        curvature = every * costs[i] * mean / n_active if i // WIDTH % every == 0 else 0.0
+        square = norms[i] * norms[i]
+        stiffness += curvature * square
+        for place in range(n_active):
+            curvatures[active[place], i] = curvature
+            leverages[active[place], i] = square / (1.0 + curvature * square)
+    return stiffness
+
+
+@symbol
+def start(game: LogisticWorkspace) -> None:
+    """Give models that lack a factor one; several share that of the mean of their curvatures."""
+    solver, states, active = game.solver, game.solver.factor_state, game.solver.active
+    n_active = 0
+    at_zero = True
+    for k in range(game.n_models):
+        if states[k] == NO_FACTOR:
+            active[n_active] = k
+            n_active += 1
+            _clear_padding(game, k)
+            at_zero &= not dot(solver.models[k], solver.models[k], game.dimension) > 0.0
+            at_zero &= not solver.restarted[k]
+    if n_active == 0:
+        return
+    differentiate(game, n_active, 0)
+    for place in range(n_active):
+        take_gradient(game, place)
+    if at_zero:
+        _leap(game, n_active)
+    # Where rows are many some of them do, each counting for several.
+    every = 1
+    if not game.triangular:
+        every = max(1, min(_MOST_SKIPPED, game.length // (2 * game.dimension)))
+    if n_active == 1 and every == 1:
+        renew_factor(game, active[0])
+        _mark_floor(game, active[0])
+        return
+    stiffness = _share_curvatures(game, n_active, every)
+    factor = game.n_models if n_active > 1 else active[0]
+    factorise(game, factor, active[0], every)
+    for place in range(n_active):
+        _use_factor(game, active[place], factor, stiffness)
+        states[active[place]] = USABLE
+    differentiate(game, n_active, 0)
+    for place in range(n_active):
+        take_gradient(game, place)
+        _mark_floor(game, active[place])
+
+
+@part
+def share_again(game: LogisticWorkspace) -> None:
+    """Give the models that share a factor a new one if it is stale for several."""
+    solver, shared = game.solver, game.n_models
+    n_stale = 0
+    for k in range(game.n_models):
+        n_stale += solver.factor_of[k] == shared and solver.factor_state[k] == STALE and solver.involved[k]
+    if n_stale > 1:
+        game.shares_left -= 1
+        for k in range(game.n_models):
+            if solver.factor_of[k] == shared:
+                solver.factor_state[k] = NO_FACTOR
+        start(game)
+
+
+@part
+def _own_factor(game: LogisticWorkspace, model: int) -> None:
+    """Copy a factor that models share, so that one of them can change it."""
+    solver = game.solver
+    shared, own = solver.inverse_factors[solver.factor_of[model]], solver.inverse_factors[model]
+    for j in range(game.dimension):
+        copy_multiple(own[j], 1.0, shared[j], j // WIDTH * WIDTH + WIDTH)
+    solver.factor_of[model] = model
+
+
+@part
+def _add_last_row(game: LogisticWorkspace, model: int) -> None:
+    """Bring the last row into the factor if it changes the Hessian much in its direction.
+
+    Such a row makes every step with the old factor overshoot, and a new one would cost a hundred times this.
+    """
+    prefix, solver = game.prefix, game.solver
+    last = game.length - 1
+    slope = abs(prefix.slopes[model, last])
+    curvature = prefix.costs[last] * slope * (1.0 - slope)
+    square = prefix.norms[last] * prefix.norms[last]
+    stiffness = curvature * square
+    if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
+        return
+    n = game.dimension
+    columns, row, white = prefix.columns, solver.trials[0], solver.trial_white_gradients[0]
+    for j in range(n):
+        row[j] = columns[j, last]
+    row_products(solver.inverse_factors[solver.factor_of[model]], n, row, n, LOWER, white)
+    if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
+        return
+    if solver.factor_of[model] != model:
+        _own_factor(game, model)
+    add_to_factor(solver.inverse_factors[model], n, white, curvature, solver.directions[0])
+    solver.factor_stamps[model] += 1
+    solver.pairs[model, 0] = 0
+    solver.pairs[model, 1] = 0
+    solver.factor_curvatures[model, last] = curvature
+    solver.factor_leverages[model, last] = square / (1.0 + stiffness)
+    solver.hessian_slack[model, 1] += 4.0 * (game.length + n) * EPSILON * (1.0 + stiffness)
+
+
+@symbol
+def refresh(game: LogisticWorkspace) -> None:
+    """Gradients for the sequence at hand of models that have none, from the slopes that are known."""
+    solver = game.solver
+    states, active, at_floor = solver.factor_state, solver.active, solver.at_floor
+    game.shares_left = _MOST_SHARES if game.n_models > 1 else 0
+    start(game)
+    n_active = 0
+    for k in range(game.n_models):
+        if at_floor[k] == NO_GRADIENT:
+            active[n_active] = k
+            n_active += 1
+            _clear_padding(game, k)
+            _add_last_row(game, k)
+    if n_active == 0:
+        return
+    differentiate(game, n_active, 0)
+    for place in range(n_active):
+        model = active[place]
+        take_gradient(game, place)
+        if states[model] == EXACT:
+            states[model] = USABLE
+        _mark_floor(game, model)

@@ -1,0 +1,76 @@
+"""Training rows as they came, read one at a time: numbers of several kinds, or only those that are not 0.
+
+They are neither copied nor converted as a whole, and no kernel is compiled again for another kind.
+"""
+
+from __future__ import annotations
+
+from ordinal_shapley_kernels.abi import symbol
+from ordinal_shapley_kernels.workspace import (
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    ShortMatrix,
+    Shorts,
+    SingleMatrix,
+    Vector,
+    Workspace,
+)
+
+
+class RawRows(Workspace):
+    """Rows of one kind: the arrays of the others are empty.
+
+    Attributes
+    ----------
+    doubles : float64 (n_rows, n_columns)
+    singles : float32 (n_rows, n_columns)
+    longs : int64 (n_rows, n_columns)
+    integers : int32 (n_rows, n_columns)
+    entries : float64 (n_entries,)
+        Sparse rows: numbers that are not 0, row after row.
+    places : int32 (n_entries,)
+        Their columns.
+    starts : int64 (n_rows + 1,)
+        Where each row begins.
+    n_columns : int
+    intercept : int
+        Whether a row ends with a 1 besides.
+    """
+
+    doubles: Matrix
+    singles: SingleMatrix
+    longs: IntegerMatrix
+    integers: ShortMatrix
+    entries: Vector
+    places: Shorts
+    starts: Integers
+    n_columns: int
+    intercept: int
+
+
+@symbol
+def read_row(raw: RawRows, row: int, out: Vector) -> None:
+    """Write a row; what pads it is left as it is."""
+    n_columns = raw.n_columns
+    doubles, singles, longs, integers = raw.doubles, raw.singles, raw.longs, raw.integers
+    if doubles.shape[0] > 0:
+        for j in range(n_columns):
+            out[j] = doubles[row, j]
+    elif singles.shape[0] > 0:
+        for j in range(n_columns):
+            out[j] = singles[row, j]
+    elif longs.shape[0] > 0:
+        for j in range(n_columns):
+            out[j] = longs[row, j]
+    elif integers.shape[0] > 0:
+        for j in range(n_columns):
+            out[j] = integers[row, j]
+    else:
+        entries, places, starts = raw.entries, raw.places, raw.starts
+        for j in range(n_columns):
+            out[j] = 0.0
+        for entry in range(starts[row], starts[row + 1]):
+            out[places[entry]] = entries[entry]
+    if raw.intercept:
+        out[n_columns] = 1.0

@@ -697,10 +697,10 @@ def test_ctrl_c_in_a_process(tmp_path, jobs):
         "value", "--dataset", "cancer", "--method", "mc", "--permutations", "100000000", "--jobs", str(jobs),
         "--out", "v.csv", "--checkpoint", "run.npz", cwd=tmp_path, env={**os.environ, "FORCE_COLOR": "1"},
     )  # fmt: skip
-    # The bar comes with the sampling; before that, an interrupt would test Python's imports.
+    # Once there are permutations; before that, an interrupt would test what comes before them.
     assert run.stderr is not None
     seen = ""
-    while "starting" not in seen:
+    while "fits/s" not in seen:
         seen += run.stderr.read(1) or pytest.fail(seen)
     run.send_signal(signal.SIGINT)
     shown, err = run.communicate()

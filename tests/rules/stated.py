@@ -185,6 +185,8 @@ GIVEN = {
         "half of them 0",
         "less than a thousandth of their squared length",
         "closer than a thousandth of their length",
+        "if they take no more than 256 MiB",
+        "fit in 256 MiB when made dense",
     ],
     "docs/quickstart.md": ["change by less than 5 %", "a fifth of Wine's training labels is changed"],
     "docs/theory.md": ["bounds one direction only, so twice that"],

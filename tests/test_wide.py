@@ -14,7 +14,7 @@ from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.span import complete, complete_all
-from problems import Problem, size
+from problems import JIT, Problem, size
 from test_trainer import check_coefficients, check_decisions
 
 N_ROWS, N_COLUMNS = size(40, 10), size(100, 49)
@@ -83,6 +83,27 @@ def test_a_prefix_that_outgrows_its_span_goes_over_to_the_columns(every):
     # And back, once it is empty.
     walks.utilities_of(workspace, order[:9], every)
     assert (workspace.dimension, workspace.triangular) == (16, 1)
+
+
+@pytest.mark.skipif(not JIT, reason="a minute uncompiled, for few columns, whose prefixes have no span")
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
+@pytest.mark.parametrize("every", [True, False])
+def test_a_workspace_that_was_used_gives_the_bits_of_a_new_one(every, scoring):
+    problem = wide(n=N_COLUMNS + 10, n_classes=3)
+    y = problem.y.copy()
+    y[np.flatnonzero(y == 1)[5:]] = 0
+    problem = problem._replace(y=y)
+    game = LogisticGame(*problem, scoring=scoring)
+    rng = np.random.default_rng(4)
+    orders = [rng.permutation(len(problem.y)) for _ in range(size(4, 3))]
+    # One class comes when the span has been outgrown.
+    orders.append(np.argsort(y == 1, kind="stable"))
+    assert y[orders[-1][: N_COLUMNS + 2]].tolist().count(1) == 0
+    used = game._make_workspace()
+    for order in orders:
+        for m in (len(order), N_COLUMNS // 2, N_COLUMNS + 5):
+            expected = walks.utilities_of(game._make_workspace(), order[:m], every)
+            np.testing.assert_array_equal(walks.utilities_of(used, order[:m], every), expected)
 
 
 @pytest.mark.parametrize("every", [True, False])

@@ -320,10 +320,9 @@ def extend_span(game: LogisticWorkspace, first: int, last: int) -> None:
 @part
 def _costs_to_complete(game: LogisticWorkspace) -> float:
     """Multiplications that the missing coordinates of all validation rows take."""
-    validation = game.validation
-    product = 0 if validation.products.shape[0] > 0 else game.n_features
+    product = 0 if game.validation.products.shape[0] > 0 else game.n_features
     missing = game.length - game.known_of_all
-    return float(missing * validation.known.shape[0] * (product + game.dimension // 2))
+    return float(missing * game.validation.known.shape[0] * (product + game.dimension // 2))
 
 
 @part
@@ -483,11 +482,12 @@ def leave_span(game: LogisticWorkspace) -> None:
     solver, validation = game.solver, game.validation
     n_features, length = game.n_features, game.length
     game.length = game.entered
-    if game.entered > 0:
+    if game.length > 0:  # else models are 0
         _in_columns(game)
+        for k in range(game.n_models):
+            copy_multiple(solver.models[k], 1.0, solver.column_models[k], n_features)
     game.length = length
     for k in range(game.n_models):
-        copy_multiple(solver.models[k], 1.0, solver.column_models[k], n_features)
         solver.factor_state[k] = NO_FACTOR
         solver.pairs[k, :] = 0
     for factor in range(solver.factor_stamps.shape[0]):

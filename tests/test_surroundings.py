@@ -414,5 +414,5 @@ def test_memory_of_100_000_players(value, method, tmp_path):
         method,
         tmp_path / "run.npz",
     )  # fmt: skip
-    # One array of all players left behind by each shard of ten permutations would alone take 107 MiB.
-    assert 0 < float(out) < 200
+    # One array of all players left behind by each shard of ten permutations would take 107 MiB more.
+    assert 0 < float(out) < 240

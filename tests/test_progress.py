@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 
@@ -77,17 +78,20 @@ def test_what_went_before_is_no_part_of_the_rates(capsys):
 
 
 def test_a_forecast_comes_before_the_first_report(capsys):
-    assert "at most 0:40 left" in began(capsys, expected=40.4)
-    assert "at most 0:30 left" in began(capsys, expected=100.0, most_seconds=50.4)
+    assert re.search("at most 0:(40|3[5-9]) left", began(capsys, expected=40.4))
+    assert re.search("at most 0:(30|2[5-9]) left", began(capsys, expected=100.0, most_seconds=50.4))
 
 
 @pytest.mark.parametrize("updates", [[], [(10, 300, 22.0)]])
 def test_a_long_forecast_says_once_what_would_be_quicker(capsys, updates):
     expected = None if updates else 1_998.5
     text = began(capsys, *updates, (20, 500, 24.0), (30, 700, 26.0), expected=expected)
-    line = "10,000 permutations, if it takes all, need 33:18; quicker: fewer permutations (n_permutations=)"
-    assert text.count(line) == 1
-    assert text.index(line) < text.index("30/10,000 permutations")
+    # The clock goes on while things are loaded.
+    line = (
+        r"10,000 permutations, if it takes all, need 33:1\d; quicker: fewer permutations \(n_permutations=\)"
+    )
+    (found,) = re.finditer(line, text)
+    assert found.start() < text.index("30/10,000 permutations")
 
 
 def test_no_such_line_with_a_limit_of_time_or_too_early_to_say(capsys):
@@ -99,7 +103,7 @@ def test_no_such_line_with_a_limit_of_time_or_too_early_to_say(capsys):
 def test_the_command_line_has_words_of_its_own(capsys):
     token = progress.QUICKER.set("--minutes M")
     try:
-        assert "need 33:18; quicker: --minutes M" in began(capsys, expected=1_998.5)
+        assert re.search(r"need 33:1\d; quicker: --minutes M", began(capsys, expected=1_998.5))
     finally:
         progress.QUICKER.reset(token)
 

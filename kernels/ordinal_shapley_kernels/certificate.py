@@ -237,8 +237,20 @@ def _split(
 
 
 @part
-def _count_near(gaps: Vector, norms: Vector, slack: float) -> int:
-    """How many gaps are at most `slack` times their row's norm."""
+def _reach(game: LogisticWorkspace, model: int) -> float:
+    """How far decision values of a row of norm 1 may be from the converged model's; rounding counts twice."""
+    bounds = game.solver.bounds
+    error = bounds[model, NORM] + bounds[model, ROUNDING]
+    return min(error, bounds[model, RADIUS]) + bounds[model, ROUNDING]
+
+
+@part
+def _count_near(game: LogisticWorkspace) -> int:
+    """How many gaps of the snapshot are no more than what models may be off, wherever they are now."""
+    gaps, norms = game.validation.snapshot_gaps, game.validation.norms
+    slack = 0.0
+    for k in range(game.n_models):
+        slack = max(slack, _reach(game, k) if game.n_models == 1 else 2.0 * _reach(game, k))
     n_near = 0
     for v in range(gaps.shape[0]):
         n_near += 0 if gaps[v] > slack * norms[v] else 1
@@ -266,17 +278,12 @@ def _screen(game: LogisticWorkspace) -> int:
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
     gaps, norms = validation.snapshot_gaps, validation.norms
-    models, snapshot, bounds = solver.models, validation.snapshot_models, solver.bounds
-    uncertain = 0.0
-    for k in range(n_models):
-        error = bounds[k, NORM] + bounds[k, ROUNDING]
-        reach = min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
-        uncertain = max(uncertain, reach if n_models == 1 else 2.0 * reach)
+    models, snapshot = solver.models, validation.snapshot_models
     # A row scored alone costs its features, a step twice those of all rows of the prefix, for each model.
     most = 2 * game.length
     if not game.has_snapshot:
         # Gaps of long ago tell about how many rows are near.
-        if game.has_gaps and _count_near(gaps, norms, uncertain) > most and _involve_all(game):
+        if game.has_gaps and _count_near(game) > most and _involve_all(game):
             return UNDECIDED
         _take_snapshot(game)
         game.has_snapshot = 1
@@ -285,16 +292,15 @@ def _screen(game: LogisticWorkspace) -> int:
     slack = 0.0
     for k in range(n_models):
         moved = distance(models[k], snapshot[k], n_features)
-        # Twice the rounding: the snapshot's scores are rounded as well as today's.
-        error = bounds[k, NORM] + bounds[k, ROUNDING]
-        reach = 1.0000001 * moved + min(error, bounds[k, RADIUS]) + bounds[k, ROUNDING]
+        # Rounding twice: the snapshot's scores are rounded as well as today's.
+        reach = 1.0000001 * moved + _reach(game, k)
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     slack += (1.0 if n_models == 1 else 2.0) * game.snapshot_rounding
     decided, rows = validation.decisions, validation.order
     near = _split(decided, validation.snapshot_decisions, gaps, norms, slack, rows)
     if near > most and _involve_all(game):
         # The snapshot is of no more use if it is the way since then that leaves so many.
-        if _count_near(gaps, norms, uncertain) <= most:
+        if _count_near(game) <= most:
             game.has_snapshot = 0
         return UNDECIDED
     return near

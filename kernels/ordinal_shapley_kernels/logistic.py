@@ -105,16 +105,14 @@ def enter_rows(game: LogisticWorkspace) -> None:
     if game.triangular and outgrows_span(game):
         leave_span(game)
         game.entered = 0
-    if not game.triangular:
-        for i in range(game.entered, first):
-            read_row(game.training.raw, rows[i], entering)
-            for j in range(game.dimension):
-                columns[j, i] = entering[j]
-    for i in range(first, last):
+    # Rows before the first have left the span, and have all but their columns.
+    for i in range(first if game.triangular else game.entered, last):
         if not game.triangular:
             read_row(game.training.raw, rows[i], entering)
             for j in range(game.dimension):
                 columns[j, i] = entering[j]
+        if i < first:
+            continue
         code = game.training.classes[rows[i]]
         for k in range(game.n_models):
             sign = 1.0 if code == (k if game.n_models > 1 else 1) else -1.0

@@ -5,7 +5,9 @@ They are neither copied nor converted as a whole, and no kernel is compiled agai
 
 from __future__ import annotations
 
-from ordinal_shapley_kernels.abi import symbol
+from typing import Any
+
+from ordinal_shapley_kernels.abi import inlined, symbol
 from ordinal_shapley_kernels.workspace import (
     IntegerMatrix,
     Integers,
@@ -49,23 +51,25 @@ class RawRows(Workspace):
     intercept: int
 
 
+@inlined
+def _copy(table: Any, row: int, n_columns: int, out: Vector) -> None:
+    for j in range(n_columns):
+        out[j] = table[row, j]
+
+
 @symbol
 def read_row(raw: RawRows, row: int, out: Vector) -> None:
     """Write a row; what pads it is left as it is."""
     n_columns = raw.n_columns
     doubles, singles, longs, integers = raw.doubles, raw.singles, raw.longs, raw.integers
     if doubles.shape[0] > 0:
-        for j in range(n_columns):
-            out[j] = doubles[row, j]
+        _copy(doubles, row, n_columns, out)
     elif singles.shape[0] > 0:
-        for j in range(n_columns):
-            out[j] = singles[row, j]
+        _copy(singles, row, n_columns, out)
     elif longs.shape[0] > 0:
-        for j in range(n_columns):
-            out[j] = longs[row, j]
+        _copy(longs, row, n_columns, out)
     elif integers.shape[0] > 0:
-        for j in range(n_columns):
-            out[j] = integers[row, j]
+        _copy(integers, row, n_columns, out)
     else:
         entries, places, starts = raw.entries, raw.places, raw.starts
         for j in range(n_columns):

@@ -66,15 +66,13 @@ _MOST_NEW = 0.25
 def empty_span(game: LogisticWorkspace) -> None:
     """No row, no coordinate; and back from the columns of the data."""
     validation = game.validation
-    known, norms, full_norms = validation.known, validation.norms, validation.full_norms
     game.dimension = 0
     game.triangular = 1
     game.rounding_dimension = game.span_rounding
     game.known_of_all = 0
     game.n_dependent = 0
-    for v in range(known.shape[0]):
-        known[v] = 0
-        norms[v] = full_norms[v]
+    validation.known[:] = 0
+    validation.norms[:] = validation.full_norms
 
 
 @part

@@ -101,11 +101,9 @@ def test_no_such_line_with_a_limit_of_time_or_too_early_to_say(capsys):
 
 
 def test_the_command_line_has_words_of_its_own(capsys):
-    token = progress.QUICKER.set("--minutes M")
-    try:
+    with progress.quicker("--minutes M"):
         assert re.search(r"need 33:1\d; quicker: --minutes M", began(capsys, expected=1_998.5))
-    finally:
-        progress.QUICKER.reset(token)
+    assert "quicker: fewer permutations" in began(capsys, expected=1_998.5)
 
 
 def test_time_passes_while_nothing_is_reported(capsys, monkeypatch):

@@ -152,10 +152,10 @@ def value(
             "seed": seed,
             **data.settings(),
         }
-        from ordinal_shapley.common.progress import QUICKER
+        from ordinal_shapley.common.progress import quicker
 
-        QUICKER.set("--minutes M, fewer --permutations, all cores (--jobs -1), or --value partial_ordinal")
-        with warning_lines() as warned:
+        words = "--minutes M, fewer --permutations, all cores (--jobs -1), or --value partial_ordinal"
+        with quicker(words), warning_lines() as warned:
             from ordinal_shapley import sample_values
 
             game = models.game(problem, game_options)

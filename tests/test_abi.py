@@ -285,6 +285,24 @@ def test_a_second_process_compiles_meanwhile_and_may_fail(tmp_path):
     assert alone[2] == failed[2] == "0"
 
 
+SPANS = """
+import numpy as np
+import ordinal_shapley as osv
+from ordinal_shapley_kernels import abi
+for n_columns in (3, 60):
+    X = np.random.default_rng(0).normal(size=(70, n_columns))
+    game = osv.LogisticGame(X[:60], np.arange(60) % 2, X[60:], np.arange(10) % 2, scoring="neg_log_loss")
+    game.prefix_utilities([0, 1, 2, 3])
+    print(sum(own.is_compiled and own.func.__module__.endswith(".span") for own in abi.all_symbols()))
+"""
+
+
+def test_data_of_few_columns_need_no_kernels_of_spans(tmp_path):
+    few, many = map(int, run(SPANS, tmp_path, PYTHONPATH=os.pathsep.join(sys.path)).split())
+    assert few == 0
+    assert many > 5
+
+
 def test_half_of_the_work_is_shared():
     symbols = [symbol for symbol in abi.all_symbols() if "logistic" in symbol.name]
     shared = abi._share(symbols)

@@ -12,8 +12,8 @@ from ordinal_shapley import LogisticGame, RidgeGame, exact_values
 from ordinal_shapley.sampling.plan import digest
 from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.abi import entry
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
-from ordinal_shapley_kernels.span import complete, complete_all
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, complete
+from ordinal_shapley_kernels.span import complete_all
 from problems import JIT, Problem, size
 from test_trainer import check_coefficients, check_decisions
 

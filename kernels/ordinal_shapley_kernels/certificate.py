@@ -32,9 +32,8 @@ from ordinal_shapley_kernels.logistic_arrays import (
     SCORE_ROUNDING,
     SHARE,
 )
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, complete, score_in_span
 from ordinal_shapley_kernels.products import combine_columns_of_each
-from ordinal_shapley_kernels.span import complete, score_in_span
 from ordinal_shapley_kernels.workspace import Integers, Vector
 
 UNDECIDED = -1

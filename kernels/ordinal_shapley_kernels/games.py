@@ -8,6 +8,9 @@ evaluating; `pop(game, player)` takes the player pushed last out again; `is_defi
 sequence is one that the game really evaluates, not one that is worth a constant by rule; `evaluate(game)`
 writes the utility to `scores[0]`, and the utilities by blocks of validation rows to what follows if there
 are any. What it writes depends on the sequence alone, to the bit, whatever was pushed and popped before.
+
+A kind of game may have further functions in its table, for what only some games of the kind do. Kernels call
+these through the table, too (`through_table`), so that they are compiled for none of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from ordinal_shapley_kernels.abi import inlined, prepare
-from ordinal_shapley_kernels.workspace import COMPILED, Vector, Workspace, WorkspaceType
+from ordinal_shapley_kernels.workspace import COMPILED, Vector, Workspace, WorkspaceType, numba_type
 
 # What `evaluate` returns
 OK = 0
@@ -43,6 +46,13 @@ class GameFunctions(NamedTuple):
 class Game(Workspace):
     """What the workspace of every game begins with.
 
+    Parameters
+    ----------
+    functions : GameFunctions, or a NamedTuple that begins with the same
+        None for what the game has no use for.
+    **fields
+        See `Workspace`.
+
     Attributes
     ----------
     reset_address, push_address, pop_address, is_defined_address, evaluate_address : int
@@ -61,75 +71,63 @@ class Game(Workspace):
     scores: Vector
     unconverged: int
 
-    def __init__(self, functions: GameFunctions, **fields: Any) -> None:
+    def __init__(self, functions: Any, **fields: Any) -> None:
         self.functions = functions
         fields.setdefault("scores", (1,))
         if COMPILED:
             prepare(*functions)
-            for name, function in zip(functions._fields, functions, strict=True):
-                fields[f"{name}_address"] = function.address
+            for name, function in functions._asdict().items():
+                fields[f"{name}_address"] = 0 if function is None else function.address
         super().__init__(**fields)
 
 
-if not COMPILED:
+def through_table(name: str, answer: Any, with_number: bool = False) -> Any:
+    """Function of a game, and of an integer if it takes one, that calls what stands in the game's table.
 
-    def reset(game: Any) -> None:
-        """Empty the sequence and forget all solver state."""
-        game.functions.reset(game)
+    `answer` is what it returns, `int` or None.
+    """
+    if not COMPILED:
 
-    def push(game: Any, player: int) -> None:
-        """Append a player to the sequence without evaluating it."""
-        game.functions.push(game, player)
+        def ask(game: Any, *numbers: int) -> Any:
+            answered = getattr(game.functions, name)(game, *numbers)
+            return None if answer is None else answer(answered)
 
-    def pop(game: Any, player: int) -> None:
-        """Take the player that was pushed last, `player`, out of the sequence again."""
-        game.functions.pop(game, player)
+        return ask
 
-    def is_defined(game: Any) -> int:
-        """Whether the sequence is one that the game really evaluates."""
-        return int(game.functions.is_defined(game))
+    kind = numba_type(answer)
 
-    def evaluate(game: Any) -> int:
-        """Write the utility of the sequence to the game's `scores`; returns a status."""
-        return int(game.functions.evaluate(game))
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        field = signature.args[0].layout._fields[f"{name}_address"]
+        word = ir.IntType(64)
+        function_type = ir.FunctionType(context.get_value_type(kind), [word] * len(values))
+        slot = builder.add(values[0], ir.Constant(word, 8 * field.slot))
+        function = builder.load(builder.inttoptr(slot, word.as_pointer()))
+        return builder.call(builder.inttoptr(function, function_type.as_pointer()), values)
 
-else:
+    def check(game: Any) -> Any:
+        if not isinstance(game, WorkspaceType):
+            raise TypeError(f"{name} takes a game, not {game}")
+        return game
 
-    def _through_table(name: str, answer: Any) -> Any:
-        """Function of a game, and of a player, that calls what stands in the game's table."""
-        with_player = name in ("push", "pop")
+    if with_number:
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            field = signature.args[0].layout._fields[f"{name}_address"]
-            word = ir.IntType(64)
-            kind = ir.FunctionType(context.get_value_type(answer), [word] * len(values))
-            slot = builder.add(values[0], ir.Constant(word, 8 * field.slot))
-            function = builder.load(builder.inttoptr(slot, word.as_pointer()))
-            return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
+        def call(typing_context: Any, game: Any, number: Any) -> Any:
+            return kind(check(game), types.int64), generate
 
-        def check(game: Any) -> Any:
-            if not isinstance(game, WorkspaceType):
-                raise TypeError(f"{name} takes a game, not {game}")
-            return game
+    else:
 
-        if with_player:
+        def call(typing_context: Any, game: Any) -> Any:  # type: ignore[misc]
+            return kind(check(game)), generate
 
-            def call(typing_context: Any, game: Any, player: Any) -> Any:
-                return answer(check(game), types.int64), generate
+    call.__name__ = name
+    return intrinsic(call)
 
-        else:
 
-            def call(typing_context: Any, game: Any) -> Any:  # type: ignore[misc]
-                return answer(check(game)), generate
-
-        call.__name__ = name
-        return intrinsic(call)
-
-    reset = _through_table("reset", types.none)
-    push = _through_table("push", types.none)
-    pop = _through_table("pop", types.none)
-    is_defined = _through_table("is_defined", types.int64)
-    evaluate = _through_table("evaluate", types.int64)
+reset = through_table("reset", None)
+push = through_table("push", None, with_number=True)
+pop = through_table("pop", None, with_number=True)
+is_defined = through_table("is_defined", int)
+evaluate = through_table("evaluate", int)
 
 
 @inlined

@@ -10,20 +10,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ordinal_shapley_kernels import span
 from ordinal_shapley_kernels.abi import entry, part, symbol
 from ordinal_shapley_kernels.certificate import certify, score_rows, uncertainty
 from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.elementary import exp
-from ordinal_shapley_kernels.games import OK, GameFunctions
+from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT, NORM, ROUNDING
 from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
 from ordinal_shapley_kernels.logistic_solver import improve
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, make_workspace
+from ordinal_shapley_kernels.logistic_workspace import (
+    LogisticFunctions,
+    LogisticWorkspace,
+    empty_span,
+    enter_span,
+    make_workspace,
+    shrink_span,
+)
 from ordinal_shapley_kernels.position_weights import fill_position_weights
 from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, ROC_AUC, neg_log_loss, roc_auc, score_decisions
-from ordinal_shapley_kernels.span import empty_span, extend_span, leave_span, outgrows_span, shrink_span
 
 # Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
 _MAX_STEPS = 500
@@ -99,12 +106,8 @@ def enter_rows(game: LogisticWorkspace) -> None:
     first, last = game.entered, game.length
     rows, columns, triangle = prefix.rows, prefix.columns, prefix.triangle
     models, signs, slopes, curvatures = solver.models, prefix.signs, prefix.slopes, solver.factor_curvatures
-    if game.triangular and not outgrows_span(game):
-        extend_span(game, first, last)
-        game.entered = last
-    if game.triangular and outgrows_span(game):
-        leave_span(game)
-        game.entered = 0
+    if game.triangular:
+        enter_span(game)
     # Rows before the first have left the span, and have all but their columns.
     for i in range(first if game.triangular else game.entered, last):
         if not game.triangular:
@@ -254,15 +257,24 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     return OK
 
 
-def functions(scoring: int) -> GameFunctions:
-    """Functions of a game with a code of `scoring`."""
+def functions(scoring: int, span_limit: int) -> LogisticFunctions:
+    """Functions of a game with a code of `scoring`, and those of `span` unless no prefix has one."""
     evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
-    return GameFunctions(reset, push, pop, is_defined, evaluate)
+    every = LogisticFunctions(reset, push, pop, is_defined, evaluate)
+    if span_limit == 0:
+        return every
+    return every._replace(
+        empty_span=span.empty_span,
+        enter_span=span.enter_span,
+        shrink_span=span.shrink_span,
+        complete=span.complete,
+        score_in_span=span.score_in_span,
+    )
 
 
-def make_game(scoring: int, *fields: Any) -> LogisticWorkspace:
+def make_game(scoring: int, span_limit: int, *fields: Any) -> LogisticWorkspace:
     """Allocate the workspace of one worker; see `logistic_workspace.make_workspace` for the fields."""
-    return make_workspace(functions(scoring), scoring, *fields)
+    return make_workspace(functions(scoring, span_limit), scoring, span_limit, *fields)
 
 
 @entry

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley_kernels.games import Game, GameFunctions
+from ordinal_shapley_kernels.games import Game, through_table
 from ordinal_shapley_kernels.lanes import WIDTH, padded
 from ordinal_shapley_kernels.logistic_arrays import (
     MEMORY,
@@ -19,11 +21,28 @@ from ordinal_shapley_kernels.raw_rows import RawRows
 from ordinal_shapley_kernels.workspace import cache_aligned
 
 
+class LogisticFunctions(NamedTuple):
+    """Those of `GameFunctions`, and those of `span` for games that look for models in spans of prefixes."""
+
+    reset: Any
+    push: Any
+    pop: Any
+    is_defined: Any
+    evaluate: Any
+    empty_span: Any = None
+    enter_span: Any = None
+    shrink_span: Any = None
+    complete: Any = None
+    score_in_span: Any = None
+
+
 class LogisticWorkspace(Game):
     """Nopython side of a LogisticGame.
 
     Attributes
     ----------
+    empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address : int
+        Of the functions in `span`; 0 in games that have no span, which never call them.
     training, validation, prefix, solver
         See those classes.
     n_models : int
@@ -75,6 +94,11 @@ class LogisticWorkspace(Game):
         Validation rows that may still be whitened, and brought into the span, before the next step.
     """
 
+    empty_span_address: int
+    enter_span_address: int
+    shrink_span_address: int
+    complete_address: int
+    score_in_span_address: int
     training: Training
     validation: Validation
     prefix: Prefix
@@ -106,6 +130,13 @@ class LogisticWorkspace(Game):
     completions_left: int
 
 
+empty_span = through_table("empty_span", None)
+enter_span = through_table("enter_span", None)
+shrink_span = through_table("shrink_span", None, with_number=True)
+complete = through_table("complete", None, with_number=True)
+score_in_span = through_table("score_in_span", None)
+
+
 def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
     """Copy rows into some of `n_columns`, padded with 0, that begin at a cache line."""
     out = cache_aligned((len(rows), n_columns))
@@ -114,8 +145,9 @@ def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
 
 
 def make_workspace(
-    functions: GameFunctions,
+    functions: LogisticFunctions,
     scoring: int,
+    span_limit: int,
     doubles: NDArray[np.float64],
     singles: NDArray[np.float32],
     longs: NDArray[np.int64],
@@ -140,7 +172,6 @@ def make_workspace(
     n_classes: int,
     weight_kind: int,
     empty_value: float,
-    span_limit: int,
     column_rounding: float,
     span_rounding: float,
     radius_tolerance: float,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ordinal_shapley_kernels.abi import inlined, part, symbol
+from ordinal_shapley_kernels.abi import entry, inlined, part, symbol
 from ordinal_shapley_kernels.dense import (
     FULL,
     add_multiple,
@@ -62,7 +62,7 @@ _MOST_DEPENDENT = 2
 _MOST_NEW = 0.25
 
 
-@part
+@entry
 def empty_span(game: LogisticWorkspace) -> None:
     """No row, no coordinate; and back from the columns of the data."""
     validation = game.validation
@@ -76,15 +76,6 @@ def empty_span(game: LogisticWorkspace) -> None:
 
 
 @part
-def _has_factor(game: LogisticWorkspace) -> bool:
-    states = game.solver.factor_state
-    any_factor = False
-    for k in range(game.n_models):
-        any_factor |= states[k] != NO_FACTOR
-    return any_factor
-
-
-@part
 def _open_block(game: LogisticWorkspace, first: int) -> None:
     """Bring eight more coordinates into use, 0 in all that has been computed."""
     solver, validation, prefix = game.solver, game.validation, game.prefix
@@ -94,7 +85,9 @@ def _open_block(game: LogisticWorkspace, first: int) -> None:
     models, snapshot, inverse_factors = solver.models, validation.snapshot_models, solver.inverse_factors
     steps, changes = solver.white_steps, solver.white_changes
     coordinates, white_features = validation.coordinates, validation.white_features
+    any_factor = False
     for k in range(game.n_models):
+        any_factor |= solver.factor_state[k] != NO_FACTOR
         models[k, first:past] = 0.0
         snapshot[k, first:past] = 0.0
         for t in range(steps.shape[1]):
@@ -102,7 +95,7 @@ def _open_block(game: LogisticWorkspace, first: int) -> None:
             changes[k, t, first:past] = 0.0
     for v in range(coordinates.shape[0]):
         coordinates[v, first:past] = 0.0
-    if _has_factor(game):
+    if any_factor:
         for factor in range(inverse_factors.shape[0]):
             for j in range(first, past):
                 _set_identity_row(inverse_factors[factor], j)
@@ -278,12 +271,19 @@ def _by_products(game: LogisticWorkspace) -> bool:
     return game.training.products.shape[0] > 0 and game.validation.products.shape[0] > 0
 
 
-@part
-def extend_span(game: LogisticWorkspace, first: int, last: int) -> None:
-    """Make the coordinates of rows first to last - 1 of the prefix.
+@entry
+def enter_span(game: LogisticWorkspace) -> None:
+    """Make the coordinates of the rows that wait, or leave the span if the prefix outgrows it."""
+    if not _outgrows_span(game):
+        _extend_span(game)
+    if _outgrows_span(game):
+        leave_span(game)
 
-    In a coordinate that is added all models are 0 and factorised Hessians the identity.
-    """
+
+@part
+def _extend_span(game: LogisticWorkspace) -> None:
+    """Make coordinates of the rows that wait; in new ones models are 0, factorised Hessians the identity."""
+    first, last = game.entered, game.length
     columns, triangle = game.prefix.columns, game.prefix.triangle
     norms, full_norms = game.validation.norms, game.validation.full_norms
     features = game.prefix.features
@@ -313,6 +313,7 @@ def extend_span(game: LogisticWorkspace, first: int, last: int) -> None:
         complete_all(game)
     else:
         norms[:] = full_norms
+    game.entered = last
 
 
 @part
@@ -346,7 +347,7 @@ def _add_coordinate(game: LogisticWorkspace, v: int, t: int, coordinate: float) 
             leverages[factor, v] = math.sqrt(leverage * leverage + coordinate * coordinate)
 
 
-@symbol
+@entry
 def complete(game: LogisticWorkspace, v: int) -> None:
     """Bring a validation row into the span."""
     validation, prefix = game.validation, game.prefix
@@ -397,7 +398,7 @@ def complete_all(game: LogisticWorkspace) -> None:
     game.known_of_all = game.length
 
 
-@part
+@entry
 def shrink_span(game: LogisticWorkspace, m: int) -> None:
     """Drop the coordinate of row m, the last of the prefix, and what was computed with it."""
     solver, validation = game.solver, game.validation
@@ -449,7 +450,7 @@ def _in_columns(game: LogisticWorkspace) -> float:
     return EPSILON * (m + game.rounding_dimension) * largest
 
 
-@symbol
+@entry
 def score_in_span(game: LogisticWorkspace) -> None:
     """Write decision values of all validation rows into `validation.scores`, the cheaper way."""
     validation, models = game.validation, game.solver.models
@@ -468,7 +469,7 @@ def score_in_span(game: LogisticWorkspace) -> None:
 
 
 @part
-def outgrows_span(game: LogisticWorkspace) -> bool:
+def _outgrows_span(game: LogisticWorkspace) -> bool:
     """Whether a prefix should go over to the columns of the data, if these are no more than rows."""
     too_long = game.length > game.span_limit or game.n_dependent > _MOST_DEPENDENT
     return too_long and game.span_limit < game.training.norms.shape[0]
@@ -476,7 +477,7 @@ def outgrows_span(game: LogisticWorkspace) -> bool:
 
 @symbol
 def leave_span(game: LogisticWorkspace) -> None:
-    """Go over to the columns of the data, with models that decide the same."""
+    """Go over to the columns of the data, with models that decide the same; all rows wait to enter again."""
     solver, validation = game.solver, game.validation
     n_features, length = game.n_features, game.length
     game.length = game.entered
@@ -485,6 +486,7 @@ def leave_span(game: LogisticWorkspace) -> None:
         for k in range(game.n_models):
             copy_multiple(solver.models[k], 1.0, solver.column_models[k], n_features)
     game.length = length
+    game.entered = 0
     for k in range(game.n_models):
         solver.factor_state[k] = NO_FACTOR
         solver.pairs[k, :] = 0

@@ -168,6 +168,7 @@ class LogisticGame(CompiledRowGame):
         features = self._features
         return (
             SCORING_CODES[self.scoring],
+            features.span_limit,
             *features.raw,
             features.products,
             features.norms,
@@ -184,7 +185,6 @@ class LogisticGame(CompiledRowGame):
             len(self.classes_),
             self._weights.kind,
             self.empty_value_,
-            features.span_limit,
             float(features.n_terms),
             features.span_rounding,
             -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
@@ -192,7 +192,7 @@ class LogisticGame(CompiledRowGame):
 
     @property
     def _entries(self) -> tuple[Any, ...]:
-        return functions(SCORING_CODES[self.scoring])
+        return functions(SCORING_CODES[self.scoring], self._features.span_limit)
 
     @property
     def _identity(self) -> tuple[Any, ...]:

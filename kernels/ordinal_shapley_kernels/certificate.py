@@ -93,15 +93,14 @@ def _take_snapshot(game: LogisticWorkspace) -> None:
 
 
 @part
-def _whiten(game: LogisticWorkspace, model: int, v: int) -> bool:
-    """Bring validation row v into the model's white coordinates, unless it is there already.
+def _whiten(game: LogisticWorkspace, model: int, v: int, row: Vector) -> bool:
+    """Bring validation row v, whose features are `row`, into the model's white coordinates, unless it is.
 
     Returns False where a step with the model is the better bargain.
     """
     validation, solver = game.validation, game.solver
     factor = solver.factor_of[model]
     stamp = solver.factor_stamps[factor]
-    row = _features(game, v)
     if validation.stamps[factor, v] == stamp:
         return True
     if game.whitenings_left <= 0 and solver.at_floor[model] == NOT_AT_FLOOR:
@@ -116,17 +115,17 @@ def _whiten(game: LogisticWorkspace, model: int, v: int) -> bool:
 
 
 @part
-def _bound_change(game: LogisticWorkspace, model: int, v: int) -> tuple[float, float]:
+def _bound_change(game: LogisticWorkspace, model: int, v: int, row: Vector) -> tuple[float, float]:
     """Bounds on how much the decision value of row v changes from the model to the converged one."""
     validation, solver = game.validation, game.solver
     bounds, factor = solver.bounds[model], solver.factor_of[model]
-    row, norm = _features(game, v), validation.norms[v]
+    norm = validation.norms[v]
     euclidean = norm * (bounds[NORM] + bounds[ROUNDING])
     low, high = -euclidean, euclidean
     n_features = game.dimension
     at_floor = solver.at_floor[model] == HESSIAN_FLOOR
     bounded = solver.hessian_radii[model] < math.inf if at_floor else bounds[SHARE] > 0.0
-    if bounded and _whiten(game, model, v):
+    if bounded and _whiten(game, model, v, row):
         if at_floor:
             own_rounding = (
                 game.rounding_dimension * EPSILON * absolute_dot(solver.models[model], row, n_features)
@@ -146,7 +145,7 @@ def _bound_change(game: LogisticWorkspace, model: int, v: int) -> tuple[float, f
 @part
 def uncertainty(game: LogisticWorkspace, v: int) -> float:
     """How far the decision value of row v may be from the converged model's, for two classes."""
-    low, high = _bound_change(game, 0, v)
+    low, high = _bound_change(game, 0, v, _features(game, v))
     return max(-low, high)
 
 
@@ -163,7 +162,7 @@ def _may_look_at(game: LogisticWorkspace, v: int) -> bool:
     return game.completions_left >= 0 or not _involve_all(game)
 
 
-@part
+@symbol
 def _decide(game: LogisticWorkspace, v: int) -> int:
     """Class of validation row v, or UNDECIDED with `solver.involved` set for the models to improve.
 
@@ -202,7 +201,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         euclidean = norm * (bounds[k, NORM] + bounds[k, ROUNDING])
         if turn > 0 and scores[k] + euclidean < lower:
             continue
-        low, high = _bound_change(game, k, v)
+        low, high = _bound_change(game, k, v, row)
         if turn == 0:
             lower, upper = scores[k] + low, scores[k] + high
         elif not scores[k] + high < lower:
@@ -268,7 +267,7 @@ def _involve_all(game: LogisticWorkspace) -> bool:
     return any_involved
 
 
-@part
+@symbol
 def _screen(game: LogisticWorkspace) -> int:
     """Decide the rows that are clear from the snapshot; writes and counts those that are not.
 

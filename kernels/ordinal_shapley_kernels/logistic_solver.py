@@ -138,7 +138,7 @@ def _factor_in_steps(m: int, n_features: int) -> float:
     return factor / step
 
 
-@part
+@symbol
 def _aim(game: LogisticWorkspace, place: int) -> None:
     """Find the white direction of an active model, with a new factor if its own is stale."""
     solver = game.solver
@@ -159,7 +159,7 @@ def _aim(game: LogisticWorkspace, place: int) -> None:
     )
 
 
-@part
+@symbol
 def _point(game: LogisticWorkspace, n_active: int) -> None:
     """Take white directions of the active models that were just found out of white coordinates."""
     solver, n = game.solver, game.dimension
@@ -190,7 +190,7 @@ def _point(game: LogisticWorkspace, n_active: int) -> None:
                 inline_combine_triangle(white_directions[model], factor, n, directions[model])
 
 
-@part
+@symbol
 def _judge(game: LogisticWorkspace, place: int) -> int:
     """Say what becomes of a trial, and take it if it is better."""
     solver = game.solver

@@ -256,7 +256,7 @@ def prepare(*entries: Any) -> None:
 def _make_together(lacking: list[Symbol]) -> None:
     """Make symbols, callees first; on several cores a second process compiles some of them meanwhile.
 
-    It leaves them on disk. What calls them waits until they are there, and is compiled here if they aren't.
+    It leaves them on disk; those that are not there in the end are compiled here.
     """
     if not lacking:
         return
@@ -264,7 +264,7 @@ def _make_together(lacking: list[Symbol]) -> None:
     worth_it = lacking[0].cache_hits == 0 and len(lacking) >= _MIN_SHARED and _Cache.usable
     with _second_process(_share(lacking[1:]) if worth_it else []) as elsewhere:
         for own in lacking[1:]:
-            if own not in elsewhere and not any(callee in elsewhere for callee in own.lacking([])):
+            if own not in elsewhere:
                 own.make()
     for own in lacking[1:]:
         if not own.is_compiled:
@@ -272,14 +272,17 @@ def _make_together(lacking: list[Symbol]) -> None:
 
 
 def _share(symbols: list[Symbol]) -> list[Symbol]:
-    """Half of the work, the largest first: they call others, which must be there before them here."""
+    """Half of the work: of symbols in order, callees first, some that no other calls, so none has to wait."""
     sizes = {own: own.size for own in symbols}
     taken: list[Symbol] = []
+    called: set[Symbol] = set()
     left = sum(sizes.values()) / 2
-    for own in sorted(symbols, key=sizes.__getitem__, reverse=True):
-        if sizes[own] <= left:
+    for own in reversed(symbols):
+        if own not in called and sizes[own] <= left:
             taken.append(own)
             left -= sizes[own]
+        else:
+            called.update(own.callees())
     return taken
 
 

@@ -165,6 +165,25 @@ def test_validation_rows_are_scored_by_coordinates_or_by_columns(walk, n_classes
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+def test_prefixes_asked_for_again_and_again_pay_for_products_with_validation_rows(scoring):
+    problem = wide()
+    game = LogisticGame(*problem, scoring=scoring)
+    order = leaders_first(problem.y)[: N_ROWS // 5]
+    once = game.prefix_utilities(order)
+    assert not len(game._features.valid_products)
+    for _ in range(5):
+        np.testing.assert_array_equal(game.prefix_utilities(order), once)
+    # Utilities without a certificate are right to a tolerance, and must not depend on what was asked before.
+    assert len(game._features.valid_products) == (N_ROWS if scoring == "accuracy" else 0)
+
+
+def test_exact_values_prepare_products_with_validation_rows():
+    game = LogisticGame(*wide(n=4, n_valid=5))
+    exact_values(game, n_jobs=1)
+    assert len(game._features.valid_products) == 4
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_coefficients(n_classes):
     problem = wide(n_classes=n_classes)

@@ -294,6 +294,7 @@ def plan_exact(
         n_jobs = None
     scope = make_scope(game, value, partition, case, by)
     limit, asked = as_limit(max_seconds), max_seconds is not None
+    game._expect_walks()
     try:
         with game._listening():
             check_cost(game, value, scope, n_jobs, limit, asked)

@@ -162,6 +162,8 @@ class CompiledRowGame(RowGame):
         players = self._check_sequence(sequence)
         if not len(players):
             return np.full(0 if every else 1, self.empty_value_)
+        if every:
+            self._expect_walks(int(self.player_sizes[players].sum()))
         workspace = self._spare_workspace()
         values = utilities_of(workspace, players, every)
         self._warn_of(workspace)

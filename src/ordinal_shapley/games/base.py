@@ -104,8 +104,11 @@ class Game(ABC):
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)
 
-    def _expect_walks(self) -> bool:
-        """Prepare what pays only where many sequences are evaluated; say whether there was anything."""
+    def _expect_walks(self, n_rows: int | None = None) -> bool:
+        """Prepare what pays only where many sequences are evaluated; say whether there was anything.
+
+        With `n_rows` so many rows enter one after the other, and nobody knows what follows.
+        """
         return False
 
     def _listening(self) -> AbstractContextManager[None]:

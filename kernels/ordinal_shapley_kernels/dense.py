@@ -190,7 +190,7 @@ def regularised_gram(
     chunk = max(_CACHED // n_features // WIDTH, 4) * step
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
-        _add_gram(columns, n_features, curvature, start, stop, step, triangular, scratch, out)
+        add_gram(columns, n_features, curvature, start, stop, step, triangular, start, scratch, out)
     if n == 0:
         for j in range(n_features):
             out[j, j:n_features] = 0.0
@@ -198,8 +198,8 @@ def regularised_gram(
         out[j, j] += 1.0
 
 
-@part
-def _add_gram(
+@symbol
+def add_gram(
     columns: Matrix,
     n_features: int,
     curvature: Vector,
@@ -207,10 +207,11 @@ def _add_gram(
     n: int,
     step: int,
     triangular: int,
+    is_begun: int,
     scratch: Matrix,
     out: Matrix,
 ) -> None:
-    """Add what rows start to n - 1 bring to the Gram matrix, or set it to that if they are the first."""
+    """Add what rows start to n - 1 bring to the Gram matrix if that `is_begun`, else set it to that."""
     for j in range(0, n_features, 4):
         for i in range(max(j // WIDTH * WIDTH if triangular else 0, start), n, step):
             x = load(curvature, i)
@@ -246,7 +247,7 @@ def _add_gram(
                 t33 = add_product(t33, x3, y)
             upper = totals(t00, t01, t02, t03, t10, t11, t12, t13)
             lower = totals(t20, t21, t22, t23, t30, t31, t32, t33)
-            if start > 0:
+            if is_begun:
                 upper = add(upper, load_halves(out[j], out[j + 1], k))
                 lower = add(lower, load_halves(out[j + 2], out[j + 3], k))
             store_halves(out[j], out[j + 1], k, upper)

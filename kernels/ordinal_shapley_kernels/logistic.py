@@ -19,6 +19,7 @@ from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT, NORM, ROUNDING
 from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
+from ordinal_shapley_kernels.logistic_overflow import evaluate_overflow, n_kept, order_overflow
 from ordinal_shapley_kernels.logistic_solver import improve
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticFunctions,
@@ -108,9 +109,16 @@ def enter_rows(game: LogisticWorkspace) -> None:
     models, signs, slopes, curvatures = solver.models, prefix.signs, prefix.slopes, solver.factor_curvatures
     if game.triangular:
         enter_span(game)
+    kept, at_zero = n_kept(game), True
+    if kept < last:
+        for k in range(game.n_models):
+            at_zero &= not dot(models[k], models[k], game.dimension) > 0.0
+        if not at_zero:  # else there is nothing to read
+            order_overflow(game, max(first, kept))
+            evaluate_overflow(game, models, game.n_models, slopes)
     # Rows before the first have left the span, and have all but their columns.
     for i in range(first if game.triangular else game.entered, last):
-        if not game.triangular:
+        if not game.triangular and i < kept:
             read_row(game.training.raw, rows[i], entering)
             for j in range(game.dimension):
                 columns[j, i] = entering[j]
@@ -121,8 +129,10 @@ def enter_rows(game: LogisticWorkspace) -> None:
             sign = 1.0 if code == (k if game.n_models > 1 else 1) else -1.0
             if game.triangular:
                 value = dot(models[k], triangle[i], i // WIDTH * WIDTH + WIDTH)
-            else:
+            elif i < kept:
                 value = dot(models[k], entering, game.dimension)
+            else:
+                value = 0.0 if at_zero else slopes[k, i]
             signs[k, i] = sign
             slopes[k, i] = -sign / (1.0 + exp(sign * value))
             curvatures[k, i] = 0.0
@@ -180,6 +190,8 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
     if game.entered < game.length:
         enter_rows(game)
     _weigh_prefix(game)
+    if n_kept(game) < game.length:
+        order_overflow(game, n_kept(game))
     solver = game.solver
     at_floor, restarted, radii = solver.at_floor, solver.restarted, solver.hessian_radii
     n_models = game.n_models

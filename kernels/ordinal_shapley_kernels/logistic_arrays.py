@@ -22,6 +22,7 @@ from ordinal_shapley_kernels.workspace import (
     IntegerMatrix,
     Integers,
     Matrix,
+    Shorts,
     Vector,
     Workspace,
 )
@@ -31,6 +32,9 @@ EPSILON = 2.220446049250313e-16
 UNDERFLOW = 1e-150
 # Recent steps kept to correct a stale factor (see logistic_solver).
 MEMORY = 4
+
+# Rows that are read at a time where columns have no room for them.
+BLOCK = 128
 
 # Solver.factor_state
 NO_FACTOR = 0
@@ -160,8 +164,9 @@ class Prefix(Workspace):
     ----------
     rows : int64 (capacity,)
         The training rows.
-    columns : float64 (n_dims, capacity)
-        Their features in use, feature by feature.
+    columns : float64 (n_dims, room)
+        Their features in use, feature by feature, of as many rows as there is room for (see
+        `logistic_overflow`).
     features : float64 (n_span + WIDTH, n_features)
         The rows by the columns of the data, while they have coordinates in the span.
     entering : float64 (n_features,)
@@ -191,8 +196,21 @@ class Prefix(Workspace):
         trials.
     margins, residuals : float64 (n_models, capacity)
         Of the trials: decision values, derivatives with costs.
-    scaled : float64 (4, capacity)
+    scaled : float64 (4, room)
         Scratch.
+    overflow : float64 (BLOCK, n_features)
+        Scratch: later rows, row by row.
+    overflow_columns : float64 (n_features, BLOCK + WIDTH)
+        Scratch: the same, feature by feature.
+    overflow_weights : float64 (BLOCK,)
+    overflow_values : float64 (n_models, BLOCK)
+        Scratch: one number for each of them.
+    overflow_order : int32 (capacity - room,)
+        Where in the prefix they stand, in the order of the data.
+    overflow_rows : int32 (capacity - room,)
+        Which training rows they are.
+    overflow_places : int32 (n_rows,)
+        Scratch: the same of each training row; 0 between uses.
     class_counts : int64 (n_classes,)
     """
 
@@ -215,6 +233,13 @@ class Prefix(Workspace):
     margins: Matrix
     residuals: Matrix
     scaled: Matrix
+    overflow: Matrix
+    overflow_columns: Matrix
+    overflow_weights: Vector
+    overflow_values: Matrix
+    overflow_order: Shorts
+    overflow_rows: Shorts
+    overflow_places: Shorts
     class_counts: Integers
 
 
@@ -230,7 +255,7 @@ class Solver(Workspace):
     trials, trial_gradients, trial_white_gradients : float64 (n_models, n_dims)
         Models that may be better.
     column_models : float64 (n_models, n_features)
-        Scratch: models that lie in the span, by the columns of the data.
+        Scratch: models that lie in the span, by the columns of the data; sums of gradients.
     bounds, trial_bounds : float64 (n_models, N_BOUNDS)
         What is known of each model, and of the trials.
     sums : float64 (n_models, 4)

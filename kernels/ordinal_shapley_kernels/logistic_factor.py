@@ -42,6 +42,12 @@ from ordinal_shapley_kernels.logistic_gradient import (
     factor_curvatures,
     slope_along,
 )
+from ordinal_shapley_kernels.logistic_overflow import (
+    add_overflow_gram,
+    evaluate_overflow,
+    n_kept,
+    read_features,
+)
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.products import combine_columns_of_each
 
@@ -74,7 +80,7 @@ def forget(game: LogisticWorkspace, model: int, m: int) -> None:
 def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> None:
     """Make a factor of the Hessian with the curvatures of a model, which one block in `every` has."""
     prefix, solver = game.prefix, game.solver
-    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    n = n_kept(game)
     curvatures, inverse_factor = solver.factor_curvatures[model], solver.inverse_factors[factor]
     regularised_gram(
         prefix.columns,
@@ -86,6 +92,8 @@ def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> N
         prefix.scaled,
         inverse_factor,
     )
+    if n < game.length:
+        add_overflow_gram(game, curvatures, every, inverse_factor)
     invert_factor(inverse_factor, game.dimension)
     solver.factor_stamps[factor] += 1
 
@@ -174,7 +182,10 @@ def _leap(game: LogisticWorkspace, n_active: int) -> None:
     for place in range(n_active):
         copy_multiple(trials[place], 1.0, solver.gradients[solver.active[place]], n_features)
     shape = UPPER if game.triangular else FULL
-    combine_columns_of_each(trials, n_active, n_features, prefix.columns, n, shape, margins)
+    kept = n_kept(game)
+    combine_columns_of_each(trials, n_active, n_features, prefix.columns, kept, shape, margins)
+    if kept < game.length:
+        evaluate_overflow(game, trials, n_active, margins)
     for place in range(n_active):
         signs = prefix.signs[solver.active[place]]
         square = dot(trials[place], trials[place], n_features)
@@ -292,9 +303,8 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
     if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
         return
     n = game.dimension
-    columns, row, white = prefix.columns, solver.trials[0], solver.trial_white_gradients[0]
-    for j in range(n):
-        row[j] = columns[j, last]
+    row, white = solver.trials[0], solver.trial_white_gradients[0]
+    read_features(game, last, row)
     row_products(solver.inverse_factors[solver.factor_of[model]], n, row, n, LOWER, white)
     if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
         return

@@ -21,7 +21,9 @@ import math
 from ordinal_shapley_kernels.abi import symbol
 from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.logistic_arrays import EPSILON, UNDERFLOW
+from ordinal_shapley_kernels.logistic_overflow import n_kept
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.raw_rows import read_row
 
 LOG_2 = 0.6931471805599453
 
@@ -32,7 +34,8 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
     prefix, solver = game.prefix, game.solver
     m, n_features, dimension = game.length, game.dimension, game.rounding_dimension
     weights, slopes, curvatures = solver.models[model], prefix.slopes[model], solver.factor_curvatures[model]
-    costs, norms, columns = prefix.costs, prefix.norms, prefix.columns
+    costs, norms, columns, entering = prefix.costs, prefix.norms, prefix.columns, prefix.entering
+    kept = n_kept(game)
     total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features)) + UNDERFLOW
     values = 0.0
     shared = 0.0  # what the inner products of wide data add for each row, by its length
@@ -41,8 +44,10 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
             shared += abs(costs[i] * slopes[i]) * norms[i]
     for i in range(m):
         terms = norms[i] * shared
+        if i >= kept:
+            read_row(game.training.raw, prefix.rows[i], entering)
         for j in range(n_features):
-            terms += abs(weights[j] * columns[j, i])
+            terms += abs(weights[j] * (columns[j, i] if i < kept else entering[j]))
         root = math.sqrt(curvatures[i])
         leverage = norms[i] if root * norms[i] < 1.0 else 1.0 / root
         residual = abs(costs[i] * slopes[i])

@@ -51,6 +51,7 @@ from ordinal_shapley_kernels.logistic_arrays import (
     UNDERFLOW,
     WHITE_NORM,
 )
+from ordinal_shapley_kernels.logistic_overflow import differentiate_overflow, n_kept
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Vector
@@ -225,7 +226,7 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
         game.triangular,
         game.rounding_dimension,
     )
-    n = (m + WIDTH - 1) // WIDTH * WIDTH
+    n, kept = (m + WIDTH - 1) // WIDTH * WIDTH, n_kept(game)
     shape = UPPER if triangular else FULL
     active, sums, residuals = solver.active, solver.sums, prefix.residuals
     gradients, white_gradients = solver.trial_gradients, solver.trial_white_gradients
@@ -234,9 +235,11 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
         pull, stiffness, high, low = _weigh_slopes(game, active[place], place, n, from_margins)
         sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3] = pull, stiffness, high, low
     if n_active == 1:
-        inline_row_products(prefix.columns, n_features, residuals[0], n, shape, gradients[0])
+        inline_row_products(prefix.columns, n_features, residuals[0], kept, shape, gradients[0])
     else:
-        row_products_of_each(prefix.columns, n_features, residuals, n_active, n, shape, gradients)
+        row_products_of_each(prefix.columns, n_features, residuals, n_active, kept, shape, gradients)
+    if kept < m:
+        differentiate_overflow(game, n_active)
     for place in range(n_active):
         model, bounds = active[place], solver.trial_bounds[place]
         weights = solver.trials[place] if from_margins else solver.models[model]

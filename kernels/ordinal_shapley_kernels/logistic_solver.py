@@ -51,6 +51,7 @@ from ordinal_shapley_kernels.logistic_arrays import (
 from ordinal_shapley_kernels.logistic_factor import renew_factor, take_trial
 from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
 from ordinal_shapley_kernels.logistic_gradient import differentiate
+from ordinal_shapley_kernels.logistic_overflow import evaluate_overflow, n_kept
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.products import combine_columns_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
@@ -265,7 +266,7 @@ def improve(game: LogisticWorkspace) -> None:
     steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
     """
     solver, prefix = game.solver, game.prefix
-    n, n_rows = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
+    n, n_rows = game.dimension, n_kept(game)
     active, scales, trials = solver.active, solver.scales, solver.trials
     models, directions = solver.models, solver.directions
     n_active = 0
@@ -290,6 +291,8 @@ def improve(game: LogisticWorkspace) -> None:
         else:
             shape = UPPER if game.triangular else FULL
             combine_columns_of_each(trials, n_active, n, prefix.columns, n_rows, shape, prefix.margins)
+        if n_rows < game.length:
+            evaluate_overflow(game, trials, n_active, prefix.margins)
         differentiate(game, n_active, 1)
         n_left = 0
         for place in range(n_active):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ordinal_shapley_kernels.games import Game, through_table
 from ordinal_shapley_kernels.lanes import WIDTH, padded
 from ordinal_shapley_kernels.logistic_arrays import (
+    BLOCK,
     MEMORY,
     N_BOUNDS,
     Prefix,
@@ -88,6 +89,8 @@ class LogisticWorkspace(Game):
         Validation row that was the last to be decided.
     scored_alone : int
         Validation rows scored one by one since the snapshot.
+    n_overflow : int
+        Rows that `Prefix.overflow_order` lists.
     shares_left : int
         How often models may still share a new factor in this fit.
     whitenings_left, completions_left : int
@@ -125,9 +128,19 @@ class LogisticWorkspace(Game):
     snapshot_rounding: float
     hardest: int
     scored_alone: int
+    n_overflow: int
     shares_left: int
     whitenings_left: int
     completions_left: int
+
+
+# Features of the rows of a prefix are kept up to so many numbers.
+_MOST_KEPT = 2**22
+
+
+def _odd_lines(n_rows: int) -> int:
+    """Room for so many rows in an odd number of cache lines."""
+    return padded(n_rows) + (WIDTH if padded(n_rows) % (2 * WIDTH) == 0 else 0)
 
 
 empty_span = through_table("empty_span", None)
@@ -188,8 +201,9 @@ def make_workspace(
     n_span = padded(span_limit)
     n_dims = n_span if span_limit >= n_rows else max(n_span, n_features)
     # An odd number of cache lines a column, so that columns do not fall into the same cache sets.
-    capacity = padded(n_rows)
-    capacity += WIDTH if capacity % (2 * WIDTH) == 0 else 0
+    capacity = _odd_lines(n_rows)
+    room = min(capacity, _odd_lines(max(span_limit, _MOST_KEPT // n_dims)))
+    n_overflow = BLOCK if room < capacity else 0
     return LogisticWorkspace(
         functions,
         training=Training(
@@ -236,7 +250,7 @@ def make_workspace(
         ),
         prefix=Prefix(
             rows=(capacity,),
-            columns=(n_dims, capacity),
+            columns=(n_dims, room),
             features=(n_span + WIDTH, n_features),
             entering=(n_features,),
             triangle=(n_span, n_span),
@@ -253,7 +267,14 @@ def make_workspace(
             trial_slopes=(n_models, capacity),
             margins=(n_models, capacity),
             residuals=(n_models, capacity),
-            scaled=(4, capacity),
+            scaled=(4, max(room, n_overflow)),
+            overflow=(n_overflow, n_features),
+            overflow_columns=(n_features, n_overflow + WIDTH),
+            overflow_weights=(n_overflow,),
+            overflow_values=(n_models, n_overflow),
+            overflow_order=(capacity - room,),
+            overflow_rows=(capacity - room,),
+            overflow_places=(n_rows if n_overflow else 0,),
             class_counts=(n_classes,),
         ),
         solver=Solver(

@@ -77,6 +77,8 @@ class Keeper:
         ValueError
             If the file is of a run with other settings.
         """
+        if self._path is None:
+            return
         self._settings = {name: _in_short(value) for name, value in settings.items()}
         self._labels, self._first = labels, first
         self._fields = {**fields, "converged": False, "stopped_by": "checkpoint"}
@@ -104,9 +106,9 @@ class Keeper:
         OSError
             If a new file cannot be written.
         """
-        self._fields["digest"] = made
         if self._path is None:
             return before
+        self._fields["digest"] = made
         if self._file is None:
             self._write(before)
             return before

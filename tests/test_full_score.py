@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import ordinal_shapley as osv
 from ordinal_shapley.sampling import ahead
+from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.sampling.shards import random_orders
 from ordinal_shapley.valuation.scores import guess_of, is_better, score_words
 from problems import size, wine
@@ -284,3 +285,47 @@ def test_page_and_notebook_say_it():
     assert sentence in page
     assert "0.3 by the model of all rows, 0.4 by guessing: no better" in page
     assert "0.3 by the model of all rows, 0.4 by guessing: no better" in poor._repr_html_()
+
+
+def dear(game):
+    """The same game, whose models of all rows take long, it says."""
+    game._much = 0.0
+    return game
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_of_dear_models_two_are_enough_if_they_agree(n_jobs):
+    which = set()
+    for seed in range(6):
+        game = osv.LogisticGame(*rows())
+        scores = np.array([game(order) for order in random_orders(40, seed, 10)])
+        agree = np.std(scores[:2], ddof=1) / np.sqrt(2) <= 0.005 * scores[:2].mean()
+        which.add(bool(agree))
+        found = value(dear(game), n_permutations=1, random_state=seed, n_jobs=n_jobs).full_score
+        assert found == np.mean(scores[:2] if agree else scores)
+    assert which == {True, False}
+
+
+@pytest.mark.parametrize(("tol", "orders"), [(10.0, 2), (0.0, 20)])
+def test_what_patience_compares_with_takes_few_dear_models(tol, orders):
+    rule = osv.Truncation.patience(tol=tol)
+    options = {"method": "tmc", "truncation": rule, "n_permutations": 3}
+    game = osv.LogisticGame(*rows())
+    scores = [game(order) for order in random_orders(40, 0, 20)]
+    assert len(set(scores[:2])) == 2
+    usual = value(game, **options)
+    few = value(dear(game), **options)
+    # With one tolerance all walks end at once, with the other the target is the same.
+    assert usual.n_evaluations - few.n_evaluations == 20 - orders
+    assert target_score(game, rule, 0) == np.mean(scores[:orders])
+
+
+def test_where_order_plays_no_part_one_dear_model_is_enough():
+    game = dear(osv.LogisticGame(*rows(), position_weight="uniform"))
+    rule = osv.Truncation.patience(tol=0.01)
+    result = value(game, method="tmc", truncation=rule, n_permutations=1)
+    usual = value(
+        osv.LogisticGame(*rows(), position_weight="uniform"), method="tmc", truncation=rule, n_permutations=1
+    )
+    assert usual.n_evaluations - result.n_evaluations == 19
+    assert result.full_score == usual.full_score == game(range(40))

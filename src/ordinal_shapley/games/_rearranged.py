@@ -59,6 +59,7 @@ class RearrangedGame(Game):
         self.player_sizes = game.player_sizes
         self._runs_in_parallel = game._runs_in_parallel
         self._prefer = game._prefer
+        self._much = game._much
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the utility of a sequence of distinct players; () is the empty one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from abc import ABC, abstractmethod
@@ -62,6 +63,8 @@ class Game(ABC):
     _without_order: str = "build it with order_free=True"
     # Whether no sequence has a model before every class has come.
     _awaits_classes: bool = False
+    # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.
+    _much: float = math.inf
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:

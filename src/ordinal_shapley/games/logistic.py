@@ -117,6 +117,7 @@ class LogisticGame(CompiledRowGame):
 
     _awaits_classes = True
     _n_walked = 0  # rows that have entered in `prefix_utilities`
+    _much = 1.2e10
 
     def __init__(
         self,

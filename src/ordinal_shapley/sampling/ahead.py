@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import n_workers
 from ordinal_shapley.common.progress import ProgressBar
@@ -25,6 +25,10 @@ from ordinal_shapley_kernels.walks import NO_RULE
 
 _TARGET_ORDERS = 20
 _CENTRING_ORDERS = 10
+# The mean of those that do not cost much is near enough with a standard error of this share of it, and of a
+# rule's tolerance.
+_NEAR_SCORE = 0.005
+_NEAR_TARGET = 0.1
 # Work that took less tells little about how long more of it will take.
 _LEAST_TIMED = 0.3
 
@@ -47,6 +51,7 @@ class Ahead:
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
         self.evaluations = 0
         self.pace: float | None = None
+        self._full: dict[int, list[float]] = {}  # utilities of random orders, by game
 
     @contextmanager
     def _phase(self, what: str, unit: str, total: int, figure: str) -> Iterator[Callable[[int, int], None]]:
@@ -92,22 +97,42 @@ class Ahead:
         """Return what models of all rows score, and what guessing does; None where players bring no rows."""
         if not isinstance(game, RowGame):
             return None, None
-        n, count, score = game.n_players, game.scored_orders, None
+        count, score = game.scored_orders, None
         what = "the score of the model of all rows"
         with self._phase(what, "models", count, "scoring the model of all rows") as tell:
             # The given order may be a sorted one, and no better than any other.
             with suppress(RuntimeError, UtilityError):  # of a model that fails here, and may not in the run
-                if isinstance(game, CompiledRowGame):
-                    plan = score_plan(game, seed)
-                    made = self._looks(plan, game, range(count), lambda done, _: tell(done, 0))
-                    score = float(np.mean([one.utilities[-1] for one in made])) if made else None
-                else:
-                    began = time.monotonic()
-                    score = float(np.mean([game(order) for order in random_orders(n, seed, count)]))
-                    cost = float(game._relative_costs(np.array([n]), jump=True)[0])
-                    self._learn_pace(began, count * cost * n_workers(self._n_jobs))
+                made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tell(done, 0))
+                score = float(np.mean(made)) if made else None
             tell(count, 0)
         return score, game.guess_score
+
+    def _full_utilities(
+        self, game: Game, seed: int, most: int, tolerance: float, tell: Callable[[int], None]
+    ) -> list[float]:
+        """Return utilities of random orders of all players: `most`, or fewer that are dear and agree."""
+        found = self._full.setdefault(id(game), [])
+        for count in (orders_at_first(game, most), most):
+            if len(found) < count:
+                found += self._evaluated(game, seed, range(len(found), count), tell)
+            if self._clock.time_is_up or are_enough(found[:count], tolerance):
+                break
+        return found[:count]
+
+    def _evaluated(self, game: Game, seed: int, indices: range, tell: Callable[[int], None]) -> list[float]:
+        if isinstance(game, CompiledRowGame):
+            plan = score_plan(game, seed)
+            made = self._looks(plan, game, indices, lambda done, _: tell(indices.start + done))
+            return [float(one.utilities[-1]) for one in made]
+        began, found = time.monotonic(), []
+        for order in random_orders(game.n_players, seed, indices.stop)[indices.start :]:
+            found.append(game(order))
+            tell(indices.start + len(found))
+            if self._clock.time_is_up:
+                break
+        cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
+        self._learn_pace(began, len(found) * cost * n_workers(self._n_jobs))
+        return found
 
     def plan(self, plan: Plan) -> Plan:
         """Add to a plan what the truncation rule must know first."""
@@ -156,15 +181,17 @@ class Ahead:
     def _target(self, rule: Truncation, seed: int) -> float:
         if rule.target == "own":
             return 0.0
-        orders = target_orders(self._game, rule, seed)
-        scored = []
+        game = self._game
+        count = 1 if rule.target == "given" else _TARGET_ORDERS
         figure = "scoring full permutations, which the rule of truncation compares with"
-        with self._phase("the score that the rule compares with", "orders", len(orders), figure) as tell:
-            for order in orders:
-                scored.append(self._game(order))
-                tell(len(scored), len(scored))
-                if self._clock.time_is_up:
-                    break
+        with self._phase("the score that the rule compares with", "orders", count, figure) as tell:
+            if rule.target == "given":
+                scored = [game(np.arange(game.n_players))]
+            else:
+                near = _NEAR_TARGET * rule.tol
+                scored = self._full_utilities(game, seed, count, near, lambda done: tell(done, done))
+            if not self._clock.time_is_up:
+                tell(count, len(scored))
         self.evaluations += len(scored)
         return float(np.mean(scored))
 
@@ -179,13 +206,17 @@ class Ahead:
         return self.pace * cost * n_permutations
 
 
-def target_orders(game: Game, rule: Truncation, seed: int) -> NDArray[np.int64]:
-    """Return the full orders whose mean utility a rule compares with in a run of this seed."""
-    if rule.target == "given":
-        return np.arange(game.n_players)[None]
-    if rule.target == "mean":
-        return random_orders(game.n_players, seed, _TARGET_ORDERS)
-    raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
+def orders_at_first(game: Game, most: int) -> int:
+    """Return how many random orders of all players are evaluated first: `most` unless they are dear."""
+    cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
+    return min(most, max(1 if game.order_free else 2, int(min(most, game._much / cost))))
+
+
+def are_enough(scored: Sequence[float], tolerance: float) -> bool:
+    """Whether the standard error of the mean of some utilities is at most this share of it."""
+    n = len(scored)
+    error = float(np.std(scored, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return error <= tolerance * abs(float(np.mean(scored)))
 
 
 def target_score(game: Game, rule: Truncation, seed: int) -> float:
@@ -195,4 +226,13 @@ def target_score(game: Game, rule: Truncation, seed: int) -> float:
     """
     if rule.target == "own":
         return 0.0
-    return float(np.mean([game(order) for order in target_orders(game, rule, seed)]))
+    if rule.target == "given":
+        return game(np.arange(game.n_players))
+    if rule.target != "mean":
+        raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
+    orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
+    count = orders_at_first(game, _TARGET_ORDERS)
+    scored = [game(order) for order in orders[:count]]
+    if not are_enough(scored, _NEAR_TARGET * rule.tol):
+        scored += [game(order) for order in orders[count:]]
+    return float(np.mean(scored))

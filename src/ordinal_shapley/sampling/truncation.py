@@ -32,7 +32,7 @@ class Truncation:
         How many sequences in a row must be that close (the argument ``patience`` of
         `Truncation.patience`); always 1 for "paper". For "roulette" the argument ``pilot``.
     target : {"own", "mean", "given", "none"}, default "own"
-        The full score: that of the permutation at hand ("own", for "paper"), the mean over 20
+        The full score: that of the permutation at hand ("own", for "paper"), the mean over
         random full orders ("mean") or that of the players in their given order ("given"). "none" for
         "roulette".
 
@@ -112,7 +112,9 @@ class Truncation:
         patience : int, default 6
             How many utilities in a row must be close.
         target : {"mean", "given"}, default "mean"
-            ``s``: the mean utility of 20 random full orders, or that of the players as given.
+            ``s``: the mean utility of 20 random full orders, or that of the players as given. Where a full
+            order of a `LogisticGame` costs much, by formula, it is the mean of fewer, two at least, if their
+            standard error is at most a tenth of ``tol``, relative to ``s``.
 
         Returns
         -------

@@ -11,6 +11,7 @@ Arrays that kernels write must be writable; of those that they only read many wo
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import warnings
@@ -98,8 +99,13 @@ def _plain(array: Any, dtype: str) -> NDArray[Any]:
     return np.require(array, dtype, ["C", "A"])
 
 
+_Memory = ctypes.c_char * 0
+
+
 def _address_of(array: NDArray[Any]) -> int:
-    # A tenth of the time of `array.ctypes.data`.
+    # A fifth of the time of the interface, and a tenth of `array.ctypes.data`.
+    if array.flags.writeable:
+        return ctypes.addressof(_Memory.from_buffer(array))
     return int(array.__array_interface__["data"][0])
 
 

@@ -331,9 +331,10 @@ def _wrapping() -> AbstractContextManager[Any]:
 def _record(plan: Plan, walks: Walks) -> Credits:
     """What the contributions to the orders of walks are made of; their utilities are written over."""
     utilities = walks.utilities
-    centres = _centres(utilities, plan.unit)
     if len(plan.centres):
-        centres[:] = plan.centres
+        centres = np.tile(plan.centres, (len(utilities), 1))
+    else:
+        centres = _centres(utilities, plan.unit)
     whole = utilities[:, -1].copy()
     centred = np.subtract(utilities, centres, out=utilities)  # of many players they are large
     if len(plan.chances):

@@ -49,6 +49,7 @@ def reset(game: LogisticWorkspace) -> None:
         forget(game, model, 0)
     game.length = 0
     game.entered = 0
+    game.fitted = 0
     game.classes_present = 0
     game.has_snapshot = 0
     game.has_gaps = 0
@@ -218,6 +219,7 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
                 forget(game, k, game.length)
                 at_floor[k] = NO_GRADIENT
                 refresh(game)
+    game.fitted = game.length
     for k in range(n_models):
         if at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf:
             game.unconverged += 1

@@ -157,6 +157,24 @@ class Validation(Workspace):
     counts: IntegerMatrix
 
 
+class References(Workspace):
+    """Where the model of two classes begins if it was last fitted to a far shorter sequence, or to none.
+
+    Attributes
+    ----------
+    lengths : int64 (n_lengths,)
+        Rising lengths of sequences; none where fits begin with what they find.
+    models : float64 (n_lengths, n_features)
+        Means of the models of some sequences of that length.
+    inverse_factors : float64 (n_lengths, n_features, n_features)
+        Inverse Cholesky factors of the means of their Hessians.
+    """
+
+    lengths: Integers
+    models: Matrix
+    inverse_factors: Cube
+
+
 class Prefix(Workspace):
     """Rows of the sequence at hand, in order.
 

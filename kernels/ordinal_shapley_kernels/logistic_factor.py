@@ -59,6 +59,9 @@ _LEAP_STEPS = 8
 _MOST_SHARES = 8
 # The first factor of a fit takes one block of rows in so many, at most.
 _MOST_SKIPPED = 4
+# A sequence is far from the one before if it has so many rows more, and at least one in so many of its own.
+_LEAST_GROWN = 4
+_FAR = 8
 
 
 @part
@@ -264,6 +267,51 @@ def start(game: LogisticWorkspace) -> None:
 
 
 @part
+def _is_far(game: LogisticWorkspace) -> bool:
+    """Whether a reference is likely nearer than what the model was last fitted to."""
+    lengths, m = game.references.lengths, game.length
+    grown = m - game.fitted
+    return (
+        lengths.shape[0] > 0
+        and not game.triangular
+        and grown >= _LEAST_GROWN
+        and grown * _FAR >= m
+        and m <= min(2 * lengths[lengths.shape[0] - 1], n_kept(game))
+        and not game.solver.restarted[0]
+    )
+
+
+@symbol
+def _begin_at_reference(game: LogisticWorkspace) -> None:
+    """Take model and factor of the reference whose length is nearest, as a ratio.
+
+    How its Hessian compares with the one at hand is not known, so it bounds nothing.
+    """
+    references, solver, prefix = game.references, game.solver, game.prefix
+    lengths, m, n_features = references.lengths, game.length, game.dimension
+    place = 0
+    while place + 1 < lengths.shape[0] and lengths[place] * lengths[place + 1] < m * m:
+        place += 1
+    n = (m + WIDTH - 1) // WIDTH * WIDTH
+    source, factor = references.inverse_factors[place], solver.inverse_factors[0]
+    for j in range(n_features):
+        copy_multiple(factor[j], 1.0, source[j], j // WIDTH * WIDTH + WIDTH)
+    solver.factor_stamps[0] += 1
+    _use_factor(game, 0, 0, 0.0)
+    solver.factor_state[0] = USABLE
+    solver.hessian_slack[0, 0] = 1.0
+    solver.factor_curvatures[0, :n] = 0.0
+    solver.factor_leverages[0, :n] = 0.0
+    _clear_padding(game, 0)
+    solver.active[0] = 0
+    copy_multiple(solver.trials[0], 1.0, references.models[place], n_features)
+    combine_columns_of_each(solver.trials, 1, n_features, prefix.columns, n, FULL, prefix.margins)
+    differentiate(game, 1, 1)
+    take_trial(game, 0)
+    _mark_floor(game, 0)
+
+
+@part
 def share_again(game: LogisticWorkspace) -> None:
     """Give the models that share a factor a new one if it is stale for several."""
     solver, shared = game.solver, game.n_models
@@ -325,7 +373,10 @@ def refresh(game: LogisticWorkspace) -> None:
     solver = game.solver
     states, active, at_floor = solver.factor_state, solver.active, solver.at_floor
     game.shares_left = _MOST_SHARES if game.n_models > 1 else 0
-    start(game)
+    if _is_far(game):
+        _begin_at_reference(game)
+    else:
+        start(game)
     n_active = 0
     for k in range(game.n_models):
         if at_floor[k] == NO_GRADIENT:

@@ -61,6 +61,9 @@ _DEAR = 10.0
 _SHORTEST_STEP = 1e-10
 _SHORTEST_EXACT_STEP = 1e-6
 
+# So many times longer a model keeps a factor that it began with and that is of other sequences.
+_PATIENCE = 12.0
+
 # How many steps of models that share a factor, and passes over the rows, cost what one alone does.
 _TOGETHER = 3.0
 
@@ -137,6 +140,13 @@ def _factor_in_steps(m: int, n_features: int) -> float:
     factor = n_features * n_features * (m / 50.0 + n_features / 42.0) + 500.0
     step = n_features * (m / 10.0 + n_features / 7.5) + m + 500.0
     return factor / step
+
+
+@part
+def _steps_for_factor(game: LogisticWorkspace, model: int) -> float:
+    """What a new factor costs a model, in steps, or how many more it would rather take."""
+    steps = _factor_in_steps(game.length, game.dimension)
+    return steps * _PATIENCE if game.solver.hessian_slack[model, 0] >= 1.0 else steps
 
 
 @symbol
@@ -226,7 +236,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
             solver.curvature_scales[model, slot] = curvature_scale
             pairs[model, 0] = min(pairs[model, 0] + 1, MEMORY)
             pairs[model, 1] = (slot + 1) % MEMORY
-        steps = _factor_in_steps(m, n)
+        steps = _steps_for_factor(game, model)
         if solver.factor_of[model] == game.n_models:
             steps *= _TOGETHER
         slow = trial_bounds[WHITE_NORM] > (0.3 + 0.6 * steps / (steps + 3.0)) * bounds[WHITE_NORM]
@@ -240,7 +250,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
         # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
         at_end = size <= 10.0 * rounding
         scales[model] = 0.5 * scale
-    elif scale > 0.2 and _factor_in_steps(m, n) > _DEAR:
+    elif scale > 0.2 and _steps_for_factor(game, model) > _DEAR:
         # Several shorter steps cost less than a factor.
         scales[model] = 0.5 * scale
     else:

@@ -14,6 +14,7 @@ from ordinal_shapley_kernels.logistic_arrays import (
     MEMORY,
     N_BOUNDS,
     Prefix,
+    References,
     Solver,
     Training,
     Validation,
@@ -44,7 +45,7 @@ class LogisticWorkspace(Game):
     ----------
     empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address : int
         Of the functions in `span`; 0 in games that have no span, which never call them.
-    training, validation, prefix, solver
+    training, validation, references, prefix, solver
         See those classes.
     n_models : int
     n_features : int
@@ -69,6 +70,8 @@ class LogisticWorkspace(Game):
         Rows in the prefix.
     entered : int
         Those of them whose features have been made: the others wait for an evaluation.
+    fitted : int
+        Length of the sequence that the models were last fitted to, 0 if they have not been.
     classes_present : int
     dimension : int
         Features in use, padded.
@@ -104,6 +107,7 @@ class LogisticWorkspace(Game):
     score_in_span_address: int
     training: Training
     validation: Validation
+    references: References
     prefix: Prefix
     solver: Solver
     n_models: int
@@ -118,6 +122,7 @@ class LogisticWorkspace(Game):
     radius_tolerance: float
     length: int
     entered: int
+    fitted: int
     classes_present: int
     dimension: int
     triangular: int
@@ -188,10 +193,13 @@ def make_workspace(
     column_rounding: float,
     span_rounding: float,
     radius_tolerance: float,
+    lengths: NDArray[np.int64],
+    reference_models: NDArray[np.float64],
+    reference_factors: NDArray[np.float64],
 ) -> LogisticWorkspace:
     """Allocate the workspace of one worker; the arrays are only read, and shared.
 
-    The arguments are those of `RawRows`, `Training`, `Validation` and `LogisticWorkspace`. The memory of rows
+    The arguments are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The memory of rows
     that no walk reaches is never touched.
     """
     n_rows, n_features = len(classes), valid_columns.shape[0]
@@ -247,6 +255,9 @@ def make_workspace(
             row_scores=(n_models,),
             order=(n_valid,),
             counts=(3, n_classes),
+        ),
+        references=References(
+            lengths=lengths, models=reference_models, inverse_factors=reference_factors
         ),
         prefix=Prefix(
             rows=(capacity,),

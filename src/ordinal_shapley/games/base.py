@@ -114,6 +114,13 @@ class Game(ABC):
         """
         return False
 
+    def _for_jumps(self, tell: Callable[[int, int], bool]) -> Game:
+        """Return the same game, prepared for a run that evaluates prefixes far apart.
+
+        `tell` hears how much of that is done, of how much, and says whether there is time for more.
+        """
+        return self
+
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
         return heeding_interrupts()

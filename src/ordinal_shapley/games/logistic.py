@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
+from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.games.base import warn_unconverged
@@ -161,6 +163,7 @@ class LogisticGame(CompiledRowGame):
                 )
             self._costs *= weights
         self._read_position_weight(position_weight)
+        self._references = NO_REFERENCES
         self._features = prepare(train.values, valid.values, float(self._costs.max()))
 
     @property
@@ -193,6 +196,7 @@ class LogisticGame(CompiledRowGame):
             float(features.n_terms),
             features.span_rounding,
             -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
+            *self._references,
         )
 
     @property
@@ -202,8 +206,16 @@ class LogisticGame(CompiledRowGame):
     @property
     def _identity(self) -> tuple[Any, ...]:
         # Products of rows that are at hand say nothing new, and are large.
-        known = (self._features.products, self._features.valid_products) if self._features.n_features else ()
+        known = tuple(self._references)
+        if self._features.n_features:
+            known += (self._features.products, self._features.valid_products)
         return tuple(part for part in self._payload if not any(part is table for table in known))
+
+    def _for_jumps(self, tell: Callable[[int, int], bool]) -> LogisticGame:
+        game = copy.copy(self)
+        vars(game).pop("_spare", None)
+        game._references = find_references(self, self._make_workspace(), tell)
+        return game
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:
         if n_rows is not None:

@@ -157,6 +157,27 @@ class Ahead:
             self.evaluations += more
         return plan
 
+    def prepared(self, plan: Plan) -> Game:
+        """Return the game, with what fits begin at where the plan evaluates prefixes far apart."""
+        clock, bar = self._clock, self._bar
+        if plan.in_out < 1.0 or not len(plan.chances):
+            return self._game
+
+        def tell(done: int, total: int) -> bool:
+            if done == 0:
+                bar.begin(
+                    "models",
+                    total,
+                    "fitting models that others begin at",
+                    evaluations=self.evaluations,
+                    seconds=clock.seconds(),
+                    most_seconds=clock.most_seconds,
+                )
+            bar.update(done, self.evaluations, clock.seconds())
+            return not clock.time_is_up
+
+        return self._game._for_jumps(tell)
+
     def _with_chances(self, plan: Plan, rule: Truncation) -> Plan:
         if len(plan.chances):  # a checkpoint has them
             return plan

@@ -294,6 +294,7 @@ def sample_values(
             made = _digest(value, plan, played, game)
             state = keeper.state(State.before(plan, ahead.evaluations), made)
             clock.check(state.moments.n_permutations)
+            played = ahead.prepared(plan)
             bar.begin(
                 "permutations",
                 stop_rule.max_permutations,

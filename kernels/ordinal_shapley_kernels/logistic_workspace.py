@@ -199,8 +199,8 @@ def make_workspace(
 ) -> LogisticWorkspace:
     """Allocate the workspace of one worker; the arrays are only read, and shared.
 
-    The arguments are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The memory of rows
-    that no walk reaches is never touched.
+    The arguments are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The
+    memory of rows that no walk reaches is never touched.
     """
     n_rows, n_features = len(classes), valid_columns.shape[0]
     n_valid, width = len(truth), padded(len(truth))
@@ -256,9 +256,7 @@ def make_workspace(
             order=(n_valid,),
             counts=(3, n_classes),
         ),
-        references=References(
-            lengths=lengths, models=reference_models, inverse_factors=reference_factors
-        ),
+        references=References(lengths=lengths, models=reference_models, inverse_factors=reference_factors),
         prefix=Prefix(
             rows=(capacity,),
             columns=(n_dims, room),

@@ -1,0 +1,108 @@
+"""What docs/variance.md says of thousands of players is found by sound means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ordinal_shapley as osv
+import unbiased
+from bench import record
+from bench.evidence import Reference, agreement, coverage, from_definition, z_scores
+from problems import size
+
+
+def noisy(rng, n_runs, n=200, shift=0.0):
+    """Runs whose players hang together, with standard errors of 1 / sqrt(n_runs)."""
+    common = rng.normal(size=(n_runs, 1)) * np.sign(np.arange(n) - n / 2 + 0.5)
+    return 0.2 * common + 0.96**0.5 * rng.normal(size=(n_runs, n)) + shift
+
+
+@pytest.mark.parametrize("n_batches", [0, 20])
+def test_chance_is_what_it_says(n_batches):
+    """p is uniform without a bias, also where players hang together, and small with one."""
+    rng = np.random.default_rng(0)
+    truth, n_runs, found = np.zeros(200), 31, []
+    for shift in [0.0] * 60 + [0.25]:
+        runs = noisy(rng, n_runs, shift=shift * np.sign(rng.normal(size=200)))
+        reference = Reference.exact(truth)
+        if n_batches:
+            batches = noisy(rng, n_batches)
+            reference = Reference(batches.mean(axis=0), np.full(200, n_batches**-0.5), batches)
+        found.append(agreement(runs, reference, np.full(200, n_runs**-0.5)))
+    *honest, biased = found
+    p = np.array([one.p for one in honest])
+    assert 0.35 < p.mean() < 0.65 and 0.2 < p.std() < 0.4
+    assert np.sqrt(np.mean([one.sd**2 for one in honest])) == pytest.approx(1.0, abs=0.05)
+    assert biased.p < 1e-3
+
+
+def test_few_runs_make_no_large_scores():
+    """Their own standard errors are small by chance now and then."""
+    rng = np.random.default_rng(0)
+    truth = Reference.exact(np.zeros(20_000))
+    z = z_scores(rng.normal(size=(5, 20_000)), truth)
+    assert z.std() == pytest.approx(1.0, abs=0.03)
+    assert np.abs(z).max() < 4.5
+    batches = rng.normal(size=(5, 20_000))
+    reference = Reference.mean(batches)
+    assert z_scores(rng.normal(size=(5, 20_000)), reference).std() == pytest.approx(1.0, abs=0.05)
+    given = np.full(20_000, 5**-0.5)
+    assert z_scores(rng.normal(size=(5, 20_000)), reference, given).std() == pytest.approx(1.0, abs=0.05)
+
+
+def test_coverage_counts_intervals_with_the_error_of_the_reference():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=4_000)
+    values, stderr = truth + rng.normal(size=(20, 4_000)), np.ones((20, 4_000))
+    assert coverage(values, stderr, Reference.exact(truth)).mean() == pytest.approx(0.95, abs=0.005)
+    assert coverage(values, stderr / 2, Reference.exact(truth)).mean() == pytest.approx(0.673, abs=0.01)
+    off = Reference(truth + rng.normal(size=4_000), np.ones(4_000), np.empty((0, 4_000)))
+    assert coverage(values, stderr, off).mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_the_definition_has_no_bias():
+    game = osv.TableGame.from_array(5, np.random.default_rng(0).normal(size=326))
+    exact = Reference.exact(osv.exact_values(game, "ordinal").values)
+    runs = [from_definition(game, np.random.default_rng(k), 20, 4, 4) for k in range(size(400, 40))]
+    assert np.abs(z_scores(np.array(runs), exact)).max() < 3.5
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_values_of_the_formula_are_exact(monkeypatch, ordered):
+    monkeypatch.setattr(unbiased, "N_FEW", 2)
+    case = unbiased.rare_players(size(7, 6), ordered=ordered)
+    values = case.reference(case.game).values
+    np.testing.assert_allclose(osv.exact_values(case.game, "ordinal").values, values, atol=1e-15)
+    assert case.game.order_free != ordered
+    assert values.min() > 0.0
+
+
+@pytest.mark.parametrize("reference", [unbiased.full_walks(4, 50), unbiased.single_sequences(4, 50, 4, 2)])
+def test_a_case_is_measured_and_shown(tmp_path, reference):
+    case = unbiased.rare_players(24, ordered=True)._replace(reference=reference)
+    trials = [unbiased.Trial("ordinal", (10, 20), 4), unbiased.Trial("ordinal", (10,), 4, "patience")]
+    found = record.plain(unbiased.measured(case, trials))
+    first, last = found["trials"][0]["lengths"]
+    result = [
+        osv.sample_values(
+            case.game,
+            "ordinal",
+            "tmc",
+            truncation=osv.Truncation.roulette(),
+            n_permutations=20,
+            random_state=seed,
+        )
+        for seed in range(4, 8)
+    ]
+    assert last["evaluations"] == np.mean([run.n_evaluations for run in result])
+    assert first["pilot_evaluations"] > 0 and first["pilot_seconds"] < first["seconds"]
+    assert {"all", "feature, tenth 1", "value, tenth 10", "few"} <= set(found["trials"][0]["z of sums"])
+    assert 0.5 < found["trials"][0]["rows"]["sd"] < 2.0
+    (tmp_path / "variance.md").write_text("<!-- unbiased --><!-- end of unbiased -->\n", encoding="utf-8")
+    machine = {"cpu": "", "cores": 1, "system": "", "load_before": 0.0, "python": "", "versions": {}}
+    whole = {**machine, "date": "", "cases": {"small": found, "owners": found}}
+    page = unbiased.pages(whole, tmp_path)["variance.md"]
+    assert page.count("| small | ordinal | 4 x 20 |") == 1
+    assert page.count("| small | ordinal, patience | 4 x 10 |") == 1
+    assert page.count("| small | ordinal | 10 |") == page.count("| small | ordinal | 20 |") == 1

@@ -14,7 +14,9 @@ import pytest
 
 import naive
 import ordinal_shapley as osv
-from problems import random_problem, size
+import unbiased
+from bench.evidence import agreement, z_scores
+from problems import JIT, random_problem, size
 
 N_GAMES = 20
 # Whole blocks of a Latin design for up to six players.
@@ -113,3 +115,28 @@ def test_unbiased(name):
 def test_another_value_would_be_found_out():
     z = scores(SAMPLERS["ordinal"], naive.exact_partial_ordinal)
     assert np.abs(z).max() > size(20, 4.5)
+
+
+def of_a_few_and_tenths(truth):
+    """The few, tenths of all in the order of their values, and each weighted by its value."""
+    parts = [np.arange(unbiased.N_FEW), *unbiased.tenths("tenth", truth).values()]
+    return np.column_stack([*(np.isin(np.arange(len(truth)), part) for part in parts), truth])
+
+
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
+@pytest.mark.parametrize(("value", "ordered"), [("ordinal", True), ("classic", False)])
+@pytest.mark.parametrize(("n_permutations", "n_runs"), [(20, 500), (2_000, 10)])
+def test_no_bias_among_hundreds_with_a_rare_class(value, ordered, n_permutations, n_runs):
+    """What is done by default, in long runs, and in short ones, of which the pilot would be a large part."""
+    case = unbiased.rare_players(300, ordered=ordered)
+    reference = case.reference(case.game)
+    runs = [
+        osv.sample_values(case.game, value, n_permutations=n_permutations, random_state=seed, **ROULETTE)
+        for seed in range(n_runs)
+    ]
+    values, stderr = (np.array([getattr(run, name) for run in runs]) for name in ("values", "stderr"))
+    found = agreement(values, reference, np.sqrt((stderr**2).mean(axis=0) / len(runs)))
+    assert found.largest < 4.5
+    assert found.p > 0.001
+    sums = of_a_few_and_tenths(reference.values)
+    assert np.abs(z_scores(values @ sums, reference.sums(sums))).max() < 3.5

@@ -10,7 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-pieces bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-pieces bench-workers
 .PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
+	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
@@ -151,6 +152,9 @@ bench-error: $(VENV)/.stamp-dev
 
 bench-variance: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/variance.py
+
+bench-unbiased: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/unbiased.py
 
 # A machine with nothing else to do gives times that mean something.
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels

@@ -1,5 +1,7 @@
 """How much noise a utility buys: designs of permutations and truncation rules; writes docs/variance.md.
 
+All but the section of benchmarks/unbiased.py.
+
 Usage: python benchmarks/variance.py [--render]
 """
 
@@ -16,7 +18,7 @@ from scipy.stats import spearmanr
 
 import ordinal_shapley as osv
 from bench import problems as data
-from bench.record import Record, Script, surroundings, where
+from bench.record import Record, Script, between, surroundings, where
 from page.tables import table, wrap
 
 RUNS = 30
@@ -159,7 +161,8 @@ def section(title: str, ways: Record) -> str:
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
-    """Return the page."""
+    """Return the page, but for the section that benchmarks/unbiased.py writes."""
+    unbiased = between((docs / "variance.md").read_text(encoding="utf-8"), "unbiased")
     text = TEXT.format(
         where=where(record),
         runs=record["runs"],
@@ -173,6 +176,9 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
         "# Noise for the same number of utilities",
         wrap(text),
         *(section(title, ways) for title, ways in record["compared"].items()),
+        "<!-- unbiased -->",
+        unbiased,
+        "<!-- end of unbiased -->",
     ]
     return {"variance.md": "\n\n".join(parts) + "\n"}
 

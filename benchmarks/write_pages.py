@@ -7,12 +7,23 @@ import ordinal_error
 import pieces
 import reliability
 import reproduction
+import unbiased
 import variance
 import workers
 import write_tables
 from bench.record import RESULTS, Script
 
-MODULES = (write_tables, workers, variance, ordinal_error, pieces, reliability, mutation, reproduction)
+MODULES = (
+    write_tables,
+    workers,
+    variance,
+    unbiased,
+    ordinal_error,
+    pieces,
+    reliability,
+    mutation,
+    reproduction,
+)
 SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)
 
 if __name__ == "__main__":

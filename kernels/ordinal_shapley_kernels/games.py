@@ -81,8 +81,8 @@ class Game(Workspace):
         super().__init__(**fields)
 
 
-def through_table(name: str, answer: Any, with_number: bool = False) -> Any:
-    """Function of a game, and of an integer if it takes one, that calls what stands in the game's table.
+def through_table(name: str, answer: Any, n_numbers: int = 0) -> Any:
+    """Function of a game, and of up to two integers, that calls what stands in the game's table.
 
     `answer` is what it returns, `int` or None.
     """
@@ -109,23 +109,23 @@ def through_table(name: str, answer: Any, with_number: bool = False) -> Any:
             raise TypeError(f"{name} takes a game, not {game}")
         return game
 
-    if with_number:
+    def call(typing_context: Any, game: Any) -> Any:
+        return kind(check(game)), generate
 
-        def call(typing_context: Any, game: Any, number: Any) -> Any:
-            return kind(check(game), types.int64), generate
+    def call_with_one(typing_context: Any, game: Any, number: Any) -> Any:
+        return kind(check(game), types.int64), generate
 
-    else:
+    def call_with_two(typing_context: Any, game: Any, number: Any, other: Any) -> Any:
+        return kind(check(game), types.int64, types.int64), generate
 
-        def call(typing_context: Any, game: Any) -> Any:  # type: ignore[misc]
-            return kind(check(game)), generate
-
-    call.__name__ = name
-    return intrinsic(call)
+    chosen: Any = (call, call_with_one, call_with_two)[n_numbers]
+    chosen.__name__ = name
+    return intrinsic(chosen)
 
 
 reset = through_table("reset", None)
-push = through_table("push", None, with_number=True)
-pop = through_table("pop", None, with_number=True)
+push = through_table("push", None, 1)
+pop = through_table("pop", None, 1)
 is_defined = through_table("is_defined", int)
 evaluate = through_table("evaluate", int)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ordinal_shapley_kernels import span
+from ordinal_shapley_kernels import logistic_overflow, span
 from ordinal_shapley_kernels.abi import entry, part, symbol
 from ordinal_shapley_kernels.certificate import certify, score_rows, uncertainty
 from ordinal_shapley_kernels.dense import dot
@@ -19,14 +19,16 @@ from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT, NORM, ROUNDING
 from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
-from ordinal_shapley_kernels.logistic_overflow import evaluate_overflow, n_kept, order_overflow
+from ordinal_shapley_kernels.logistic_overflow import n_kept
 from ordinal_shapley_kernels.logistic_solver import improve
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticFunctions,
     LogisticWorkspace,
     empty_span,
+    enter_overflow,
     enter_span,
     make_workspace,
+    order_overflow,
     shrink_span,
 )
 from ordinal_shapley_kernels.position_weights import fill_position_weights
@@ -115,8 +117,7 @@ def enter_rows(game: LogisticWorkspace) -> None:
         for k in range(game.n_models):
             at_zero &= not dot(models[k], models[k], game.dimension) > 0.0
         if not at_zero:  # else there is nothing to read
-            order_overflow(game, max(first, kept))
-            evaluate_overflow(game, models, game.n_models, slopes)
+            enter_overflow(game, max(first, kept))
     # Rows before the first have left the span, and have all but their columns.
     for i in range(first if game.triangular else game.entered, last):
         if not game.triangular and i < kept:
@@ -271,24 +272,27 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     return OK
 
 
-def functions(scoring: int, span_limit: int) -> LogisticFunctions:
-    """Functions of a game with a code of `scoring`, and those of `span` unless no prefix has one."""
+_IN_SPANS = ("empty_span", "enter_span", "shrink_span", "complete", "score_in_span")
+_OF_OVERFLOW = (
+    "order_overflow",
+    "enter_overflow",
+    "evaluate_overflow",
+    "differentiate_overflow",
+    "add_overflow_gram",
+)
+
+
+def functions(scoring: int, span_limit: int, overflows: bool) -> LogisticFunctions:
+    """Functions of a game with a code of `scoring`; those for spans and for an overflow if it has any."""
     evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
-    every = LogisticFunctions(reset, push, pop, is_defined, evaluate)
-    if span_limit == 0:
-        return every
-    return every._replace(
-        empty_span=span.empty_span,
-        enter_span=span.enter_span,
-        shrink_span=span.shrink_span,
-        complete=span.complete,
-        score_in_span=span.score_in_span,
-    )
+    more = {name: getattr(span, name) for name in _IN_SPANS if span_limit > 0}
+    more |= {name: getattr(logistic_overflow, name) for name in _OF_OVERFLOW if overflows}
+    return LogisticFunctions(reset, push, pop, is_defined, evaluate, **more)
 
 
 def make_game(scoring: int, span_limit: int, *fields: Any) -> LogisticWorkspace:
     """Allocate the workspace of one worker; see `logistic_workspace.make_workspace` for the fields."""
-    return make_workspace(functions(scoring, span_limit), scoring, span_limit, *fields)
+    return make_workspace(functions, scoring, span_limit, *fields)
 
 
 @entry

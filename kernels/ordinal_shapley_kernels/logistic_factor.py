@@ -43,12 +43,14 @@ from ordinal_shapley_kernels.logistic_gradient import (
     slope_along,
 )
 from ordinal_shapley_kernels.logistic_overflow import (
-    add_overflow_gram,
-    evaluate_overflow,
     n_kept,
     read_features,
 )
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_workspace import (
+    LogisticWorkspace,
+    add_overflow_gram,
+    evaluate_overflow,
+)
 from ordinal_shapley_kernels.products import combine_columns_of_each
 
 # A new row whose curvature in white coordinates exceeds this is brought into the factor.
@@ -96,7 +98,7 @@ def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> N
         inverse_factor,
     )
     if n < game.length:
-        add_overflow_gram(game, curvatures, every, inverse_factor)
+        add_overflow_gram(game, factor, model)
     invert_factor(inverse_factor, game.dimension)
     solver.factor_stamps[factor] += 1
 
@@ -188,7 +190,7 @@ def _leap(game: LogisticWorkspace, n_active: int) -> None:
     kept = n_kept(game)
     combine_columns_of_each(trials, n_active, n_features, prefix.columns, kept, shape, margins)
     if kept < game.length:
-        evaluate_overflow(game, trials, n_active, margins)
+        evaluate_overflow(game, n_active)
     for place in range(n_active):
         signs = prefix.signs[solver.active[place]]
         square = dot(trials[place], trials[place], n_features)

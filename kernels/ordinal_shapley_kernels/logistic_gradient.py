@@ -51,8 +51,8 @@ from ordinal_shapley_kernels.logistic_arrays import (
     UNDERFLOW,
     WHITE_NORM,
 )
-from ordinal_shapley_kernels.logistic_overflow import differentiate_overflow, n_kept
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_overflow import n_kept
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, differentiate_overflow
 from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Vector
 

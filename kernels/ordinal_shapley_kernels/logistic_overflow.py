@@ -7,7 +7,7 @@ in which they lie in the data, for at random places each would wait for the memo
 
 from __future__ import annotations
 
-from ordinal_shapley_kernels.abi import inlined, part, symbol
+from ordinal_shapley_kernels.abi import entry, inlined, part, symbol
 from ordinal_shapley_kernels.dense import FULL, add_gram, add_multiple, copy_multiple
 from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
@@ -23,7 +23,7 @@ def n_kept(game: LogisticWorkspace) -> int:
 
 
 @symbol
-def order_overflow(game: LogisticWorkspace, first: int) -> None:
+def _order(game: LogisticWorkspace, first: int) -> None:
     """List the rows of the prefix from `first` on in `overflow_order`, in the order of the data."""
     prefix = game.prefix
     rows, places = prefix.rows, prefix.overflow_places
@@ -51,7 +51,7 @@ def _read_block(game: LogisticWorkspace, start: int) -> int:
 
 
 @symbol
-def evaluate_overflow(game: LogisticWorkspace, models: Matrix, n_models: int, out: Matrix) -> None:
+def _evaluate(game: LogisticWorkspace, models: Matrix, n_models: int, out: Matrix) -> None:
     """Write the decision values of the rows of `overflow_order`, each at its place in the prefix."""
     order, overflow, values = game.prefix.overflow_order, game.prefix.overflow, game.prefix.overflow_values
     for start in range(0, game.n_overflow, overflow.shape[0]):
@@ -63,7 +63,26 @@ def evaluate_overflow(game: LogisticWorkspace, models: Matrix, n_models: int, ou
                 out[k, order[start + t]] = values[k, t]
 
 
-@symbol
+@entry
+def order_overflow(game: LogisticWorkspace, first: int) -> None:
+    """List the rows of the prefix from `first` on."""
+    _order(game, first)
+
+
+@entry
+def enter_overflow(game: LogisticWorkspace, first: int) -> None:
+    """List the rows from `first` on, and write what models say of them in the place of their slopes."""
+    _order(game, first)
+    _evaluate(game, game.solver.models, game.n_models, game.prefix.slopes)
+
+
+@entry
+def evaluate_overflow(game: LogisticWorkspace, n_active: int) -> None:
+    """Write the decision values of the trials on rows without columns into `margins`."""
+    _evaluate(game, game.solver.trials, n_active, game.prefix.margins)
+
+
+@entry
 def differentiate_overflow(game: LogisticWorkspace, n_active: int) -> None:
     """Add what the residuals of rows without columns bring to the gradients of the trials."""
     prefix, gradients, sums = game.prefix, game.solver.trial_gradients, game.solver.column_models
@@ -80,9 +99,10 @@ def differentiate_overflow(game: LogisticWorkspace, n_active: int) -> None:
             add_multiple(gradients[place], 1.0, sums[place], game.dimension)
 
 
-@symbol
-def add_overflow_gram(game: LogisticWorkspace, curvatures: Vector, every: int, out: Matrix) -> None:
-    """Add what rows without columns bring to a Hessian, of blocks of eight one in `every`."""
+@entry
+def add_overflow_gram(game: LogisticWorkspace, factor: int, model: int) -> None:
+    """Add what rows without columns bring to a Hessian, by the curvatures of a model."""
+    curvatures, out = game.solver.factor_curvatures[model], game.solver.inverse_factors[factor]
     prefix, n_features = game.prefix, game.dimension
     raw, entering = game.training.raw, prefix.entering
     rows, order = prefix.overflow_rows, prefix.overflow_order
@@ -90,7 +110,7 @@ def add_overflow_gram(game: LogisticWorkspace, curvatures: Vector, every: int, o
     n = 0
     for t in range(game.n_overflow):
         place = order[t]
-        if place // WIDTH % every == 0:
+        if curvatures[place] > 0.0:
             read_row(raw, rows[t], entering)
             for j in range(n_features):
                 columns[j, n] = entering[j]

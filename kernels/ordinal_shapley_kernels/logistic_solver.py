@@ -51,8 +51,8 @@ from ordinal_shapley_kernels.logistic_arrays import (
 from ordinal_shapley_kernels.logistic_factor import renew_factor, take_trial
 from ordinal_shapley_kernels.logistic_floor import LOG_2, rounding_in_hessian_norm
 from ordinal_shapley_kernels.logistic_gradient import differentiate
-from ordinal_shapley_kernels.logistic_overflow import evaluate_overflow, n_kept
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_overflow import n_kept
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, evaluate_overflow
 from ordinal_shapley_kernels.products import combine_columns_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
@@ -302,7 +302,7 @@ def improve(game: LogisticWorkspace) -> None:
             shape = UPPER if game.triangular else FULL
             combine_columns_of_each(trials, n_active, n, prefix.columns, n_rows, shape, prefix.margins)
         if n_rows < game.length:
-            evaluate_overflow(game, trials, n_active, prefix.margins)
+            evaluate_overflow(game, n_active)
         differentiate(game, n_active, 1)
         n_left = 0
         for place in range(n_active):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from ordinal_shapley_kernels.workspace import cache_aligned
 
 
 class LogisticFunctions(NamedTuple):
-    """Those of `GameFunctions`, and those of `span` for games that look for models in spans of prefixes."""
+    """Those of `GameFunctions`, and those of `span` and `logistic_overflow` for games that need them."""
 
     reset: Any
     push: Any
@@ -36,6 +37,11 @@ class LogisticFunctions(NamedTuple):
     shrink_span: Any = None
     complete: Any = None
     score_in_span: Any = None
+    order_overflow: Any = None
+    enter_overflow: Any = None
+    evaluate_overflow: Any = None
+    differentiate_overflow: Any = None
+    add_overflow_gram: Any = None
 
 
 class LogisticWorkspace(Game):
@@ -45,6 +51,9 @@ class LogisticWorkspace(Game):
     ----------
     empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address : int
         Of the functions in `span`; 0 in games that have no span, which never call them.
+    order_overflow_address, enter_overflow_address, evaluate_overflow_address : int
+    differentiate_overflow_address, add_overflow_gram_address : int
+        The same of `logistic_overflow`; 0 where the features of all rows are kept.
     training, validation, references, prefix, solver
         See those classes.
     n_models : int
@@ -105,6 +114,11 @@ class LogisticWorkspace(Game):
     shrink_span_address: int
     complete_address: int
     score_in_span_address: int
+    order_overflow_address: int
+    enter_overflow_address: int
+    evaluate_overflow_address: int
+    differentiate_overflow_address: int
+    add_overflow_gram_address: int
     training: Training
     validation: Validation
     references: References
@@ -144,15 +158,32 @@ _MOST_KEPT = 2**22
 
 
 def _odd_lines(n_rows: int) -> int:
-    """Room for so many rows in an odd number of cache lines."""
+    """Room for so many rows in an odd number of cache lines, so that columns share no cache sets."""
     return padded(n_rows) + (WIDTH if padded(n_rows) % (2 * WIDTH) == 0 else 0)
+
+
+def _most_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
+    n_span = padded(span_limit)
+    return n_span if span_limit >= n_rows else max(n_span, n_features)
+
+
+def rooms(n_rows: int, n_features: int, span_limit: int) -> tuple[int, int]:
+    """Return for how many rows there is room in a prefix, and for how many of them with their features."""
+    capacity = _odd_lines(n_rows)
+    most = _MOST_KEPT // _most_dimensions(n_rows, n_features, span_limit)
+    return capacity, min(capacity, _odd_lines(max(span_limit, most)))
 
 
 empty_span = through_table("empty_span", None)
 enter_span = through_table("enter_span", None)
-shrink_span = through_table("shrink_span", None, with_number=True)
-complete = through_table("complete", None, with_number=True)
+shrink_span = through_table("shrink_span", None, 1)
+complete = through_table("complete", None, 1)
 score_in_span = through_table("score_in_span", None)
+order_overflow = through_table("order_overflow", None, 1)
+enter_overflow = through_table("enter_overflow", None, 1)
+evaluate_overflow = through_table("evaluate_overflow", None, 1)
+differentiate_overflow = through_table("differentiate_overflow", None, 1)
+add_overflow_gram = through_table("add_overflow_gram", None, 2)
 
 
 def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
@@ -163,7 +194,7 @@ def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
 
 
 def make_workspace(
-    functions: LogisticFunctions,
+    choose: Callable[[int, int, bool], LogisticFunctions],
     scoring: int,
     span_limit: int,
     doubles: NDArray[np.float64],
@@ -199,7 +230,8 @@ def make_workspace(
 ) -> LogisticWorkspace:
     """Allocate the workspace of one worker; the arrays are only read, and shared.
 
-    The arguments are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The
+    `choose` gives the functions for a kind of score, a longest span, and whether there is an overflow. The
+    others are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The
     memory of rows that no walk reaches is never touched.
     """
     n_rows, n_features = len(classes), valid_columns.shape[0]
@@ -207,13 +239,11 @@ def make_workspace(
     n_models = 1 if n_classes == 2 else n_classes
     n_factors = n_models + (n_models > 1)
     n_span = padded(span_limit)
-    n_dims = n_span if span_limit >= n_rows else max(n_span, n_features)
-    # An odd number of cache lines a column, so that columns do not fall into the same cache sets.
-    capacity = _odd_lines(n_rows)
-    room = min(capacity, _odd_lines(max(span_limit, _MOST_KEPT // n_dims)))
+    n_dims = _most_dimensions(n_rows, n_features, span_limit)
+    capacity, room = rooms(n_rows, n_features, span_limit)
     n_overflow = BLOCK if room < capacity else 0
     return LogisticWorkspace(
-        functions,
+        choose(scoring, span_limit, room < capacity),
         training=Training(
             raw=RawRows(
                 doubles=doubles,

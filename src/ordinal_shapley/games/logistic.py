@@ -17,7 +17,7 @@ from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_s
 from ordinal_shapley.games.base import warn_unconverged
 from ordinal_shapley.vocabulary import SCORINGS, choose
 from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, rooms
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
@@ -201,7 +201,9 @@ class LogisticGame(CompiledRowGame):
 
     @property
     def _entries(self) -> tuple[Any, ...]:
-        return functions(SCORING_CODES[self.scoring], self._features.span_limit)
+        features = self._features
+        capacity, room = rooms(self.n_rows, features.valid_columns.shape[0], features.span_limit)
+        return functions(SCORING_CODES[self.scoring], features.span_limit, room < capacity)
 
     @property
     def _identity(self) -> tuple[Any, ...]:

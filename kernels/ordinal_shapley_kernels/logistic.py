@@ -272,22 +272,14 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     return OK
 
 
-_IN_SPANS = ("empty_span", "enter_span", "shrink_span", "complete", "score_in_span")
-_OF_OVERFLOW = (
-    "order_overflow",
-    "enter_overflow",
-    "evaluate_overflow",
-    "differentiate_overflow",
-    "add_overflow_gram",
-)
-
-
 def functions(scoring: int, span_limit: int, overflows: bool) -> LogisticFunctions:
     """Functions of a game with a code of `scoring`; those for spans and for an overflow if it has any."""
     evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
-    more = {name: getattr(span, name) for name in _IN_SPANS if span_limit > 0}
-    more |= {name: getattr(logistic_overflow, name) for name in _OF_OVERFLOW if overflows}
-    return LogisticFunctions(reset, push, pop, is_defined, evaluate, **more)
+    usual = (reset, push, pop, is_defined, evaluate)
+    used = [span] * (span_limit > 0) + [logistic_overflow] * overflows
+    further = LogisticFunctions._fields[len(usual) :]
+    more = {name: getattr(module, name) for module in used for name in further if hasattr(module, name)}
+    return LogisticFunctions(*usual, **more)
 
 
 def make_game(scoring: int, span_limit: int, *fields: Any) -> LogisticWorkspace:

@@ -146,7 +146,9 @@ def _factor_in_steps(m: int, n_features: int) -> float:
 def _steps_for_factor(game: LogisticWorkspace, model: int) -> float:
     """What a new factor costs a model, in steps, or how many more it would rather take."""
     steps = _factor_in_steps(game.length, game.dimension)
-    return steps * _PATIENCE if game.solver.hessian_slack[model, 0] >= 1.0 else steps
+    # Without references rows that left the sequence may have taken all that a factor bounds.
+    foreign = game.references.lengths.shape[0] > 0 and game.solver.hessian_slack[model, 0] >= 1.0
+    return steps * _PATIENCE if foreign else steps
 
 
 @symbol

@@ -24,7 +24,14 @@ _RADIUS = 1e-3
 
 
 class References(NamedTuple):
-    """The arrays of the kernels' `References`."""
+    """The arrays of the kernels' `References`.
+
+    Attributes
+    ----------
+    lengths : int64 (n_lengths,)
+    models : float64 (n_lengths, n_features)
+    inverse_factors : float64 (n_lengths, n_features, n_features)
+    """
 
     lengths: NDArray[np.int64]
     models: NDArray[np.float64]
@@ -75,7 +82,7 @@ def find_references(
 
 
 def _fitted(workspace: LogisticWorkspace) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-    """Length of the sequence, model and its Hessian."""
+    """Length of the sequence, model (n_features,) and its Hessian (n_features, n_features)."""
     m, n_features = workspace.length, workspace.n_features
     slopes = np.abs(workspace.prefix.slopes[0, :m])
     columns = workspace.prefix.columns[:n_features, :m]

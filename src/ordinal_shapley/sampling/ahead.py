@@ -58,13 +58,20 @@ class Ahead:
         """Show a piece of work, and raise if time was up at its end; gives what tells how far it is."""
         clock, bar, began = self._clock, self._bar, time.monotonic()
         done = 0
+        self._show(unit, total, figure)
 
         def tell(n_done: int, n_evaluations: int) -> None:
             nonlocal done
             done = n_done
             bar.update(n_done, self.evaluations + n_evaluations, clock.seconds())
 
-        bar.begin(
+        yield tell
+        clock.note(what if done == total else f"{what}, {done} of {total} done", began)
+        clock.check(0)
+
+    def _show(self, unit: str, total: int, figure: str) -> None:
+        clock = self._clock
+        self._bar.begin(
             unit,
             total,
             figure,
@@ -72,9 +79,6 @@ class Ahead:
             seconds=clock.seconds(),
             most_seconds=clock.most_seconds,
         )
-        yield tell
-        clock.note(what if done == total else f"{what}, {done} of {total} done", began)
-        clock.check(0)
 
     def _learn_pace(self, began: float, cost: float) -> None:
         took = time.monotonic() - began
@@ -112,12 +116,9 @@ class Ahead:
     ) -> list[float]:
         """Return utilities of random orders of all players: `most`, or fewer that are dear and agree."""
         found = self._full.setdefault(id(game), [])
-        for count in (orders_at_first(game, most), most):
-            if len(found) < count:
-                found += self._evaluated(game, seed, range(len(found), count), tell)
-            if self._clock.time_is_up or are_enough(found[:count], tolerance):
-                break
-        return found[:count]
+        return _add_enough(
+            found, game, most, tolerance, lambda indices: self._evaluated(game, seed, indices, tell)
+        )
 
     def _evaluated(self, game: Game, seed: int, indices: range, tell: Callable[[int], None]) -> list[float]:
         if isinstance(game, CompiledRowGame):
@@ -165,14 +166,7 @@ class Ahead:
 
         def tell(done: int, total: int) -> bool:
             if done == 0:
-                bar.begin(
-                    "models",
-                    total,
-                    "fitting models that others begin at",
-                    evaluations=self.evaluations,
-                    seconds=clock.seconds(),
-                    most_seconds=clock.most_seconds,
-                )
+                self._show("models", total, "fitting models that others begin at")
             bar.update(done, self.evaluations, clock.seconds())
             return not clock.time_is_up
 
@@ -240,6 +234,21 @@ def are_enough(scored: Sequence[float], tolerance: float) -> bool:
     return error <= tolerance * abs(float(np.mean(scored)))
 
 
+def _add_enough(
+    found: list[float], game: Game, most: int, tolerance: float, evaluate: Callable[[range], list[float]]
+) -> list[float]:
+    """Add utilities of random full orders until they are `most`, or fewer that are dear and agree.
+
+    `evaluate` gives those of some indices, fewer if time is up.
+    """
+    for count in (orders_at_first(game, most), most):
+        if len(found) < count:
+            found += evaluate(range(len(found), count))
+        if len(found) < count or are_enough(found[:count], tolerance):
+            break
+    return found[:count]
+
+
 def target_score(game: Game, rule: Truncation, seed: int) -> float:
     """Return the one score that a rule compares with in a run of this seed.
 
@@ -252,8 +261,7 @@ def target_score(game: Game, rule: Truncation, seed: int) -> float:
     if rule.target != "mean":
         raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
     orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
-    count = orders_at_first(game, _TARGET_ORDERS)
-    scored = [game(order) for order in orders[:count]]
-    if not are_enough(scored, _NEAR_TARGET * rule.tol):
-        scored += [game(order) for order in orders[count:]]
+    scored = _add_enough(
+        [], game, len(orders), _NEAR_TARGET * rule.tol, lambda indices: [game(orders[t]) for t in indices]
+    )
     return float(np.mean(scored))

@@ -222,9 +222,8 @@ def digest(*parts: Any) -> str:
     for part in parts:
         if isinstance(part, np.ndarray):
             total.update(f"{part.dtype}{part.shape}".encode())
-            total.update(
-                np.ascontiguousarray(part).reshape(-1).view(np.uint8).data
-            )  # no copy: it may be large
+            # No copy: it may be large.
+            total.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
         else:
             total.update(repr(part).encode())
         total.update(b";")

@@ -221,13 +221,13 @@ class Ahead:
         return self.pace * cost * n_permutations
 
 
-def orders_at_first(game: Game, most: int) -> int:
+def _orders_at_first(game: Game, most: int) -> int:
     """Return how many random orders of all players are evaluated first: `most` unless they are dear."""
     cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
     return min(most, max(1 if game.order_free else 2, int(min(most, game._much / cost))))
 
 
-def are_enough(scored: Sequence[float], tolerance: float) -> bool:
+def _are_enough(scored: Sequence[float], tolerance: float) -> bool:
     """Whether the standard error of the mean of some utilities is at most this share of it."""
     n = len(scored)
     error = float(np.std(scored, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
@@ -241,10 +241,10 @@ def _add_enough(
 
     `evaluate` gives those of some indices, fewer if time is up.
     """
-    for count in (orders_at_first(game, most), most):
+    for count in (_orders_at_first(game, most), most):
         if len(found) < count:
             found += evaluate(range(len(found), count))
-        if len(found) < count or are_enough(found[:count], tolerance):
+        if len(found) < count or _are_enough(found[:count], tolerance):
             break
     return found[:count]
 

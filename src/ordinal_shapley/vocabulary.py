@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-VALUES = ("partial_ordinal", "ordinal", "classic")
-ESTIMATORS = ("marginal", "in_out")
-EXACT_VALUES = ("partial_ordinal", "ordinal", "classic", "blend", "weighted_ordinal")
+VALUES = ("ordinal", "partial_ordinal", "classic")
+CONTRIBUTIONS = ("marginal", "in_out")
 CASES = ("within", "between")
-WAYS = ("subsets", "orders")
-METHODS = ("mc", "tmc", "cmc", "ctmc")
+METHODS = ("auto", "mc", "tmc", "cmc", "ctmc")
 DESIGNS = ("independent", "antithetic", "latin")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
@@ -18,16 +16,12 @@ NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 MODELS = ("logistic", "ridge", "neighbors")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 PROTOCOLS = ("paper", "authors")
-TRUNCATIONS = ("paper", "patience", "roulette")
+TRUNCATIONS = ("roulette", "paper", "patience")
 REPEATS = ("error", "first", "last")
 UNSEEN = ("backoff", "zero")
 WORTHS = ("rate", "conversions")
 # The category of entries that are not there.
 MISSING = "missing"
-
-# Methods that draw players class by class, and those whose walks may end early.
-CLASS_METHODS = ("cmc", "ctmc")
-TRUNCATED_METHODS = ("tmc", "ctmc")
 
 
 def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:

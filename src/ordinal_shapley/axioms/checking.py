@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from ordinal_shapley.axioms.report import AxiomReport
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
-from ordinal_shapley.exact.plan import as_limit, make_scope, tabulate_weights
+from ordinal_shapley.exact.plan import as_limit, tabulate_weights
 from ordinal_shapley.exact.values import exact_values
 from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
-from ordinal_shapley.value_options import check_options
-from ordinal_shapley.vocabulary import EXACT_VALUES, choose
+from ordinal_shapley.values import Value, WeightedOrdinal, as_value
+from ordinal_shapley.vocabulary import choose
 
 _RANDOM_GAMES = 3
 _SEED = 0
@@ -33,14 +33,10 @@ _JOINING = {"end": "joining at the end", "anywhere": "wherever it joins"}
 @says_when_compiling
 def check_axioms(
     game: Game,
-    value: Any = "partial_ordinal",
+    value: Any = "ordinal",
     *,
     other: Game | None = None,
     insertion: str | None = None,
-    partition: Any = None,
-    case: str | None = None,
-    alpha: float | None = None,
-    order_weight: Callable[..., Any] | None = None,
     tol: float = 1e-9,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -53,8 +49,8 @@ def check_axioms(
     game : Game
         For example a `TableGame`, a `FunctionGame` or a `LogisticGame`, of at most 12 players. Each utility
         is evaluated once, those of an order-free game once a set of players.
-    value : str, callable, array-like or result
-        A value of `exact_values`, "partial_ordinal" by default; or your own: a function that takes a
+    value : Value, str, callable, array-like or result
+        A value of `exact_values`, "ordinal" by default; or your own: a function that takes a
         `TableGame` (``game`` as a table) and returns the value of each player; or the values themselves, as
         an array or as a result such as `Valuation`.
     other : Game, optional
@@ -62,9 +58,7 @@ def check_axioms(
         with utilities as widely spread as those of ``game``.
     insertion : {"end", "anywhere"}, optional
         Where players join in the premises of the null player and of the remark on monotone games. By default
-        "anywhere" for "ordinal" and "blend", else "end".
-    partition, case, alpha, order_weight
-        See `exact_values`.
+        "anywhere" for `Ordinal` and `Blend`, else "end".
     tol : float, default 1e-9
         Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
         least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
@@ -106,7 +100,7 @@ def check_axioms(
     - Monotone games (a remark, no axiom): if no joining lowers the utility, no value is below 0, and
       :math:`\phi_i > 0` exactly when some joining of :math:`i` raises the utility.
 
-    Of all weights of "weighted_ordinal" only uniform ones make it efficient in all games. A check on one game
+    Of all weights of `WeightedOrdinal` only uniform ones make it efficient in all games. A check on one game
     can refute what is said of all games, not prove it.
 
     References
@@ -121,7 +115,7 @@ def check_axioms(
 
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
-    >>> print(osv.check_axioms(game))
+    >>> print(osv.check_axioms(game, "partial_ordinal"))
     Axioms of partial_ordinal, 2 players, 5 utilities
       null player  holds    worth 0: ann
       symmetry     vacuous  no two players can be exchanged in every sequence; ann and bob come nearest:
@@ -146,33 +140,29 @@ def check_axioms(
     check_game("game", game)
     check_size(game)
     n = game.n_players
-    named, own = isinstance(value, str), callable(value)
-    if named:
-        choose("value", value, EXACT_VALUES)
-    check_options(value if named else "your own", partition, case, alpha, order_weight)
-    if named:
-        make_scope(game, value, partition, case, None)
-        if value == "classic":
-            game._check_order_free()
+    kind = as_value(value) if isinstance(value, str | Value) else None
+    own = kind is None and callable(value)
+    if kind is not None:
+        kind.check(game)
     if insertion is None:
-        # With alpha = 0 a blend is the partial ordinal value.
-        insertion = "anywhere" if named and (value == "ordinal" or (value == "blend" and alpha)) else "end"
+        insertion = "end" if kind is None else kind.insertion
     choose("insertion", insertion, tuple(_JOINING))
     tol = arguments.number("tol", tol, least=0.0, below=1.0)
     check_n_jobs(n_jobs)
-    given = None if named or own else _as_values(value, "value", n)
+    given = None if kind is not None or own else _as_values(value, "value", n)
     if other is not None:
-        _check_other(other, n, given is not None, named and value == "classic")
+        _check_other(other, n, given is not None, kind is not None and kind.order_free)
     budget = (n_jobs, as_limit(max_seconds), max_seconds is not None)
 
     uniform = None
-    if order_weight is not None:  # asked once, not once for every game
-        weights, uniform = tabulate_weights(order_weight, n, *budget)
-        order_weight = TableGame.from_array(n, weights)
+    weighing = None if kind is None else tabulate_weights(kind, n, *budget)
+    if weighing is not None:  # asked once, not once for every game
+        uniform = weighing[1]
+        kind = WeightedOrdinal(TableGame.from_array(n, weighing[0]))
     table, to_share, n_evaluations = tabulate(game, *budget, progress)
 
     def rule(game: TableGame) -> NDArray[np.float64]:
-        if own:
+        if kind is None:
             try:
                 returned = value(game)
             except Exception as error:
@@ -180,8 +170,7 @@ def check_axioms(
                     f"value is {_title(value)}, which raised {type(error).__name__} for a game: {error}"
                 ) from error
             return _as_values(returned, f"what {_title(value)} returned", n)
-        options: Any = {"partition": partition, "case": case, "alpha": alpha, "order_weight": order_weight}
-        return exact_values(game, value, n_jobs=n_jobs, **options).values
+        return exact_values(game, kind, n_jobs=n_jobs).values
 
     values = rule(table) if given is None else given
     premises = find_premises(table)
@@ -216,7 +205,7 @@ def check_axioms(
         checks.check_additivity(subject, np.array(gaps), slack, other is None),
         checks.check_monotone(subject),
         values,
-        value if named else _title(value),
+        _title(value) if kind is None else kind.name,
         insertion,
         subject.tolerance,
         n_evaluations,

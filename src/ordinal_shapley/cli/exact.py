@@ -7,28 +7,25 @@ from typing import Annotated
 
 from ordinal_shapley.cli.game_options import (
     FILE_HELP,
-    NAMED_VALUES,
     Alpha,
     Case,
     File,
     Partition,
-    Value,
+    ValueName,
     check_out,
+    make_value,
     read_game,
-    read_groups,
+    read_names,
 )
 from ordinal_shapley.cli.json_documents import Json, print_document, written
 from ordinal_shapley.cli.options import (
     Jobs,
     Progress,
     check_jobs,
-    either,
     error_lines,
-    option,
     running_option,
     warning_lines,
 )
-from ordinal_shapley.vocabulary import WAYS, choose
 
 EXACT_HELP = f"""Compute the value of each player of a game exactly.
 
@@ -36,18 +33,14 @@ EXACT_HELP = f"""Compute the value of each player of a game exactly.
 
 ordinal-shapley exact game.json
 
-ordinal-shapley exact game.json --value ordinal --out values.csv
+ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 """
 
 
 def exact(
     game: File,
-    value_kind: Value = "partial_ordinal",
+    value_kind: ValueName = "ordinal",
     alpha: Alpha = None,
-    by: Annotated[
-        str | None,
-        option(f"classic: go through {either(WAYS)}.", default="subsets", choices=WAYS, metavar="WHAT"),
-    ] = None,
     partition: Partition = None,
     case: Case = None,
     max_seconds: Annotated[
@@ -64,10 +57,7 @@ def exact(
 ) -> None:
     """Compute the value of each player exactly."""
     with error_lines():
-        choose("--value", value_kind, NAMED_VALUES)
-        if by is not None:
-            choose("--by", by, WAYS)
-        groups = read_groups(partition, case)
+        kind = make_value(value_kind, alpha, partition, case)
         check_jobs(jobs)
         check_out(out, game)
         with warning_lines() as warned:
@@ -77,11 +67,7 @@ def exact(
 
             result = exact_values(
                 table,
-                value_kind,
-                partition=groups,
-                case=case,
-                alpha=alpha,
-                by=by,
+                kind,
                 position_profile=profile,
                 n_jobs=jobs,
                 progress=progress,
@@ -96,7 +82,8 @@ def exact(
             if out is not None:
                 outputs.write_csv(frame, out)
             if as_json:
-                asked = {"value": value_kind, "alpha": alpha, "by": by, "partition": groups, "case": case}
+                groups = None if partition is None else read_names(partition, "--partition")
+                asked = {"value": value_kind, "alpha": alpha, "partition": groups, "case": case}
                 parts = games_json.exact(result, game.name, asked)
                 print_document("exact", parts | {"written": written(out)}, warned)
             else:

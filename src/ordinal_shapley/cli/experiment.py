@@ -10,22 +10,20 @@ import typer
 
 from ordinal_shapley.cli.data_options import DataOptions, HeldOutOptions, check_fraction
 from ordinal_shapley.cli.experiment_screen import RANDOM, OutputOptions, finish
-from ordinal_shapley.cli.json_documents import truncation_settings
+from ordinal_shapley.cli.json_documents import sampler_settings
 from ordinal_shapley.cli.option_groups import grouped
 from ordinal_shapley.cli.options import (
     Jobs,
-    Tolerance,
-    TruncationName,
+    SamplerOptions,
     check_jobs,
     data_option,
     either,
     error_lines,
     option,
-    sampling_options,
     warning_lines,
 )
 from ordinal_shapley.cli.outputs import check_outputs
-from ordinal_shapley.vocabulary import METHODS, SCORINGS, VALUES, choose
+from ordinal_shapley.vocabulary import SCORINGS, VALUES, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
@@ -71,15 +69,7 @@ class ValueOptions:
             metavar="NAME",
         ),
     ] = None
-    method: Annotated[
-        str | None,
-        option(
-            f"{either(METHODS)}.", default="ctmc; tmc if ordinal or classic", choices=METHODS, metavar="NAME"
-        ),
-    ] = None
     scoring: Annotated[str, option(f"{either(SCORINGS)}.", choices=SCORINGS, metavar="NAME")] = "accuracy"
-    truncation: TruncationName = None
-    tolerance: Tolerance = None
     permutations: Annotated[
         int | None,
         option(
@@ -103,36 +93,29 @@ class ValueOptions:
         """The seed of each run."""
         return range(self.seed, self.seed + self.runs)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what ``--json`` tells of the options."""
-        asked = {"scoring": self.scoring, "permutations": self.permutations}
-        asked |= {"runs": self.runs, "seed": self.seed}
-        kinds = [
-            {"value": kind, "method": of["method"], **truncation_settings(of.get("truncation"))}
-            for kind, of in self.sampling().items()
-        ]
-        return asked | {"values": kinds}
-
-    def sampling(self) -> dict[str, dict[str, Any]]:
-        """Return the arguments of `sample_values` for each kind of value."""
-        from ordinal_shapley.estimators.usual import usual_method, usual_truncation
-
+    def check(self) -> None:
+        """ValueError unless the options are known."""
         choose("--scoring", self.scoring, SCORINGS)
         check_jobs(self.jobs)
-        options = {}
-        for kind in dict.fromkeys(self.kinds or VALUES):
+        for kind in self.names:
             choose("--value", kind, VALUES)
-            method = self.method or usual_method(kind, predicts_classes=True)
-            choose("--method", method, METHODS)
-            options[kind] = {
-                "value": kind,
-                "method": method,
-                "n_permutations": self.permutations,
-                "n_jobs": self.jobs,
-                "truncation": usual_truncation(kind, method),
-                **sampling_options(kind, method, None, self.truncation, self.tolerance),
-            }
-        return options
+
+    @property
+    def names(self) -> list[str]:
+        """The values asked for."""
+        return list(dict.fromkeys(self.kinds or VALUES))
+
+    def settings(self, sampling: SamplerOptions) -> dict[str, Any]:
+        """Return what ``--json`` tells of the options."""
+        return {
+            "values": self.names,
+            "method": sampling.method,
+            **sampler_settings(sampling.sampler()),
+            "scoring": self.scoring,
+            "permutations": self.permutations,
+            "runs": self.runs,
+            "seed": self.seed,
+        }
 
 
 @app.callback(invoke_without_command=True)
@@ -147,13 +130,15 @@ def _root(context: typer.Context) -> None:
 def noise(
     data: DataOptions,
     values: ValueOptions,
+    sampling: SamplerOptions,
     outputs: OutputOptions,
     fraction: Annotated[float, data_option("Share of the training labels to change.", metavar="Q")] = 0.2,
 ) -> None:
     """Change labels and look for them."""
     with error_lines():
         check_fraction("--fraction", fraction)
-        values.sampling()  # says what is wrong before there is any work
+        values.check()
+        sampling.check()
         check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid))
         from ordinal_shapley.experiments.detection import detect_noisy_labels
         from ordinal_shapley.experiments.noise import corrupt_labels
@@ -162,16 +147,15 @@ def noise(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem = data.read(run)
-                sampling = values.sampling()
                 changed = corrupt_labels(problem.y, fraction, run)
                 if len(changed.rows) in (0, len(problem.y)):
                     raise ValueError(
                         f"--fraction: {fraction} of {len(problem.y):,} training rows is "
                         f"{len(changed.rows):,}; some must be changed and some not"
                     )
-                for name, worth in _values(problem, changed.labels, sampling, values.scoring, run):
+                for name, worth in _values(problem, changed.labels, values, sampling, run):
                     found.setdefault(name, []).append(detect_noisy_labels(worth, changed))
-        settings = data.settings() | values.settings() | {"fraction": fraction}
+        settings = data.settings() | values.settings(sampling) | {"fraction": fraction}
         finish(found, problem, None, settings, outputs, warned)
 
 
@@ -180,13 +164,15 @@ def noise(
 def removal(
     data: HeldOutOptions,
     values: ValueOptions,
+    sampling: SamplerOptions,
     outputs: OutputOptions,
     marks: Annotated[int, option("At how many points to train again.", metavar="N", min=1, max=10_000)] = 20,
 ) -> None:
     """Remove rows by their values."""
     with error_lines():
         data.check()
-        values.sampling()  # says what is wrong before there is any work
+        values.check()
+        sampling.check()
         check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid, data.test))
         from ordinal_shapley.experiments.removal import remove_high_value
 
@@ -194,33 +180,40 @@ def removal(
         with warning_lines() as warned:
             for run in values.seeds:
                 problem, held = data.read_three(run)
-                sampling = values.sampling()
-                for name, worth in _values(problem, problem.y, sampling, values.scoring, run):
+                for name, worth in _values(problem, problem.y, values, sampling, run):
                     curves.setdefault(name, []).append(
                         remove_high_value(
                             worth, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
                         )
                     )
-        settings = data.settings() | values.settings() | {"marks": marks}
+        settings = data.settings() | values.settings(sampling) | {"marks": marks}
         finish(curves, problem, held, settings, outputs, warned)
 
 
 def _values(
-    problem: Problem, labels: Any, options: dict[str, dict[str, Any]], scoring: str, seed: int
+    problem: Problem, labels: Any, values: ValueOptions, sampling: SamplerOptions, seed: int
 ) -> Iterator[tuple[str, Valuation | Any]]:
     """Yield each kind of value of the training rows, and random ones to compare with."""
     import numpy as np
 
     from ordinal_shapley import LogisticGame, sample_values
 
-    for kind, arguments in options.items():
+    for kind in values.names:
         game = LogisticGame(
             problem.X,
             labels,
             problem.X_valid,
             problem.y_valid,
             position_weight="uniform" if kind == "classic" else "gaussian",
-            scoring=scoring,
+            scoring=values.scoring,
         )
-        yield kind, sample_values(game, random_state=seed, **arguments)
+        valuation = sample_values(
+            game,
+            kind,
+            sampling.sampler(),
+            n_permutations=values.permutations,
+            random_state=seed,
+            n_jobs=values.jobs,
+        )
+        yield kind, valuation
     yield RANDOM, np.random.default_rng(seed).random(len(problem.y))

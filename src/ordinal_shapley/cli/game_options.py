@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ordinal_shapley.cli.options import either, option
-from ordinal_shapley.vocabulary import CASES, EXACT_VALUES, choose
+from ordinal_shapley.common.arguments import number
+from ordinal_shapley.vocabulary import CASES, VALUES, choose
 
 if TYPE_CHECKING:
-    from ordinal_shapley.games import TableGame
+    from ordinal_shapley.games.table import TableGame
+    from ordinal_shapley.values import Value
 
-# Weights of orders are a function, which a command line has no words for.
-NAMED_VALUES = tuple(value for value in EXACT_VALUES if value != "weighted_ordinal")
+# Not WeightedOrdinal: a command line has no words for a function.
+NAMED_VALUES = (*VALUES, "blend")
 
 FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences that aren't worth the default:
 
@@ -26,7 +28,7 @@ A GAME.csv with the columns sequence and value does as well; its players are the
 File = Annotated[
     Path, typer.Argument(metavar="GAME.json", help="The game; a name that ends with .csv is read as CSV.")
 ]
-Value = Annotated[
+ValueName = Annotated[
     str, option(f"{either(NAMED_VALUES)}.", flag="--value", choices=NAMED_VALUES, metavar="NAME")
 ]
 Alpha = Annotated[float | None, option("blend: the share of the ordinal value, from 0 to 1.", metavar="A")]
@@ -45,13 +47,26 @@ Case = Annotated[
 ]
 
 
-def read_groups(partition: str | None, case: str | None) -> list[str] | None:
-    """Return the group of each player, if some are given."""
+def make_value(name: str, alpha: float | None, partition: str | None, case: str | None) -> Value:
+    """Return the value that the options stand for."""
+    choose("--value", name, NAMED_VALUES)
     if case is not None:
         choose("--case", case, CASES)
     if (partition is None) != (case is None):
         raise ValueError("--partition and --case belong together: give both or neither")
-    return None if partition is None else read_names(partition, "--partition")
+    if (alpha is None) == (name == "blend"):
+        raise ValueError(f"--alpha and --value blend belong together; --value is {name}")
+    if case is not None and name != "partial_ordinal":
+        raise ValueError(f"--partition is for --value partial_ordinal; --value is {name}")
+    if alpha is not None:
+        number("--alpha", alpha, least=0.0, most=1.0)
+    from ordinal_shapley.values import Blend, PartialOrdinal, as_value
+
+    if alpha is not None:
+        return Blend(alpha)
+    if partition is not None:
+        return PartialOrdinal(read_names(partition, "--partition"), case)
+    return as_value(name)
 
 
 def read_names(text: str, flag: str) -> list[str]:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.cli.json_documents import records, run_summary, truncation_settings
-from ordinal_shapley.vocabulary import CLASS_METHODS
+from ordinal_shapley.cli.json_documents import records, run_summary, sampler_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +41,7 @@ def exact(result: ExactValues, name: str, asked: dict[str, Any]) -> dict[str, An
 
 
 def verification(
-    result: Verification, frame: pd.DataFrame, name: str, asked: dict[str, Any], options: dict[str, Any]
+    result: Verification, frame: pd.DataFrame, name: str, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Return estimates beside exact values, in the order of the file.
 
@@ -56,19 +55,11 @@ def verification(
         The game's file.
     asked : dict
         The options given.
-    options : dict
-        Those of them that the method takes.
     """
-    drawn = asked["method"] in CLASS_METHODS
-    of_method = {
-        "class_fraction": options.get("class_fraction", 0.8) if drawn else None,
-        "average": options.get("average", "all") if drawn else None,
-        "labels": options.get("labels"),
-    }
     z = result.z[~np.isnan(result.z)]
     return {
         "data": {"name": name, "players": len(result)},
-        "settings": asked | truncation_settings(options.get("truncation")) | of_method,
+        "settings": asked | sampler_settings(result.valuation.sampler),
         "run": run_summary(result.valuation) | {"exact_evaluations": result.exact_values.n_evaluations},
         "summary": {
             "level": result.level,

@@ -37,7 +37,7 @@ def show_exact(console: Console, result: ExactValues, frame: pd.DataFrame, name:
     name : str
         The game's file.
     """
-    _title(console, f"Exact {_kind(result.value)} of {_players(len(result))}", name)
+    _title(console, f"Exact {result.kind.title.lower()} Shapley values of {_players(len(result))}", name)
     figure = _Figures(result.values, result.values / 100)
     console.print(
         facts(
@@ -95,8 +95,8 @@ def show_verification(
         Method and options, in words.
     """
     valuation = result.valuation
-    method = valuation.method
-    _title(console, f"Estimates against exact {_kind(valuation.value)} of {_players(len(result))}", name)
+    what = f"{valuation.kind.title.lower()} Shapley values of {_players(len(result))}"
+    _title(console, f"Estimates against exact {what}", name)
     figure = _Figures(np.concatenate([result.exact, result.estimate]), result.stderr)
     console.print(_summary(result, figure, settings), highlight=False)
 
@@ -141,7 +141,7 @@ def show_verification(
         )
     if _is_biased(result):
         console.print(
-            f"Bias is what {method} samples, on average over all it can draw, less the exact value: more "
+            "Bias is what the sampler estimates, on average over all it can draw, less the exact value: more "
             "permutations don't change it. Noise is the rest, due to the permutations that were drawn; z is "
             "noise over standard error.",
             highlight=False,
@@ -183,7 +183,7 @@ def _summary(result: Verification, figure: _Figures, settings: str) -> Table:
     total = int(np.sum(~np.isnan(result.stderr)))
     told = f"{int(np.sum(result.holds_exact))} of {total} hold the exact value" if total else "none"
     if not math.isnan(result.coverage):
-        told += f", {int(np.sum(result.holds_expected))} what {valuation.method} samples"
+        told += f", {int(np.sum(result.holds_expected))} what the sampler estimates"
     rows.append((f"{_percent(result.level)} intervals", told))
     correlation = result.rank_correlation
     told = "undefined: values are all equal" if math.isnan(correlation) else f"{correlation:.3f} (Spearman)"
@@ -192,9 +192,8 @@ def _summary(result: Verification, figure: _Figures, settings: str) -> Table:
 
 
 def _bias(result: Verification, figure: _Figures) -> str:
-    method = result.valuation.method
     if not _is_biased(result):
-        return f"none: what {method} samples is the exact value"
+        return "none: the expectation of the estimate is the exact value"
     worst = int(np.argmax(np.abs(result.bias)))
     labels = result.valuation.labels
     told = f"largest {figure(result.bias[worst])} ({safe(worst if labels is None else labels[worst])})"
@@ -224,11 +223,6 @@ class _Figures:
 
 def _title(console: Console, title: str, name: str) -> None:
     console.print(f"[bold]{title}[/bold] of {safe(name)}", highlight=False)
-
-
-def _kind(value: str) -> str:
-    words = {"blend": "blended"}.get(value, value.replace("_", " "))
-    return f"{words} Shapley values"
 
 
 def _players(count: int) -> str:

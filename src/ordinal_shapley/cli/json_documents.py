@@ -16,7 +16,7 @@ from ordinal_shapley.cli.options import running_option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ordinal_shapley.sampling import Truncation
+    from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.valuation.result import Valuation
 
 Json = Annotated[bool, running_option("Print one JSON document in place of tables.", flag="--json")]
@@ -68,11 +68,17 @@ def written(*paths: Path | None) -> list[str]:
     return [str(path) for path in paths if path is not None]
 
 
-def truncation_settings(rule: Truncation | None) -> dict[str, Any]:
-    """Return a rule in the words of the command line; a pilot of the roulette is no option there."""
-    if rule is None:
-        return {"truncation": None, "tolerance": None}
-    return {"truncation": rule.rule, "tolerance": None if rule.rule == "roulette" else rule.tol}
+def sampler_settings(sampler: PermutationSampler) -> dict[str, Any]:
+    """Return how permutations are drawn and evaluated, in the words of the command line."""
+    rule = sampler.rule
+    return {
+        "truncation": None if rule is None else rule.name,
+        "tolerance": getattr(rule, "tol", None),
+        "class_fraction": sampler.class_fraction,
+        "average": sampler.average,
+        "design": sampler.design,
+        "biased": bool(sampler.biases),
+    }
 
 
 def run_summary(valuation: Valuation) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ordinal_shapley.cli.options import either, option
+from ordinal_shapley.cli.options import SamplerOptions, either, option
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.vocabulary import (
-    CLASS_METHODS,
     MODELS,
     NEIGHBOR_SCORINGS,
     POSITION_WEIGHTS,
@@ -109,18 +108,12 @@ class ModelOptions:
                 "the column of numbers as --target"
             )
 
-    def usual_method(self, value_kind: str) -> str:
-        """Return the method without --method; some methods need classes."""
-        from ordinal_shapley.estimators.usual import usual_method
-
-        return usual_method(value_kind, not self.numbers)
-
-    def check_method(self, method: str) -> None:
+    def check_method(self, sampling: SamplerOptions) -> None:
         """ValueError if the method needs classes and there are none."""
-        if self.numbers and method in CLASS_METHODS:
+        if self.numbers and sampling.draws_classes:
             raise ValueError(
-                f"--method {method} draws rows class by class, and --model ridge has no classes: use mc or "
-                "tmc"
+                f"--method {sampling.method} draws rows class by class, and --model ridge has no classes: "
+                "use auto, mc or tmc"
             )
 
     def game_options(self, value_kind: str) -> dict[str, Any]:

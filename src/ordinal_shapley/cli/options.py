@@ -6,16 +6,17 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.vocabulary import CLASS_METHODS, DESIGNS, TRUNCATED_METHODS, TRUNCATIONS, choose
+from ordinal_shapley.vocabulary import DESIGNS, METHODS, TRUNCATIONS, choose
 
 if TYPE_CHECKING:
-    from ordinal_shapley.sampling.truncation import Truncation
+    from ordinal_shapley.sampling.sampler import PermutationSampler
 
 _LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
 
@@ -63,23 +64,80 @@ def _at_most(most: int) -> Callable[[int | None], int | None]:
     return check
 
 
-Design = Annotated[
-    str,
-    option(f"How permutations hang together: {either(DESIGNS)}.", choices=DESIGNS, metavar="NAME"),
-]
-TruncationName = Annotated[
-    str | None,
-    option(
-        f"tmc, ctmc: the rule that ends a walk early, {either(TRUNCATIONS)}.",
-        default="paper; roulette if ordinal or classic",
-        choices=TRUNCATIONS,
-        metavar="RULE",
-    ),
-]
-Tolerance = Annotated[
-    float | None,
-    option("tmc, ctmc: the tolerance of paper and patience.", default="0.05", metavar="TOL"),
-]
+@dataclass(frozen=True)
+class SamplerOptions:
+    """How permutations are drawn and evaluated."""
+
+    method: Annotated[
+        str,
+        option(
+            "auto, without bias, or an algorithm of the paper: mc, or with bias tmc, cmc, ctmc.",
+            choices=METHODS,
+            metavar="NAME",
+        ),
+    ] = "auto"
+    truncation: Annotated[
+        str | None,
+        option(
+            f"The rule that ends permutations early: {either(TRUNCATIONS)}; all but roulette are biased.",
+            default="roulette if auto, paper if tmc or ctmc",
+            choices=TRUNCATIONS,
+            metavar="RULE",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None, option("The tolerance of paper and patience.", default="0.05", metavar="TOL")
+    ] = None
+    class_fraction: Annotated[
+        float | None,
+        option("cmc, ctmc: share of each class in a permutation.", default="0.8", metavar="Q"),
+    ] = None
+    design: Annotated[
+        str,
+        option(
+            f"How permutations depend on one another: {either(DESIGNS)}.", choices=DESIGNS, metavar="NAME"
+        ),
+    ] = "independent"
+
+    @property
+    def draws_classes(self) -> bool:
+        """Whether the method draws rows class by class."""
+        return self.method in ("cmc", "ctmc")
+
+    def check(self) -> None:
+        """ValueError unless the options are known and go together."""
+        choose("--method", self.method, METHODS)
+        choose("--design", self.design, DESIGNS)
+        if self.truncation is not None:
+            choose("--truncation", self.truncation, TRUNCATIONS)
+            if self.method in ("mc", "cmc"):
+                raise ValueError(f"--truncation is for auto, tmc and ctmc; --method is {self.method}")
+        if self.class_fraction is not None:
+            if not self.draws_classes:
+                raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {self.method}")
+            number("--class-fraction", self.class_fraction, above=0.0, most=1.0)
+        if self.tolerance is not None:
+            by_method = "paper" if self.method in ("tmc", "ctmc") else None
+            if (self.truncation or by_method) not in ("paper", "patience"):
+                raise ValueError("--tolerance is for --truncation paper or patience: name one of them")
+            number("--tolerance", self.tolerance, least=0.0)
+        if self.design == "latin" and self.draws_classes:
+            raise ValueError(f"--design latin is for auto, mc and tmc; --method is {self.method}")
+
+    def sampler(self, **more: Any) -> PermutationSampler:
+        """Return the sampler; `more` are other options of it."""
+        from dataclasses import replace
+
+        from ordinal_shapley.sampling.sampler import as_sampler
+        from ordinal_shapley.sampling.truncation import as_rule
+
+        made = as_sampler(self.method)
+        rule = made.rule if self.truncation is None else as_rule(self.truncation)
+        if self.tolerance is not None:
+            rule = replace(rule, tol=self.tolerance)  # type: ignore[type-var]
+        if self.class_fraction is not None:
+            more["class_fraction"] = self.class_fraction
+        return replace(made, truncation=rule, design=self.design, **more)
 
 
 StandardError = Annotated[
@@ -110,48 +168,6 @@ def check_jobs(jobs: int) -> None:
     """ValueError unless `jobs` is one that joblib takes."""
     if jobs == 0:
         raise ValueError("--jobs is 0, expected a number of workers, or -1 for one a core")
-
-
-def check_design(design: str, method: str) -> None:
-    """ValueError unless the design is known, and goes with the method."""
-    choose("--design", design, DESIGNS)
-    if design == "latin" and method in CLASS_METHODS:
-        raise ValueError(f"--design latin is for mc and tmc; --method is {method}")
-
-
-def sampling_options(
-    value_kind: str,
-    method: str,
-    class_fraction: float | None,
-    truncation: str | None,
-    tolerance: float | None,
-) -> dict[str, Any]:
-    """Return the arguments of `sample_values` for options of the method; no rule but one asked for."""
-    options: dict[str, Any] = {}
-    if class_fraction is not None:
-        if method not in CLASS_METHODS:
-            raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {method}")
-        options["class_fraction"] = number("--class-fraction", class_fraction, above=0.0, most=1.0)
-    given = "--truncation" if truncation is not None else "--tolerance" if tolerance is not None else None
-    if given is not None and method not in TRUNCATED_METHODS:
-        raise ValueError(f"{given} is for tmc and ctmc; --method is {method}")
-    if given is not None:
-        options["truncation"] = _rule(value_kind, truncation, tolerance)
-    return options
-
-
-def _rule(value_kind: str, asked: str | None, tolerance: float | None) -> Truncation:
-    from ordinal_shapley.estimators.usual import WITHOUT_A_RULE
-    from ordinal_shapley.sampling.truncation import Truncation
-
-    rule = asked or ("patience" if value_kind in WITHOUT_A_RULE else "paper")
-    choose("--truncation", rule, TRUNCATIONS)
-    if rule == "roulette":
-        if tolerance is not None:
-            raise ValueError("--tolerance is for paper and patience; --truncation is roulette")
-        return Truncation.roulette()
-    tol = number("--tolerance", 0.05 if tolerance is None else tolerance, least=0.0)
-    return Truncation.paper(tol) if rule == "paper" else Truncation.patience(tol)
 
 
 def stopping_rule(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ordinal_shapley.games.base import Game
-    from ordinal_shapley.sampling import History
+    from ordinal_shapley.sampling.history import History
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
@@ -24,12 +24,12 @@ _MOST_ROUNDS = 100  # as many points as a picture needs
 
 def recorded(options: dict[str, Any]) -> tuple[dict[str, Any], History]:
     """Return the options of `sample_values` with a rule that keeps the run, and that rule."""
-    from ordinal_shapley.sampling import History
     from ordinal_shapley.sampling.driver import as_rule
+    from ordinal_shapley.sampling.history import History
 
     rule = as_rule(options.get("stopping"), options.get("n_permutations"))
     history = History(rule, _MOST_ROUNDS)
-    return {**options, "stopping": history, "n_permutations": None}, history
+    return {"stopping": history, "n_permutations": None}, history
 
 
 def write_report(
@@ -42,7 +42,6 @@ def write_report(
     warnings: Sequence[str],
 ) -> None:
     """Write the page."""
-    kind = valuation.value.replace("_", " ").capitalize()
     targets = "classes" if getattr(game, "classes_", None) is not None else "numbers to predict"
     valuation.to_html(
         path,
@@ -50,7 +49,7 @@ def write_report(
         y=problem.y,
         game=game,
         history=history,
-        title=f"{kind} Shapley values of {len(valuation):,} rows of {problem.name}",
+        title=f"{valuation.kind.title} Shapley values of {len(valuation):,} rows of {problem.name}",
         settings={
             "Data": f"{problem.name}, with the {targets} in column {problem.target}",
             **settings,

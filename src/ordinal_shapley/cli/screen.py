@@ -114,7 +114,7 @@ def show(
     dim : bool
         Whether the value sees wrong labels only dimly.
     """
-    kind = valuation.value.replace("_", " ").capitalize()
+    kind = valuation.kind.title
     console.print(
         f"[bold]{kind} Shapley values of {len(frame):,} training rows[/bold] of {safe(name)}, "
         f"scored on {n_valid:,} validation rows",

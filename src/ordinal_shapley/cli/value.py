@@ -14,37 +14,33 @@ from ordinal_shapley.cli.json_documents import (
     print_document,
     records,
     run_summary,
-    truncation_settings,
+    sampler_settings,
     written,
 )
 from ordinal_shapley.cli.model_options import ModelOptions
 from ordinal_shapley.cli.option_groups import grouped
 from ordinal_shapley.cli.options import (
-    Design,
     Jobs,
     Progress,
+    SamplerOptions,
     StandardError,
-    Tolerance,
-    TruncationName,
-    check_design,
     check_jobs,
     either,
     error_lines,
     option,
     running_option,
-    sampling_options,
     stopping_rule,
     warning_lines,
 )
 from ordinal_shapley.cli.outputs import check_outputs
 from ordinal_shapley.cli.report_option import Report, recorded, write_report
-from ordinal_shapley.vocabulary import CLASS_METHODS, METHODS, VALUES, choose
+from ordinal_shapley.vocabulary import VALUES, choose
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ordinal_shapley.games.base import Game
-    from ordinal_shapley.sampling import History
+    from ordinal_shapley.sampling.history import History
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
@@ -63,25 +59,17 @@ ordinal-shapley value patients.csv --target outcome --valid later.csv --drop nam
 def value(
     data: DataOptions,
     models: ModelOptions,
-    method: Annotated[
-        str | None,
+    sampling: SamplerOptions,
+    value_kind: Annotated[
+        str,
         option(
-            f"{either(METHODS)}.",
-            default="ctmc; tmc if ordinal, classic or ridge",
-            choices=METHODS,
+            f"{either(VALUES)}. Rows of a table have no order unless training gives them one, and then the "
+            "classic value is right; the others bring the paper's Gaussian position weights.",
+            flag="--value",
+            choices=VALUES,
             metavar="NAME",
         ),
-    ] = None,
-    value_kind: Annotated[
-        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
-    ] = "partial_ordinal",
-    class_fraction: Annotated[
-        float | None,
-        option("cmc, ctmc: share of each class in a sampled set.", default="0.8", metavar="Q"),
-    ] = None,
-    truncation: TruncationName = None,
-    tolerance: Tolerance = None,
-    design: Design = "independent",
+    ] = "classic",
     permutations: Annotated[
         int | None,
         option(
@@ -122,28 +110,21 @@ def value(
     with error_lines():
         choose("--value", value_kind, VALUES)
         models.check(data.dataset)
-        method = method or models.usual_method(value_kind)
-        choose("--method", method, METHODS)
-        models.check_method(method)
-        check_design(design, method)
+        sampling.check()
+        models.check_method(sampling)
         game_options = models.game_options(value_kind)
         check_jobs(jobs)
-        sampling = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
         stops = stopping_rule(permutations, standard_error, minutes)
         files = _Files(out, plot, report)
         check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
         with warning_lines() as warned_reading:
             problem = data.read(seed, numbers=models.numbers)
 
-        from ordinal_shapley.estimators.usual import usual_truncation
-
-        sampling.setdefault("truncation", usual_truncation(value_kind, method))
+        sampler = sampling.sampler()
         asked = {
             "value": value_kind,
-            "method": method,
-            "class_fraction": (class_fraction or 0.8) if method in CLASS_METHODS else None,
-            "design": design,
-            **truncation_settings(sampling.get("truncation")),
+            "method": sampling.method,
+            **sampler_settings(sampler),
             "model": models.model,
             **game_options,
             "permutations": permutations,
@@ -154,29 +135,31 @@ def value(
         }
         from ordinal_shapley.common.progress import quicker
 
-        words = "--minutes M, fewer --permutations, all cores (--jobs -1), or --value partial_ordinal"
+        words = "--minutes M, fewer --permutations or all cores (--jobs -1)"
         with quicker(words), warning_lines() as warned:
             from ordinal_shapley import sample_values
 
             game = models.game(problem, game_options)
-            sampling |= {
-                "value": value_kind,
-                "method": method,
-                "design": design,
-                "random_state": seed,
-                **stops,
-            }
             history = None
             if report is not None:
-                sampling, history = recorded(sampling)
-            valuation = sample_values(game, n_jobs=jobs, checkpoint=checkpoint, progress=progress, **sampling)
+                stops, history = recorded(stops)
+            valuation = sample_values(
+                game,
+                value_kind,
+                sampler,
+                random_state=seed,
+                n_jobs=jobs,
+                checkpoint=checkpoint,
+                progress=progress,
+                **stops,
+            )
             result = _Result(
                 problem,
                 game,
                 valuation,
                 history,
-                value_words.settings(models, asked),
-                value_words.uncovered(asked),
+                value_words.settings(models, valuation, asked),
+                value_words.uncovered(valuation),
                 data.words(problem),
                 (permutations, standard_error),
             )
@@ -282,6 +265,6 @@ class _Result:
             labels=value_words.labels(self.problem),
             score=score_words(self.valuation, self.game),
             goals=self.goals,
-            dim=self.valuation.value == "partial_ordinal" and classes and not self.game.order_free,
+            dim=self.valuation.kind.name == "partial_ordinal" and classes and not self.game.order_free,
         )
         screen.tell_written(console, files.out, files.plot, files.report)

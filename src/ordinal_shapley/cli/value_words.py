@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ordinal_shapley.cli.model_options import ModelOptions
     from ordinal_shapley.tables.problem import Problem
+    from ordinal_shapley.valuation.result import Valuation
 
 _MOST_CLASSES = 6  # whose names and rows go on a line
 
 
-def settings(models: ModelOptions, asked: dict[str, Any]) -> str:
+def settings(models: ModelOptions, valuation: Valuation, asked: dict[str, Any]) -> str:
     """Return method and options."""
-    words = [*models.words(), asked["method"]]
-    if asked["truncation"] is not None:
-        words.append(f"{asked['truncation']} truncation")
-    if asked["class_fraction"] is not None:
-        words.append(f"class fraction {asked['class_fraction']:g}")
-    if asked["design"] != "independent":
-        words.append(f"{asked['design']} permutations")
+    words = [*models.words(), valuation.sampler.words]
     words += [f"{asked['position_weight']} weights", asked["scoring"].replace("_", " ")]
     return ", ".join([*words, f"seed {asked['seed']}"])
 
@@ -42,13 +37,9 @@ def labels(problem: Problem) -> str:
     return f"{words} of {counts.min():,} to {counts.max():,} rows"
 
 
-def uncovered(asked: dict[str, Any]) -> str:
+def uncovered(valuation: Valuation) -> str:
     """Return what the standard errors don't cover."""
-    biases = []
-    if asked["truncation"] in ("paper", "patience"):
-        biases.append(f"the bias of {asked['truncation']} truncation (--truncation roulette has none)")
-    if asked["class_fraction"] is not None and asked["class_fraction"] < 1:
-        biases.append("the bias of sampling a part of each class")
+    biases = valuation.sampler.biases
     return (
         "".join(f"{bias}, " for bias in biases) + ("nor " if biases else "") + "the choice of validation rows"
     )

@@ -10,35 +10,31 @@ import typer
 
 from ordinal_shapley.cli.game_options import (
     FILE_HELP,
-    NAMED_VALUES,
     Alpha,
     Case,
     File,
     Partition,
-    Value,
+    ValueName,
     check_out,
+    make_value,
     read_game,
-    read_groups,
     read_names,
 )
 from ordinal_shapley.cli.json_documents import Json, print_document, written
+from ordinal_shapley.cli.option_groups import grouped
 from ordinal_shapley.cli.options import (
-    Design,
     Jobs,
     Progress,
-    Tolerance,
-    TruncationName,
-    check_design,
+    SamplerOptions,
     check_jobs,
     either,
     error_lines,
     option,
     running_option,
-    sampling_options,
     warning_lines,
 )
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, METHODS, choose
+from ordinal_shapley.vocabulary import AVERAGES, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.verification.comparison import Verification
@@ -51,25 +47,20 @@ Each error is taken apart into bias, which is what the method samples less the e
 
 ordinal-shapley verify game.json --method tmc --permutations 5000
 
-ordinal-shapley verify game.json --method ctmc --labels red,red,blue,blue
+ordinal-shapley verify game.json --method ctmc --strata red,red,blue,blue
 """
 
 
+@grouped
 def verify(
     game: File,
-    method: Annotated[str, option(f"{either(METHODS)}.", choices=METHODS, metavar="NAME")] = "mc",
-    value_kind: Value = "partial_ordinal",
+    sampling: SamplerOptions,
+    value_kind: ValueName = "ordinal",
     alpha: Alpha = None,
     partition: Partition = None,
     case: Case = None,
-    design: Design = "independent",
     permutations: Annotated[int, option("How many permutations.", metavar="N", min=1, max=2**62)] = 5_000,
-    truncation: TruncationName = None,
-    tolerance: Tolerance = None,
-    class_fraction: Annotated[
-        float | None, option("cmc, ctmc: share of each class that is drawn.", default="0.8", metavar="Q")
-    ] = None,
-    labels: Annotated[
+    strata: Annotated[
         str | None,
         option(
             "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", metavar="CLASSES"
@@ -101,13 +92,10 @@ def verify(
 ) -> None:
     """Check estimates against exact values."""
     with error_lines():
-        choose("--value", value_kind, NAMED_VALUES)
-        choose("--method", method, METHODS)
-        check_design(design, method)
+        sampling.check()
         check_jobs(jobs)
-        options = sampling_options(value_kind, method, class_fraction, truncation, tolerance)
-        options |= _class_options(method, labels, average)
-        groups = read_groups(partition, case)
+        classes = _class_options(sampling, strata, average)
+        kind = make_value(value_kind, alpha, partition, case)
         if most_z is not None:
             number("--most-z", most_z, above=0.0)
         check_out(out, game)
@@ -115,23 +103,16 @@ def verify(
             table = read_game(game, value_kind)
 
             from ordinal_shapley import verify as verify_values
-            from ordinal_shapley.estimators.usual import usual_truncation
 
-            options.setdefault("truncation", usual_truncation(value_kind, method))
             result = verify_values(
                 table,
-                value_kind,
-                method,
-                partition=groups,
-                case=case,
-                alpha=alpha,
-                design=design,
+                kind,
+                sampling.sampler(**classes),
                 n_permutations=permutations,
                 random_state=seed,
                 n_jobs=jobs,
                 progress=progress,
                 max_seconds=max_seconds,
-                **options,
             )
             from ordinal_shapley.cli import games_json, games_screen, outputs, screen
 
@@ -139,15 +120,21 @@ def verify(
             if out is not None:
                 outputs.write_csv(frame, out)
             if as_json:
-                asked = {"value": value_kind, "alpha": alpha, "partition": groups, "case": case}
-                asked |= {"method": method, "design": design, "permutations": permutations, "seed": seed}
-                parts = games_json.verification(result, frame, game.name, asked, options)
+                asked = {
+                    "value": value_kind,
+                    "alpha": alpha,
+                    "partition": None if partition is None else read_names(partition, "--partition"),
+                    "case": case,
+                    "method": sampling.method,
+                    "permutations": permutations,
+                    "seed": seed,
+                }
+                parts = games_json.verification(result, frame, game.name, asked)
                 print_document("verify", parts | {"written": written(out)}, warned)
             else:
                 console = screen.screen()
-                games_screen.show_verification(
-                    console, result, frame, game.name, _settings(method, options, design, seed)
-                )
+                words = f"{result.valuation.sampler.words}, seed {seed}"
+                games_screen.show_verification(console, result, frame, game.name, words)
                 screen.tell_written(console, out)
         if most_z is not None:
             _check_noise(result, most_z)
@@ -163,33 +150,14 @@ def _check_noise(result: Verification, most_z: float) -> None:
     raise typer.Exit(1)
 
 
-def _class_options(method: str, labels: str | None, average: str | None) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if method not in CLASS_METHODS:
-        for name, given in (("--labels", labels), ("--average", average)):
+def _class_options(sampling: SamplerOptions, strata: str | None, average: str | None) -> dict[str, Any]:
+    if not sampling.draws_classes:
+        for name, given in (("--strata", strata), ("--average", average)):
             if given is not None:
-                raise ValueError(f"{name} is for cmc and ctmc; --method is {method}")
-        return options
-    if labels is None:
-        raise ValueError(f"--labels is needed for {method}: a class for each player, such as x,x,y")
-    options["labels"] = read_names(labels, "--labels")
+                raise ValueError(f"{name} is for cmc and ctmc; --method is {sampling.method}")
+        return {}
+    if strata is None:
+        raise ValueError(f"--strata is needed for {sampling.method}: a class for each player, such as x,x,y")
     if average is not None:
         choose("--average", average, AVERAGES)
-        options["average"] = average
-    return options
-
-
-def _settings(method: str, options: dict[str, Any], design: str, seed: int) -> str:
-    """Return method and options in words."""
-    words = [method]
-    if method in CLASS_METHODS:
-        words.append(f"class fraction {options.get('class_fraction', 0.8):g}")
-        words.append(f"average {options.get('average', 'all')}")
-    rule = options.get("truncation")
-    if rule is not None:
-        words.append(
-            "roulette" if rule.rule == "roulette" else f"{rule.rule} rule with tolerance {rule.tol:g}"
-        )
-    if design != "independent":
-        words.append(f"{design} permutations")
-    return ", ".join([*words, f"seed {seed}"])
+    return {"strata": read_names(strata, "--strata"), "average": average or "all"}

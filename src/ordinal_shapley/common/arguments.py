@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -84,3 +86,14 @@ def file_name(name: str, value: Any) -> Any:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} is {value!r}, expected the name of a file")
     return value
+
+
+@contextmanager
+def errors_begin_with(prefix: str) -> Iterator[None]:
+    """Let the messages of errors in the block begin with `prefix`; their classes become the built-in ones."""
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError) as error:
+        kinds = (RuntimeError, TypeError, ValueError)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        raise kind(f"{prefix}{error}") from error.__cause__ or error

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ordinal_shapley.common import arguments, arrays
-from ordinal_shapley.estimators.split import labels_of, split
-from ordinal_shapley.estimators.usual import usual_truncation
+from ordinal_shapley.estimators.split import split, strata_of
 from ordinal_shapley.games import LogisticGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
-from ordinal_shapley.sampling import MaxSeconds, sample_values
-from ordinal_shapley.sampling.driver import as_rule
-from ordinal_shapley.vocabulary import ESTIMATORS
+from ordinal_shapley.sampling.driver import as_rule, sample_values
+from ordinal_shapley.sampling.sampler import as_sampler
+from ordinal_shapley.sampling.stopping import MaxSeconds
+from ordinal_shapley.values import Classic, Ordinal, PartialOrdinal, Value
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
 # What there is once `fit` was called.
@@ -39,45 +39,37 @@ __all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 class _ShapleyEstimator(BaseEstimator):
     """What the estimators share: parameters, the split, the game and the run."""
 
-    _value: str
+    _value: Value
     position_weight: Any = "uniform"
 
     def __init__(
         self,
-        method: str = "tmc",
-        *,
         estimator: Any = None,
+        *,
         C: float = 1.0,
         scoring: Any = None,
-        class_fraction: float = 0.8,
-        average: str = "all",
-        design: str = "independent",
-        truncation: Any = None,
-        stopping: Any = None,
-        n_permutations: int | None = None,
-        max_seconds: float | None = None,
         empty_value: str | float = "majority",
         error_score: str | float = "raise",
         valid_fraction: float = 0.3,
+        sampler: Any = "auto",
+        stopping: Any = None,
+        n_permutations: int | None = None,
+        max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         progress: bool = False,
     ) -> None:
-        self.method = method
         self.estimator = estimator
         self.C = C
         self.scoring = scoring
-        self.class_fraction = class_fraction
-        self.average = average
-        self.design = design
-        self.truncation = truncation
-        self.stopping = stopping
-        self.n_permutations = n_permutations
-        self.max_seconds = max_seconds
         self.empty_value = empty_value
         self.error_score = error_score
         self.valid_fraction = valid_fraction
+        self.sampler = sampler
+        self.stopping = stopping
+        self.n_permutations = n_permutations
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -92,7 +84,6 @@ class _ShapleyEstimator(BaseEstimator):
         *,
         groups: Any = None,
         sample_weight: Any = None,
-        labels: Any = None,
     ) -> _Self:
         """Value the rows of ``X``, or the groups they form.
 
@@ -100,7 +91,8 @@ class _ShapleyEstimator(BaseEstimator):
         and the other rows are valued. The rows held out are drawn class by class, by
         `sklearn.model_selection.train_test_split` with ``random_state``, and the rows valued keep
         their order. With ``groups``, whole groups are held out, drawn class by class if no group
-        mixes classes.
+        mixes classes. The ``strata`` of ``sampler`` have an entry for each row of ``X``, or for each
+        group in the order of the sorted group names.
 
         Parameters
         ----------
@@ -114,10 +106,6 @@ class _ShapleyEstimator(BaseEstimator):
             The owner of each row: rows of one group enter together, and groups are valued.
         sample_weight : array-like of shape (n_rows,), optional
             Weights that multiply the position weights.
-        labels : array-like with one entry a row or group, optional
-            The class to count each row or group to when subsets are sampled (methods "cmc" and
-            "ctmc"); needed if a group mixes classes. Entries for groups go in the order of the
-            sorted group names.
 
         Returns
         -------
@@ -131,11 +119,6 @@ class _ShapleyEstimator(BaseEstimator):
         RuntimeError
             If ``estimator`` cannot be fitted or scored.
         """
-        if isinstance(self.estimator, str) and self.estimator in ESTIMATORS:
-            raise TypeError(
-                f"estimator is {self.estimator!r}, expected a model, a classifier or regressor: how values "
-                "are estimated is the estimator of sample_values"
-            )
         regression = self.estimator is not None and is_regression(self.estimator)
         if (X_valid is None) != (y_valid is None):
             missing = "X_valid" if X_valid is None else "y_valid"
@@ -145,7 +128,7 @@ class _ShapleyEstimator(BaseEstimator):
                 "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
                 "same split again; or give X_valid and y_valid"
             )
-        usual = usual_truncation(self._value, self.method)
+        sampler = as_sampler(self.sampler, "sampler")
         stopping = as_rule(self.stopping, self.n_permutations)
         if self.max_seconds is not None:
             stopping |= MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
@@ -159,24 +142,18 @@ class _ShapleyEstimator(BaseEstimator):
             if sample_weight is not None:
                 sample_weight = arrays.as_column(sample_weight, "sample_weight", n, "row of X")
             train, valid = split(y, groups, self.valid_fraction, self.random_state, not regression)
-            if labels is not None:
-                labels = labels_of(labels, n, groups, train)
+            if sampler.strata is not None:
+                sampler = dataclasses.replace(sampler, strata=strata_of(sampler.strata, n, groups, train))
             X_valid, y_valid = arrays.take(X, valid), y[valid]
             X, y = arrays.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 
-        self.game_ = self._game(
-            X, y, X_valid, y_valid, groups=groups, labels=labels, sample_weight=sample_weight
-        )
+        self.game_ = self._game(X, y, X_valid, y_valid, groups=groups, sample_weight=sample_weight)
         valuation = sample_values(
             self.game_,
             self._value,
-            self.method,
-            truncation=usual if self.truncation is None else self.truncation,
-            class_fraction=self.class_fraction,
-            average=self.average,
-            design=self.design,
+            sampler,
             stopping=stopping,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -221,13 +198,55 @@ class _ShapleyEstimator(BaseEstimator):
             del self.feature_names_in_
 
 
-class PartialOrdinalShapley(_ShapleyEstimator):
-    """Partial ordinal Shapley values of training rows, for weighted logistic regression or any model.
+class _OrderedShapley(_ShapleyEstimator):
+    """What the estimators share whose rows weigh by position."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        position_weight: Any = "gaussian",
+        C: float = 1.0,
+        scoring: Any = None,
+        empty_value: str | float = "majority",
+        error_score: str | float = "raise",
+        valid_fraction: float = 0.3,
+        sampler: Any = "auto",
+        stopping: Any = None,
+        n_permutations: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.position_weight = position_weight
+        super().__init__(
+            estimator,
+            C=C,
+            scoring=scoring,
+            empty_value=empty_value,
+            error_score=error_score,
+            valid_fraction=valid_fraction,
+            sampler=sampler,
+            stopping=stopping,
+            n_permutations=n_permutations,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+
+
+class OrdinalShapley(_OrderedShapley):
+    """Ordinal Shapley values of training rows, for weighted logistic regression or any model.
+
+    A row's value is what it adds on average over all places at which it may enter a sequence, not only the
+    last.
 
     Parameters
     ----------
-    method : {"ctmc", "cmc", "tmc", "mc"}, default "ctmc"
-        How permutations are sampled; see `ordinal_shapley.sample_values`.
     estimator : classifier, regressor or pipeline, optional
         Any scikit-learn model, see `EstimatorGame`. By default the compiled logistic regression of
         `LogisticGame`, which is much faster.
@@ -238,26 +257,21 @@ class PartialOrdinalShapley(_ShapleyEstimator):
     scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}, optional
         The utility, on validation rows; default "accuracy". With ``estimator`` any scorer's name or a
         function, and by default "r2" for a regressor.
-    class_fraction : float, default 0.8
-        Part of each class that "cmc" and "ctmc" sample.
-    average : {"all", "selected"}, default "all"
-        Average over all permutations, or for each row over those in which it was sampled.
-    design : {"independent", "antithetic", "latin"}, default "independent"
-        How permutations hang together; "latin" is for "mc" and "tmc".
-    truncation : Truncation, optional
-        When a walk ends early, for "tmc" and "ctmc"; the paper's rule if not given.
+    empty_value : "majority" or float, default "majority"
+        Utility of a sequence without a model.
+    error_score : "raise" or float, default "raise"
+        Utility of a sequence for which ``estimator`` fails.
+    valid_fraction : float, default 0.3
+        Part of the rows (or groups) to hold out when ``fit`` gets no validation data.
+    sampler : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
+        How permutations are sampled, by default without bias: the ``method`` of
+        `ordinal_shapley.sample_values`.
     stopping : stopping rule, optional
         When the run ends; with ``n_permutations`` too, whichever comes first.
     n_permutations : int, optional
         The number of permutations at most.
     max_seconds : float, optional
         Seconds that sampling takes at most, with whatever else stops it; the result is what there is then.
-    empty_value : "majority" or float, default "majority"
-        Utility of a sequence without a model.
-    error_score : "raise" or float, default "raise"
-        What a sequence is worth for which ``estimator`` fails.
-    valid_fraction : float, default 0.3
-        Part of the rows (or groups) to hold out when ``fit`` gets no validation data.
     random_state : int, Generator, RandomState or None
         Makes the split and the permutations repeatable.
     n_jobs : int, optional
@@ -287,100 +301,8 @@ class PartialOrdinalShapley(_ShapleyEstimator):
 
     See Also
     --------
-    ClassicShapley : The classic value, where order does not matter.
-
-    References
-    ----------
-    arXiv:2305.01660, "Data valuation: The partial ordinal Shapley value for machine learning".
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from ordinal_shapley import PartialOrdinalShapley
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> X[:] = StandardScaler().fit_transform(X)
-    >>> model = PartialOrdinalShapley(n_permutations=20, random_state=0).fit(X, y)
-    >>> model.values_.shape, model.valid_indices_.shape
-    ((124,), (54,))
-    >>> list(model.valuation_.to_frame().index) == list(X.index[model.train_indices_])
-    True
-    """
-
-    _value = "partial_ordinal"
-
-    def __init__(
-        self,
-        method: str = "ctmc",
-        *,
-        estimator: Any = None,
-        position_weight: Any = "gaussian",
-        C: float = 1.0,
-        scoring: Any = None,
-        class_fraction: float = 0.8,
-        average: str = "all",
-        design: str = "independent",
-        truncation: Any = None,
-        stopping: Any = None,
-        n_permutations: int | None = None,
-        max_seconds: float | None = None,
-        empty_value: str | float = "majority",
-        error_score: str | float = "raise",
-        valid_fraction: float = 0.3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        checkpoint: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.position_weight = position_weight
-        super().__init__(
-            method,
-            estimator=estimator,
-            C=C,
-            scoring=scoring,
-            class_fraction=class_fraction,
-            average=average,
-            design=design,
-            truncation=truncation,
-            stopping=stopping,
-            n_permutations=n_permutations,
-            max_seconds=max_seconds,
-            empty_value=empty_value,
-            error_score=error_score,
-            valid_fraction=valid_fraction,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
-
-
-class OrdinalShapley(PartialOrdinalShapley):
-    """Ordinal Shapley values of training rows, for weighted logistic regression or any model.
-
-    A row's value is what it adds on average over all places at which it may enter a sequence, not only the
-    last. By default few prefixes of each order are evaluated, drawn at random and made up for
-    (`Truncation.roulette`): no bias, and a smaller error than that of full walks for the same number of fits.
-
-    Parameters
-    ----------
-    method : {"tmc", "mc", "cmc", "ctmc"}, default "tmc"
-        How permutations are sampled; see `ordinal_shapley.sample_values`.
-    estimator, position_weight, C, scoring, class_fraction, average, design, truncation, stopping, \
-n_permutations, max_seconds, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, \
-progress
-        As for `PartialOrdinalShapley`, but for the default of ``truncation``, see above.
-
-    Attributes
-    ----------
-    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
-feature_names_in_
-        As for `PartialOrdinalShapley`.
-
-    See Also
-    --------
     PartialOrdinalShapley : The value of rows that join at the end.
-    ClassicShapley : The classic value, where order does not matter.
+    ClassicShapley : The classic value, where order plays no part.
 
     References
     ----------
@@ -390,86 +312,83 @@ feature_names_in_
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from ordinal_shapley import OrdinalShapley
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = scale(X)
-    >>> model = OrdinalShapley(n_permutations=20, random_state=0)
-    >>> model.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.shape
-    (89,)
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> X[:] = StandardScaler().fit_transform(X)
+    >>> model = OrdinalShapley(n_permutations=20, random_state=0).fit(X, y)
+    >>> model.values_.shape, model.valid_indices_.shape
+    ((124,), (54,))
+    >>> list(model.valuation_.to_frame().index) == list(X.index[model.train_indices_])
+    True
     """
 
-    _value = "ordinal"
-
-    def __init__(
-        self,
-        method: str = "tmc",
-        *,
-        estimator: Any = None,
-        position_weight: Any = "gaussian",
-        C: float = 1.0,
-        scoring: Any = None,
-        class_fraction: float = 0.8,
-        average: str = "all",
-        design: str = "independent",
-        truncation: Any = None,
-        stopping: Any = None,
-        n_permutations: int | None = None,
-        max_seconds: float | None = None,
-        empty_value: str | float = "majority",
-        error_score: str | float = "raise",
-        valid_fraction: float = 0.3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        checkpoint: Any = None,
-        progress: bool = False,
-    ) -> None:
-        super().__init__(
-            method,
-            estimator=estimator,
-            position_weight=position_weight,
-            C=C,
-            scoring=scoring,
-            class_fraction=class_fraction,
-            average=average,
-            design=design,
-            truncation=truncation,
-            stopping=stopping,
-            n_permutations=n_permutations,
-            max_seconds=max_seconds,
-            empty_value=empty_value,
-            error_score=error_score,
-            valid_fraction=valid_fraction,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+    _value = Ordinal()
 
 
-class ClassicShapley(_ShapleyEstimator):
-    """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
+class PartialOrdinalShapley(_OrderedShapley):
+    """Partial ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
-    Every row weighs the same wherever it stands, so that only the set of rows matters. By default walks end
-    at random places and are made up for (`Truncation.roulette`), without bias.
+    A row's value is what it adds on average when it joins the end of those before it.
 
     Parameters
     ----------
-    method : {"tmc", "ctmc", "cmc", "mc"}, default "tmc"
-        How permutations are sampled; see `ordinal_shapley.sample_values`.
-    estimator, C, scoring, class_fraction, average, design, truncation, stopping, n_permutations, \
-max_seconds, empty_value, error_score, valid_fraction, random_state, n_jobs, checkpoint, progress
-        As for `PartialOrdinalShapley`, but for the default of ``truncation``, see above.
+    estimator, position_weight, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, \
+n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+        As for `OrdinalShapley`.
 
     Attributes
     ----------
     values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
 feature_names_in_
-        As for `PartialOrdinalShapley`.
+        As for `OrdinalShapley`.
 
     See Also
     --------
-    PartialOrdinalShapley : The value when order matters.
+    OrdinalShapley : The value of rows that may enter anywhere.
+    ClassicShapley : The classic value, where order plays no part.
+
+    References
+    ----------
+    arXiv:2305.01660, "Data valuation: The partial ordinal Shapley value for machine learning".
+
+    Examples
+    --------
+    The paper's CTMC algorithm:
+
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ordinal_shapley import PartialOrdinalShapley
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> model = PartialOrdinalShapley(sampler="ctmc", n_permutations=20, random_state=0)
+    >>> model.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.shape
+    (89,)
+    """
+
+    _value = PartialOrdinal()
+
+
+class ClassicShapley(_ShapleyEstimator):
+    """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
+
+    Every row weighs the same wherever it stands, so that only the set of rows matters.
+
+    Parameters
+    ----------
+    estimator, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, n_permutations, \
+max_seconds, random_state, n_jobs, checkpoint, progress
+        As for `OrdinalShapley`.
+
+    Attributes
+    ----------
+    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
+feature_names_in_
+        As for `OrdinalShapley`.
+
+    See Also
+    --------
+    OrdinalShapley : The value where order matters.
 
     References
     ----------
@@ -490,10 +409,9 @@ feature_names_in_
     For any other model:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> near = KNeighborsClassifier(1)
-    >>> model = ClassicShapley("mc", estimator=near, n_permutations=2, random_state=0)
+    >>> model = ClassicShapley(KNeighborsClassifier(1), n_permutations=2, random_state=0)
     >>> model.fit(X[::4], y[::4], X[1::2], y[1::2]).game_
     EstimatorGame(KNeighborsClassifier, 45 players, 45 rows, position_weight='uniform', scoring='accuracy')
     """
 
-    _value = "classic"
+    _value = Classic()

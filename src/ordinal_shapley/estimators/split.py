@@ -12,12 +12,12 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
 
 
-def labels_of(labels: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the labels of the rows, or of the groups in sorted order, that are valued."""
+def strata_of(strata: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the strata of the rows, or of the groups in sorted order, that are valued."""
     if groups is None:
-        return arrays.as_column(labels, "labels", n_rows, "row of X")[train]
+        return arrays.as_column(strata, "strata", n_rows, "row of X")[train]
     names = np.unique(groups)
-    return arrays.as_column(labels, "labels", len(names), "group")[np.isin(names, groups[train])]
+    return arrays.as_column(strata, "strata", len(names), "group")[np.isin(names, groups[train])]
 
 
 def split(

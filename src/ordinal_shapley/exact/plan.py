@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
+from ordinal_shapley.common.arguments import errors_begin_with
 from ordinal_shapley.common.parallel import check_memory, n_workers
 from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
-from ordinal_shapley.games._rearranged import CASE_CODES
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.value_options import TOLERANCE, as_weight_game, check_sum, encode_partition
+from ordinal_shapley.values.base import TOLERANCE, Value
+from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal, check_sum
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
@@ -23,19 +23,10 @@ _FREE_EVALUATIONS = 400
 _MOST_SECONDS = 3600.0
 
 
-def make_scope(game: Game, value: str, partition: Any, case: str | None, by: str | None) -> Scope:
-    """Return the sequences to walk for a value."""
+def make_scope(game: Game, value: Value) -> Scope:
+    """Return the sequences to enumerate for a value."""
     n = game.n_players
-    groups = np.zeros(n, np.int64)
-    kind = kernels.ALL
-    if partition is not None:
-        assert case is not None
-        groups = encode_partition(partition, n)
-        kind = CASE_CODES[case]
-    elif value == "classic" and by != "orders":
-        # One group, inside which order does not matter: one sequence a subset.
-        kind = kernels.BETWEEN
-    return Scope.of(kind, groups, n)
+    return Scope.of(*value.enumerated(n), n)
 
 
 def as_limit(max_seconds: Any) -> float:
@@ -45,18 +36,18 @@ def as_limit(max_seconds: Any) -> float:
     return math.inf if max_seconds == math.inf else arguments.number("max_seconds", max_seconds, above=0.0)
 
 
-def check_cost(game: Game, value: str, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:
+def check_cost(game: Game, value: Value, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:
     """ValueError if the enumeration takes longer than `limit`, or the memory at hand."""
     n = game.n_players
     count = sum(scope.counts())
     instead = _instead(game, value, scope, count)
-    if value in ("ordinal", "blend"):
+    if value.needs_mean_utilities:
         sets = 8 * 2**n * (2 * n_workers(n_jobs) + 1)
         check_memory(sets, f"adding up the orders of {2**n:,} subsets", instead)
-    if value == "weighted_ordinal":
+    if isinstance(value, WeightedOrdinal):
         # The table and what it is checked with.
         check_memory(32 * subtree_sizes(n)[n], f"the weights of {count:,} sequences", instead)
-    check_time(game, scope, n_jobs, limit, asked, f"value={value!r} of {n} players", instead)
+    check_time(game, scope, n_jobs, limit, asked, f"the {value.name} value of {n} players", instead)
 
 
 def check_time(
@@ -77,13 +68,13 @@ def check_time(
         )
 
 
-def _instead(game: Game, value: str, scope: Scope, count: int) -> str:
+def _instead(game: Game, value: Value, scope: Scope, count: int) -> str:
     options = []
     n = game.n_players
     if game.order_free and 2**n < count:
-        options.append(f"the order does not matter, so ask for value='classic' ({2**n:,} utilities)")
-    elif scope.kind == kernels.ALL and value == "partial_ordinal":
-        options.append("give partition and case if only some orders matter")
+        options.append(f"order plays no part, so use value 'classic' ({2**n:,} utilities)")
+    elif cheaper := value.instead(scope.kind == kernels.ALL):
+        options.append(cheaper)
     options += ["estimate it with sample_values", "or raise max_seconds"]
     return ", ".join(options)
 
@@ -100,23 +91,26 @@ def _clock(seconds: float) -> str:
 
 
 def tabulate_weights(
-    order_weight: Callable[..., Any], n: int, n_jobs: int | None, limit: float, asked: bool
-) -> tuple[NDArray[np.float64], bool]:
-    """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform."""
-    game = as_weight_game(order_weight, n)
+    value: Value, n: int, n_jobs: int | None, limit: float, asked: bool
+) -> tuple[NDArray[np.float64], bool] | None:
+    """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform.
+
+    None if the value has no weights of its own.
+    """
+    game = value.weight_game(n)
+    if game is None:
+        return None
     if not game._runs_in_parallel:
         n_jobs = None
     scope = Scope.of(kernels.ALL, np.zeros(n, np.int64), n - 1)
-    try:
+    with errors_begin_with("order_weight: "):
         try:
             with game._listening():
                 if n > 1:
-                    check_cost(game, "weighted_ordinal", scope, n_jobs, limit, asked)
+                    check_cost(game, value, scope, n_jobs, limit, asked)
                 totals = enumerate_game(game, scope, Wanted(True, True), n_jobs, False)
         except UtilityError as error:
             game._report(error)
-    except (RuntimeError, TypeError, ValueError) as cause:
-        raise type(cause)(f"order_weight: {cause}") from cause
     worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
     check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
     scaled = times_factorials(totals.utilities, n)

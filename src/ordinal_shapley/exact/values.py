@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +15,7 @@ from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
 from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
-from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry
-from ordinal_shapley.vocabulary import EXACT_VALUES, WAYS, choose
-from ordinal_shapley_kernels import enumeration as kernels
+from ordinal_shapley.values import Value, as_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +29,8 @@ class ExactValues:
     ----------
     values : ndarray of float64, shape (n_players,)
         The value of each player.
-    value : str
-        Which value it is.
+    kind : Value
+        Which value it is, such as `Ordinal`.
     n_evaluations : int
         Utilities evaluated, that of the empty sequence included.
     seconds : float
@@ -43,9 +40,9 @@ class ExactValues:
         value. Only if it was asked for.
     efficiency_gap : float
         Sum of the values less what there is to share: the mean utility of full orders less that of the empty
-        sequence. 0 up to rounding but for "weighted_ordinal".
+        sequence. 0 up to rounding but for `WeightedOrdinal`.
     uniform_weight : bool or None
-        For "weighted_ordinal": whether ``order_weight`` gives all orders of a set one weight.
+        For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set one weight.
     labels : ndarray or None
         Names of the players.
 
@@ -54,15 +51,15 @@ class ExactValues:
     >>> import ordinal_shapley as osv
     >>> result = osv.exact_values(osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"]))
     >>> result
-    ExactValues(2 players, value='partial_ordinal', n_evaluations=5)
+    ExactValues(2 players, kind=Ordinal(), n_evaluations=5)
     >>> result.to_frame()
          value  rank
-    ann    0.0     2
-    bob    0.5     1
+    ann   0.25     1
+    bob   0.25     2
     """
 
     values: NDArray[np.float64]
-    value: str
+    kind: Value
     n_evaluations: int
     seconds: float
     position_profile: NDArray[np.float64] | None
@@ -94,19 +91,14 @@ class ExactValues:
         )
 
     def __repr__(self) -> str:
-        return f"ExactValues({len(self)} players, value={self.value!r}, n_evaluations={self.n_evaluations})"
+        return f"ExactValues({len(self)} players, kind={self.kind!r}, n_evaluations={self.n_evaluations})"
 
 
 @says_when_compiling
 def exact_values(
     game: Game,
-    value: str = "partial_ordinal",
+    value: Value | str = "ordinal",
     *,
-    partition: Any = None,
-    case: str | None = None,
-    alpha: float | None = None,
-    order_weight: Callable[..., Any] | None = None,
-    by: str | None = None,
     position_profile: bool = False,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -118,22 +110,9 @@ def exact_values(
     ----------
     game : Game
         For example a `TableGame`, a `FunctionGame` or a `LogisticGame`.
-    value : {"partial_ordinal", "ordinal", "classic", "blend", "weighted_ordinal"}
-        See Notes; "partial_ordinal" by default. "classic" is for games whose order does not matter.
-    partition : array-like of shape (n_players,), optional
-        Group of each player, for a game in which only some orders matter; then give ``case``. For
-        ``value="partial_ordinal"``.
-    case : {"within", "between"}, optional
-        "within": order matters inside groups only. "between": it matters across groups only. Only sequences
-        that can differ are evaluated: with "within" those that have group after group, with "between" those
-        that have each group's players in increasing order.
-    alpha : float, optional
-        For "blend": the share of the ordinal value.
-    order_weight : callable, optional
-        For "weighted_ordinal": ``q(sequence)``, called like the function of a `FunctionGame`, the weight of
-        a sequence among the orders of its players. The weights of all orders of a set must sum to 1.
-    by : {"subsets", "orders"}, optional
-        For "classic": from one order of each of the :math:`2^n` subsets (the default), or from all orders.
+    value : Value or {"ordinal", "partial_ordinal", "classic"}, default "ordinal"
+        Which value: `Ordinal`, `PartialOrdinal`, `Classic` (for games in which order plays no part: one
+        sequence of each set of players is evaluated), `Blend` or `WeightedOrdinal`.
     position_profile : bool, default False
         Return the expected marginal contribution of each player at each position, too.
     n_jobs : int, optional
@@ -154,9 +133,9 @@ def exact_values(
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used, ``order_weight`` does not sum to 1, a utility is not finite (the
-        message names the sequence), or the work would take more than ``max_seconds`` or the memory at hand
-        (the message says how much, and what would do instead).
+        If an argument cannot be used, the weights of `WeightedOrdinal` do not sum to 1, a utility is not
+        finite (the message names the sequence), or the work would take more than ``max_seconds`` or the
+        memory at hand (the message says how much, and what would do instead).
     RuntimeError
         If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
         the sequence.
@@ -164,27 +143,8 @@ def exact_values(
     Warns
     -----
     UserWarning
-        If the game turns out to depend on orders that ``partition`` and ``case``, or ``order_free=True`` of a
-        `FunctionGame`, say do not matter.
-
-    Notes
-    -----
-    With :math:`\Pi|_S` the orders of a set :math:`S` and :math:`U(\pi, i)` the utility when :math:`i` joins
-    the end of :math:`\pi`, all values are
-
-    .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}} \Delta_i(S)
-
-    - "partial_ordinal" (second theorem): :math:`\Delta_i(S)` is the mean of
-      :math:`U(\pi, i) - U(\pi)` over the orders of S.
-    - "ordinal" (first theorem): :math:`i` joins at every place. With :math:`\bar U(S)` the mean utility of
-      the orders of a set, :math:`\Delta_i(S) = \bar U(S \cup i) - \bar U(S)`: the classic value of
-      :math:`\bar U`.
-    - "classic": :math:`\Delta_i(S) = U(S \cup i) - U(S)`.
-    - "weighted_ordinal": :math:`\Delta_i(S) = \sum_\pi q(\pi) (U(\pi, i) - U(\pi))`. The values sum to what
-      there is to share for all games only if q is uniform, :math:`q(\pi) = 1/|S|!`.
-    - "blend": ``alpha`` times "ordinal" plus (1 - ``alpha``) times "partial_ordinal".
-    - with ``partition``: "partial_ordinal" from one sequence of each class of those that are worth the same,
-      each class with the same weight.
+        If the game turns out to depend on orders that the partition of `PartialOrdinal`, or
+        ``order_free=True`` of a `FunctionGame`, say do not matter.
 
     References
     ----------
@@ -199,56 +159,34 @@ def exact_values(
     >>> full = {(0, 2, 1): 4, (2, 0, 1): 4, (1, 2, 0): 4, (2, 1, 0): 4, (0, 1, 2): 3, (1, 0, 2): 3}
     >>> game = osv.TableGame(3, {**full, (0, 1): 2, (1, 0): 2, (0, 2): 3, (2, 0): 3})
     >>> 18 * osv.exact_values(game).values
-    array([39., 12., 15.])
-    >>> 18 * osv.exact_values(game, value="ordinal").values
     array([37., 10., 19.])
-
-    Where only the order inside groups matters, far fewer sequences tell all:
-
-    >>> worth = {(0, 1): 2.0, (2, 3): 1.0}
-    >>> def pairs(sequence):  # a pair is worth something if it came in order
-    ...     place = {player: k for k, player in enumerate(sequence)}
-    ...     return sum(w for (a, b), w in worth.items() if a in place and b in place and place[a] < place[b])
-    >>> game = osv.FunctionGame(pairs, n_players=4)
-    >>> osv.exact_values(game, partition=[0, 0, 1, 1], case="within")
-    ExactValues(4 players, value='partial_ordinal', n_evaluations=25)
-    >>> osv.exact_values(game, partition=[0, 0, 1, 1], case="within").values
-    array([0. , 1. , 0. , 0.5])
+    >>> 18 * osv.exact_values(game, "partial_ordinal").values
+    array([39., 12., 15.])
     """
     began = time.perf_counter()
-    scope, n_jobs, limit, asked = plan_exact(
-        game, value, partition, case, alpha, order_weight, by, n_jobs, max_seconds
-    )
+    check_game("game", game)
+    kind = as_value(value)
+    scope, n_jobs, limit, asked = plan_exact(game, kind, n_jobs, max_seconds)
     n = game.n_players
-    weights, uniform = None, None
-    if order_weight is not None:
-        weights, uniform = tabulate_weights(order_weight, n, n_jobs, limit, asked)
-    if partition is not None:
-        check_symmetry(game, scope.groups, str(case))
-    if value == "classic":
-        check_order_free(game)
-    wanted = Wanted(value in ("ordinal", "blend"))
-    if weights is not None:
-        wanted = wanted._replace(weights=weights)
+    weighing = tabulate_weights(kind, n, n_jobs, limit, asked)
+    kind.try_game(game)
+    wanted = Wanted(kind.needs_mean_utilities)
+    if weighing is not None:
+        wanted = wanted._replace(weights=weighing[0])
     totals = enumerate_or_report(game, scope, wanted, n_jobs, progress)
     if totals.unconverged:
         warn_unconverged(totals.unconverged)
-    if value == "ordinal":
-        profile = _ordinal_profile(totals, n)
-    else:
-        profile = _marginal_profile(totals, scope, weights is not None)
-    if alpha is not None:
-        profile = alpha * _ordinal_profile(totals, n) + (1.0 - alpha) * profile
+    profile = kind.profile(totals, scope)
     values = profile.mean(axis=1)
     to_share = totals.full / scope.counts()[n] - game(())
     return ExactValues(
         values,
-        value,
+        kind,
         totals.n_evaluations,
         time.perf_counter() - began,
         profile if position_profile else None,
         float(values.sum() - to_share),
-        uniform,
+        None if weighing is None else weighing[1],
         game.player_labels,
     )
 
@@ -262,28 +200,10 @@ class ExactPlan(NamedTuple):
     asked: bool
 
 
-def plan_exact(
-    game: Game,
-    value: str,
-    partition: Any,
-    case: str | None,
-    alpha: float | None,
-    order_weight: Callable[..., Any] | None,
-    by: str | None,
-    n_jobs: int | None,
-    max_seconds: float | None,
-) -> ExactPlan:
+def plan_exact(game: Game, value: Value, n_jobs: int | None, max_seconds: float | None) -> ExactPlan:
     """Check all arguments of `exact_values`, and what it would cost, before any work."""
-    check_game("game", game)
-    choose("value", value, EXACT_VALUES)
     check_n_jobs(n_jobs)
-    check_options(value, partition, case, alpha, order_weight)
-    if by is not None:
-        choose("by", by, WAYS)
-        if value != "classic":
-            raise ValueError(f"by goes with value='classic', not with {value!r}")
-    if value == "classic":
-        game._check_order_free()
+    value.check(game)
     n = game.n_players
     if n > MOST_PLAYERS:
         raise ValueError(
@@ -292,7 +212,7 @@ def plan_exact(
         )
     if n_jobs == -1 and not game._runs_in_parallel:
         n_jobs = None
-    scope = make_scope(game, value, partition, case, by)
+    scope = make_scope(game, value)
     limit, asked = as_limit(max_seconds), max_seconds is not None
     game._expect_walks()
     try:
@@ -312,25 +232,3 @@ def enumerate_or_report(
             return enumerate_game(game, scope, wanted, n_jobs, progress)
     except UtilityError as error:
         game._report(error)
-
-
-def _marginal_profile(totals: Totals, scope: Scope, weighted: bool) -> NDArray[np.float64]:
-    """[i, k]: mean over the sets S of k players of what i adds to the orders of S."""
-    n = scope.n_players
-    orders = weighted or scope.kind != kernels.ALL  # each set's weights sum to 1
-    sets = [math.comb(n - 1, k) if orders else math.perm(n - 1, k) for k in range(n)]
-    return np.asarray(totals.marginals.T / np.array(sets, float))
-
-
-def _ordinal_profile(totals: Totals, n: int) -> NDArray[np.float64]:
-    """[i, k]: mean over the sets S of k players of what i adds to the mean utility of the orders of S."""
-    subsets = np.arange(2**n)
-    sizes = sum((subsets >> i & 1 for i in range(n)), np.zeros(2**n, np.int64))
-    means = totals.subset_sums / np.array([math.factorial(k) for k in range(n + 1)], float)[sizes]
-    profile = np.empty((n, n))
-    for i in range(n):
-        without = subsets[subsets >> i & 1 == 0]
-        gains = means[without | 1 << i] - means[without]
-        profile[i] = np.bincount(sizes[without], gains, n)
-        profile[i] /= [math.comb(n - 1, k) for k in range(n)]
-    return profile

@@ -61,10 +61,10 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
     >>> import ordinal_shapley as osv
     >>> from ordinal_shapley.interop.pydvl import to_valuation_result
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
-    >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
+    >>> valuation = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1000, random_state=0)
     >>> result = to_valuation_result(valuation)
     >>> result.algorithm, result.status.value, result.n_permutations
-    ('ordinal-shapley: partial_ordinal by mc', 'pending', 1000)
+    ('ordinal-shapley: partial_ordinal by full permutations', 'pending', 1000)
     >>> result.sort(reverse=True).names.tolist()
     ['bob', 'ann']
     """
@@ -82,14 +82,14 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
             variances=np.zeros(n),
             counts=np.zeros(n, np.int64),
             status=Status.Converged,
-            algorithm=f"ordinal-shapley: {valuation.value}, exact",
+            algorithm=f"ordinal-shapley: {valuation.kind.name}, exact",
         )
     return ValuationResult(
         **fields,
         variances=valuation.stderr**2 * np.maximum(valuation.counts, 1),
         counts=np.array(valuation.counts),
         status=Status.Converged if valuation.converged else Status.Pending,
-        algorithm=f"ordinal-shapley: {valuation.value} by {valuation.method}",
+        algorithm=f"ordinal-shapley: {valuation.kind.name} by {valuation.sampler.words}",
         n_permutations=valuation.n_permutations,
         stopped_by=valuation.stopped_by,
         seed=valuation.seed,

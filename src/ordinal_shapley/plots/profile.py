@@ -98,6 +98,6 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
     else:
         ax.set_ylabel("players, the highest value on top")
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    kind = result.value.replace("_", " ")
+    kind = result.kind.title.lower()
     ax.set_title(f"{kind.capitalize()} Shapley value by position", fontsize="medium", wrap=True)
     return finish(ax, "upper right")

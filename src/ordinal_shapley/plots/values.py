@@ -134,7 +134,7 @@ def plot_values(
         )
     ax.set_ylabel("value")
     ax.set_title(
-        f"{valuation.value.replace('_', ' ').capitalize()} Shapley value, {valuation.method}, "
+        f"{valuation.kind.title} Shapley value, {valuation.sampler.words}, "
         f"{valuation.n_permutations:,} permutations",
         fontsize="medium",
         wrap=True,

@@ -84,7 +84,7 @@ def lowest_rows(given: Given, digits: int | None) -> Lowest:
         any(witness.agreeing is not None for witness in found),
         n_near(len(valuation)),
         int((valuation.confidence_interval(given.level)[1] < 0).sum()),
-        valuation.value == "partial_ordinal" and order_matters and given.noun == "row" and not numbers,
+        valuation.kind.name == "partial_ordinal" and order_matters and given.noun == "row" and not numbers,
     )
 
 

@@ -54,7 +54,7 @@ def render(
         raise TypeError(f"warnings is {warnings!r}, expected a list of texts")
     if title is None:
         n = len(valuation)
-        title = f"{words.kind_of(valuation)} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
+        title = f"{valuation.kind.title} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
     table = row_table(valuation, given.X, given.labels, given.noun, level)
     spread = pictures.histogram(valuation, given.noun, level)
     removal, removal_note = _removal(given)

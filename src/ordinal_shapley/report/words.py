@@ -13,7 +13,6 @@ from ordinal_shapley import __version__
 from ordinal_shapley.report.drawing import number
 from ordinal_shapley.valuation.reliability import reliability_words
 from ordinal_shapley.valuation.scores import score_words
-from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,24 +23,6 @@ if TYPE_CHECKING:
 
 Facts = list[tuple[str, str]]
 
-_OVER = ", over random orders of all {noun}s"
-_VALUES = {
-    "partial_ordinal": "what a {noun} adds to the score on average when it joins the end of those before it"
-    + _OVER,
-    "ordinal": "what a {noun} adds to the score on average when it enters anywhere among those before it"
-    + _OVER,
-    "classic": "what a {noun} adds to the score on average when it joins those before it"
-    + _OVER
-    + "; among those before it order plays no part",
-    "blend": "a weighted mean of the ordinal and the partial ordinal value",
-    "weighted_ordinal": "what a {noun} adds on average, over orders that weigh as the weights given say",
-}
-_METHODS = {
-    "mc": "random orders of all {noun}s, in full",
-    "tmc": "random orders of all {noun}s, each ended early once little is left to gain",
-    "cmc": "random orders of a sample of each class",
-    "ctmc": "random orders of a sample of each class, each ended early once little is left to gain",
-}
 _STOPS = {
     "MaxPermutations": "the number of permutations asked for, or the limit, was reached",
     "MaxEvaluations": "the number of evaluations asked for was reached",
@@ -54,17 +35,12 @@ _STOPS = {
 _PACKAGES = ("numpy", "numba", "scikit-learn", "pandas")
 
 
-def kind_of(valuation: Valuation) -> str:
-    """Return the name of the value, with a capital letter."""
-    return valuation.value.replace("_", " ").capitalize()
-
-
 def asked(
     valuation: Valuation, game: Game | None, noun: str, settings: Mapping[str, Any], columns: int | None
 ) -> Facts:
     """Return what was estimated, of what and how, in pairs of a term and its words."""
     facts = [(str(term), str(words)) for term, words in settings.items()]
-    facts.append(("Value", f"{kind_of(valuation)}: {_VALUES[valuation.value].format(noun=noun)}."))
+    facts.append(("Value", f"{valuation.kind.title}: {valuation.kind.meaning.format(noun=noun)}."))
     facts.append((f"{noun.capitalize()}s valued", f"{len(valuation):,}"))
     if columns is not None:
         facts.append(("Their own columns", f"{columns:,}"))
@@ -72,24 +48,12 @@ def asked(
         facts += _of_game(game, noun)
     ranges = ", ".join(f"{start:,} to {stop - 1:,}" for start, stop in valuation.ranges)
     facts += [
-        ("Method", f"{valuation.method}: {_METHODS[valuation.method].format(noun=noun)}{_rule(valuation)}"),
-        ("Average", _average(valuation, noun)),
-        ("Design", f"{valuation.design} permutations"),
+        ("Sampler", f"{valuation.sampler!r}: {valuation.sampler.words}"),
         ("Seed", f"{valuation.seed}, permutations {ranges or 'none'}"),
         ("Software", _software()),
         ("Page made", f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"),
     ]
     return facts
-
-
-def _rule(valuation: Valuation) -> str:
-    return "" if valuation.truncation is None else f" (truncation rule: {valuation.truncation})"
-
-
-def _average(valuation: Valuation, noun: str) -> str:
-    if valuation.average == "selected":
-        return f"over the permutations in which the {noun} was drawn"
-    return "over all permutations"
 
 
 def _of_game(game: Game, noun: str) -> Facts:
@@ -193,16 +157,9 @@ def not_covered(valuation: Valuation, noun: str, level: float) -> list[str]:
     expected = len(valuation) * chance / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     lines = []
-    if valuation.method in TRUNCATED_METHODS and valuation.truncation != "roulette":
+    for bias in valuation.sampler.biases:
         lines.append(
-            f"Orders were ended early, and {noun}s that were not reached count 0 there (for the ordinal "
-            "value the full score stands in): a bias that more permutations don't shrink. The rule roulette "
-            "has none."
-        )
-    if valuation.method in CLASS_METHODS:
-        lines.append(
-            f"Each order holds a sample of each class only, so no {noun} is seen beside all the others: a "
-            "bias too."
+            f"{bias[:1].upper()}{bias[1:]}. More permutations do not shrink it; method 'auto' has none."
         )
     lines += [
         "Other validation rows, another score or another model would give other values: these belong to the "

@@ -14,17 +14,16 @@ from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games._rows import CompiledRowGame, RowGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
+from ordinal_shapley.sampling.inclusion import dear_sizes, pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.pilot import Look, looks, pilot_plan, score_plan
-from ordinal_shapley.sampling.plan import Plan, rule_code
-from ordinal_shapley.sampling.roulette import dear_sizes, pilot_sizes, with_chances
+from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.running import Clock
-from ordinal_shapley.sampling.shards import random_orders, with_centres
-from ordinal_shapley.sampling.truncation import Truncation
-from ordinal_shapley_kernels.permutations import LATIN
+from ordinal_shapley.sampling.shards import random_orders, with_baselines
+from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.walks import NO_RULE
 
 _TARGET_ORDERS = 20
-_CENTRING_ORDERS = 10
+_BASELINE_ORDERS = 10
 # The mean of those that do not cost much is near enough with a standard error of this share of it, and of a
 # rule's tolerance.
 _NEAR_SCORE = 0.005
@@ -45,7 +44,7 @@ class Ahead:
     """
 
     def __init__(
-        self, game: Game, rule: Truncation | None, n_jobs: int | None, clock: Clock, bar: ProgressBar
+        self, game: Game, rule: TruncationRule | None, n_jobs: int | None, clock: Clock, bar: ProgressBar
     ) -> None:
         self._game, self._rule = game, rule
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
@@ -91,7 +90,7 @@ class Ahead:
         made = looks(plan, game, indices, self._n_jobs, self._clock.cancellation(), tell)
         if len(made) < len(indices):
             self._clock.end()
-        seen = np.flatnonzero(plan.chances) + 1
+        seen = np.flatnonzero(plan.inclusion) + 1
         follows = np.diff(seen, prepend=-1) == 1
         costs = np.where(follows, game._relative_costs(seen, False), game._relative_costs(seen, True))
         self._learn_pace(began, len(made) * float(costs.sum()))
@@ -137,31 +136,24 @@ class Ahead:
 
     def plan(self, plan: Plan) -> Plan:
         """Add to a plan what the truncation rule must know first."""
-        rule, game = self._rule, self._game
-        if rule is not None and rule.rule == "roulette":
-            return self._with_chances(plan, rule)
-        if rule is not None:
-            target = self._target(rule, plan.seed)
-            plan = plan._replace(
-                rule=rule_code(rule),
-                tolerance=float(rule.tol),
-                patience=min(int(rule.repeats), 2**62),
-                target=target,
-            )
-        if plan.in_out and plan.design == LATIN and not len(plan.centres):
-            # Rows of one Latin square depend on one another, so none is centred with others.
+        if self._rule is not None:
+            plan = self._rule.prepare(plan, self)
+        if plan.in_out and plan.design.own_baselines and not len(plan.baselines):
+            # Rows of one Latin square depend on one another, so none is compared with others.
             figure = "full permutations that the others are compared with"
-            with self._phase("what prefixes are centred with", "orders", _CENTRING_ORDERS, figure) as tell:
+            with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tell:
                 cancellation = self._clock.cancellation()
-                plan, more = with_centres(plan, game._make_workspace(), 0, _CENTRING_ORDERS, cancellation)
-                tell(0 if cancellation.time_is_up else _CENTRING_ORDERS, more)
+                plan, more = with_baselines(
+                    plan, self._game._make_workspace(), 0, _BASELINE_ORDERS, cancellation
+                )
+                tell(0 if cancellation.time_is_up else _BASELINE_ORDERS, more)
             self.evaluations += more
         return plan
 
     def prepared(self, plan: Plan) -> Game:
         """Return the game, with what fits begin at where the plan evaluates prefixes far apart."""
         clock, bar = self._clock, self._bar
-        if plan.in_out < 1.0 or not len(plan.chances):
+        if plan.in_out < 1.0 or not len(plan.inclusion):
             return self._game
 
         def tell(done: int, total: int) -> bool:
@@ -172,10 +164,11 @@ class Ahead:
 
         return self._game._for_jumps(tell)
 
-    def _with_chances(self, plan: Plan, rule: Truncation) -> Plan:
-        if len(plan.chances):  # a checkpoint has them
+    def with_inclusion(self, plan: Plan, count: int, min_probability: float) -> Plan:
+        """Give a plan inclusion probabilities, after a pilot of so many permutations."""
+        if len(plan.inclusion):  # a checkpoint has them
             return plan
-        game, count = self._game, int(rule.repeats)
+        game = self._game
         sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
         figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
         few, cheap = dear_sizes(game, sizes, plan.in_out == 1.0)
@@ -191,19 +184,18 @@ class Ahead:
                     lambda done, evaluations: tell(few + done, so_far + evaluations),
                 )
         self.evaluations += sum(one.evaluations for one in made)
-        return with_chances(plan, game, made, float(rule.tol))
+        return with_probabilities(plan, game, made, min_probability)
 
-    def _target(self, rule: Truncation, seed: int) -> float:
-        if rule.target == "own":
-            return 0.0
+    def score_target(self, target: str, tol: float, seed: int) -> float:
+        """Return the full score that a rule of this tolerance compares with."""
         game = self._game
-        count = 1 if rule.target == "given" else _TARGET_ORDERS
+        count = 1 if target == "given" else _TARGET_ORDERS
         figure = "scoring full permutations, which the rule of truncation compares with"
         with self._phase("the score that the rule compares with", "orders", count, figure) as tell:
-            if rule.target == "given":
+            if target == "given":
                 scored = [game(np.arange(game.n_players))]
             else:
-                near = _NEAR_TARGET * rule.tol
+                near = _NEAR_TARGET * tol
                 scored = self._full_utilities(game, seed, count, near, lambda done: tell(done, done))
             if not self._clock.time_is_up:
                 tell(count, len(scored))
@@ -215,9 +207,9 @@ class Ahead:
         if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
         sizes = np.arange(1, int(plan.quota.sum()) + 1)
-        systematic = plan.in_out == 1.0 and bool(len(plan.chances))
+        systematic = plan.in_out == 1.0 and bool(len(plan.inclusion))
         costs = self._game._relative_costs(sizes, systematic)
-        cost = float((costs * plan.chances).sum() if len(plan.chances) else costs.sum())
+        cost = float((costs * plan.inclusion).sum() if len(plan.inclusion) else costs.sum())
         return self.pace * cost * n_permutations
 
 
@@ -249,19 +241,12 @@ def _add_enough(
     return found[:count]
 
 
-def target_score(game: Game, rule: Truncation, seed: int) -> float:
-    """Return the one score that a rule compares with in a run of this seed.
-
-    A rule that compares with each permutation's own full order has none: 0.
-    """
-    if rule.target == "own":
-        return 0.0
-    if rule.target == "given":
+def target_score(game: Game, target: str, tol: float, seed: int) -> float:
+    """Return the full score that a rule of this tolerance compares with in a run of this seed."""
+    if target == "given":
         return game(np.arange(game.n_players))
-    if rule.target != "mean":
-        raise ValueError(f"target {rule.target!r} of rule {rule.rule!r} is no score to compare with")
     orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
     scored = _add_enough(
-        [], game, len(orders), _NEAR_TARGET * rule.tol, lambda indices: [game(orders[t]) for t in indices]
+        [], game, len(orders), _NEAR_TARGET * tol, lambda indices: [game(orders[t]) for t in indices]
     )
     return float(np.mean(scored))

@@ -7,7 +7,6 @@ of one that was never stopped.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import warnings
@@ -16,19 +15,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import locked, remove_unfinished
 from ordinal_shapley.common.parallel import uninterrupted
-from ordinal_shapley.sampling.plan import Plan, digest
+from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.valuation.file import File, read_file, write_file
+from ordinal_shapley.valuation.settings import Settings
 
-_FORMAT = 2
+_FORMAT = 3
 # What a pilot adds to a plan.
-_OF_PILOT = ("centres", "chances")
+_OF_PILOT = ("baselines", "inclusion")
+# In this order a difference is reported.
+_COMPARED = ("version", "seed", "kind", "sampler", "position_profile", "game")
 Scores: TypeAlias = tuple[float | None, float | None]
 # Between writes a run works this many times as long as one took.
 _SPACING = 20.0
@@ -54,7 +55,7 @@ class Keeper:
         self._pilot: dict[str, Any] = {}
         if path is not None and Path(path).exists():
             self._file = _read(path, self._name)
-        self.seed = None if self._file is None else int(self._file.fields["seed"])
+        self.seed = None if self._file is None else self._file.settings.seed
 
     def recall(self, plan: Plan) -> tuple[Plan, Scores] | None:
         """Return the plan with what a pilot told it, and scores, as the file has them; None without one."""
@@ -67,9 +68,7 @@ class Keeper:
         """Keep what a pilot told a plan, and scores, with the run."""
         self._scores, self._pilot = scores, {name: getattr(plan, name) for name in _OF_PILOT}
 
-    def begin(
-        self, settings: dict[str, Any], labels: NDArray[Any] | None, first: int, fields: dict[str, Any]
-    ) -> None:
+    def begin(self, settings: Settings, labels: NDArray[Any] | None, first: int) -> None:
         """Take in what the run is, before it begins.
 
         Raises
@@ -79,21 +78,17 @@ class Keeper:
         """
         if self._path is None:
             return
-        self._settings = {name: _in_short(value) for name, value in settings.items()}
-        self._labels, self._first = labels, first
-        self._fields = {**fields, "converged": False, "stopped_by": "checkpoint"}
+        self._settings, self._labels, self._first = settings, labels, first
         if self._file is None:
             return
-        theirs = self._file.header["run"]["settings"]
-        names = [*self._settings, *(name for name in theirs if name not in self._settings)]
-        other = [name for name in names if theirs.get(name) != self._settings.get(name)]
-        # Games with many and with few columns keep X and X_valid in one or in two settings.
-        other = [name for name in other if " or " not in name or not set(name.split(" or ")) <= set(other)]
-        if other:
-            differing = [_difference(name, theirs.get(name), self._settings.get(name)) for name in other]
+        differing = settings.differences(self._file.settings, *_COMPARED)
+        theirs = self._file.ranges[0][0]
+        if theirs != first:
+            differing.append(f"first_permutation ({theirs} there, {first} here)")
+        if differing:
             raise ValueError(
-                f"checkpoint {self._name} is of another run, which differs in {', '.join(differing)}: "
-                "expected that of the same game and options; give this run another file"
+                f"give this run another checkpoint, or the settings of that in {self._name}, from which it "
+                f"differs in {', '.join(differing)}"
             )
 
     def state(self, before: State, made: str) -> State:
@@ -108,14 +103,14 @@ class Keeper:
         """
         if self._path is None:
             return before
-        self._fields["digest"] = made
+        self._settings = self._settings._replace(digest=made)
         if self._file is None:
             self._write(before)
             return before
-        if self._file.fields["digest"] != made:
+        if self._file.settings.digest != made:
             raise ValueError(
-                f"checkpoint {self._name} is of a game whose utilities differ, if only in the last digits: "
-                "expected the same game on the same kind of machine; give this run another file"
+                f"give this run another checkpoint: the utilities of the game in {self._name} differ from "
+                "this one's, if only in the last digits; expected the same game on the same kind of machine"
             )
         self._written = _state(self._file)
         return self._written
@@ -155,21 +150,23 @@ class Keeper:
             more |= {f"rounds_{k}": rounds, f"values_{k}": values}
         run = {
             "format": _FORMAT,
-            "settings": self._settings,
             "unconverged": state.unconverged,
             "round_ends": state.round_ends,
             "rules": list(state.memory),
             "scores": self._scores,
         }
         ranges = ((self._first, self._first + moments.n_permutations),)
-        fields = {**self._fields, "seconds": total}
+        fields = {"converged": False, "stopped_by": "checkpoint", "seconds": total}
         try:
             with uninterrupted():
-                write_file(self._path, File(moments, ranges, self._labels, fields, {"run": run}, more))
+                write_file(
+                    self._path,
+                    File(moments, ranges, self._settings, self._labels, fields, {"run": run}, more),
+                )
                 self._written = state
         except OSError as error:
             reason = error.strerror or str(error)
-            raise type(error)(error.errno, f"checkpoint {self._name} cannot be written: {reason}") from error
+            raise OSError(error.errno, f"checkpoint {self._name} cannot be written: {reason}") from error
         finally:
             self._next = time.monotonic() + _SPACING * (time.monotonic() - began)
 
@@ -197,7 +194,7 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
         except BlockingIOError as error:
             raise ValueError(f"checkpoint {name} is another run's at present: {error.strerror}") from None
         except OSError as error:
-            raise type(error)(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from None
+            raise OSError(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from None
         remove_unfinished(path)
         keeper = Keeper(path)
         try:
@@ -225,7 +222,7 @@ def _read(path: str | os.PathLike[str], name: str) -> File:
             raise
         raise _unusable(name, str(error.__cause__ or error)) from error
     except OSError as error:
-        raise type(error)(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from None
+        raise OSError(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from None
     return file
 
 
@@ -253,22 +250,3 @@ def _ahead(file: File) -> tuple[Scores, dict[str, Any]]:
     """Scores and what a pilot told, as a file holds them; KeyError if something is not there."""
     full, guess = file.header["run"]["scores"]
     return (full, guess), {name: file.more[name] for name in _OF_PILOT}
-
-
-def _in_short(value: Any) -> str:
-    """A setting as text: itself where that is short, else its digest."""
-    if value is None or isinstance(value, bool | int | float | str | np.number):
-        return json.dumps(value.item() if isinstance(value, np.number) else value)
-    return digest(*value) if isinstance(value, tuple) else digest(value)
-
-
-def _difference(name: str, theirs: str | None, ours: str | None) -> str:
-    """Say in which way a setting differs, where its values are readable."""
-    if theirs is None or ours is None or _is_digest(theirs) or _is_digest(ours):
-        return name
-    return f"{name} ({theirs} there, {ours} here)"
-
-
-def _is_digest(text: str) -> bool:
-    # Texts are quoted, numbers of 32 characters are of no setting.
-    return len(text) == 32 and not text.startswith('"')

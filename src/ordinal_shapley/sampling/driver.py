@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -12,57 +12,38 @@ from typing import Any
 import numpy as np
 
 from ordinal_shapley import __version__
+from ordinal_shapley.common.arguments import errors_begin_with
 from ordinal_shapley.common.compiling import says_when_compiling
+from ordinal_shapley.common.described import digest, text_of
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.common.seeds import seed_of
-from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
 from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
-from ordinal_shapley.sampling.plan import (
-    Plan,
-    check_design,
-    check_first,
-    check_profile,
-    check_truncation,
-    digest,
-    in_out_share,
-    make_strata,
-    make_weight_game,
-)
+from ordinal_shapley.sampling.plan import Plan, check_first, make_plan, make_weight_game
 from ordinal_shapley.sampling.running import Clock, run_shards
+from ordinal_shapley.sampling.sampler import PermutationSampler, as_sampler
 from ordinal_shapley.sampling.shards import WeightError, prepare_kernels
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
-from ordinal_shapley.sampling.truncation import Truncation
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley.valuation.result import Valuation
-from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry, encode_partition
-from ordinal_shapley.vocabulary import AVERAGES, CLASS_METHODS, EXACT_VALUES, METHODS, choose
+from ordinal_shapley.valuation.settings import Settings, in_short
+from ordinal_shapley.values import Value, as_value
 
 
 @says_when_compiling
 def sample_values(
     game: Game,
-    value: str = "partial_ordinal",
-    method: str = "mc",
+    value: Value | str = "ordinal",
+    method: PermutationSampler | str = "auto",
     *,
-    estimator: str | None = None,
-    truncation: Truncation | None = None,
-    labels: Any = None,
-    class_fraction: float = 0.8,
-    average: str = "all",
-    design: str = "independent",
-    partition: Any = None,
-    case: str | None = None,
-    alpha: float | None = None,
-    order_weight: Callable[..., Any] | None = None,
-    position_profile: bool = False,
     stopping: StoppingRule | None = None,
     n_permutations: int | None = None,
     first_permutation: int = 0,
+    position_profile: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -70,54 +51,20 @@ def sample_values(
 ) -> Valuation:
     r"""Estimate the value of every player from random permutations.
 
-    The partial ordinal Shapley value of player :math:`i` is the mean, over all orders of the players, of what
-    :math:`i` adds when it joins the end of the sequence of those before it. It is estimated by the mean over
-    random orders. The ordinal Shapley value lets :math:`i` enter at every place of that sequence; it is
-    estimated from the utilities of the prefixes of the same random orders (see Notes).
+    With the defaults the estimate has no bias, and its standard errors say how far off it may be.
 
     Parameters
     ----------
     game : Game
         For example a `LogisticGame`, a `TableGame` or a `FunctionGame`.
-    value : {"partial_ordinal", "ordinal", "classic", "blend", "weighted_ordinal"}
-        As for `exact_values`; "partial_ordinal" by default. "classic" is for a game whose order does not
-        matter, where it agrees with the first two; it is refused for others.
-    method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
-        "mc": full random orders. "tmc": each walk ends when ``truncation`` says that little is left to gain;
-        the players after it count 0. "cmc": random orders of a random subset with the share
-        ``class_fraction`` of every class. "ctmc": both. All but "mc" are biased, see Notes; not so "tmc" with
-        `Truncation.roulette`, which also is the best buy where the bias of others is not wanted.
-    estimator : {"marginal", "in_out"}, optional
-        "marginal": the mean marginal contribution, for "partial_ordinal" and "classic". "in_out": every
-        prefix informs every player, for "ordinal" (its only estimator) and "classic". "blend" takes both.
-    truncation : Truncation, optional
-        For "tmc" and "ctmc"; `Truncation.paper` by default.
-    labels : array-like of shape (n_players,), optional
-        Class of each player for "cmc" and "ctmc"; by default what the game says.
-    class_fraction : float, default 0.8
-        For "cmc" and "ctmc": of a class of :math:`n_c` players,
-        :math:`\max(1, \lfloor q n_c \rfloor)` are drawn.
-    average : {"all", "selected"}, default "all"
-        For "cmc" and "ctmc": the mean over all permutations, players not drawn counting 0, or for each player
-        over those in which it was drawn. They differ by a factor that is the same within a class.
-    design : {"independent", "antithetic", "latin"}, default "independent"
-        How the permutations hang together. "antithetic": each is followed by its reverse. "latin": of each
-        block of n_players permutations every player stands once at every place; for "mc" and "tmc". Each
-        permutation by itself is as random as before, so nothing changes in what is estimated.
-    partition : array-like of shape (n_players,), optional
-        Group of each player, for a game in which only some orders matter; then give ``case``. For
-        ``value="partial_ordinal"``.
-    case : {"within", "between"}, optional
-        "within": order matters inside groups only. "between": it matters across groups only. Every sequence
-        is evaluated as the one that stands for it, see `exact_values`.
-    alpha : float, optional
-        For "blend": the share of the ordinal value.
-    order_weight : callable, optional
-        For "weighted_ordinal": ``q(sequence)``, as for `exact_values`; up to 171 players. That the weights of
-        all orders of a set sum to 1 is checked for some small sets only. Weights far from uniform make
-        standard errors large.
-    position_profile : bool, default False
-        Estimate the expected contribution of each player at each position, too; for "mc" and "tmc".
+    value : Value or {"ordinal", "partial_ordinal", "classic"}, default "ordinal"
+        What to estimate: `Ordinal`, `PartialOrdinal`, `Classic` (for a game in which order plays no part,
+        where all three agree), `Blend` or `WeightedOrdinal`.
+    method : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
+        How. "auto" is ``PermutationSampler(truncation=Roulette())``: few prefixes of each permutation,
+        without bias. The paper's algorithms: "mc", full permutations; "tmc", permutations that end early
+        (`PaperTruncation`); "cmc", permutations of 0.8 of each class; "ctmc", both. All but "auto" and "mc"
+        are biased, see Notes.
     stopping : StoppingRule, optional
         When to stop: `RelativeChange`, `MaxStandardError`, `RankStability`, `MaxPermutations`,
         `MaxEvaluations`, `MaxSeconds`, or some joined by ``|`` and ``&``. Rules of convergence are looked at
@@ -127,8 +74,10 @@ def sample_values(
         Number of permutations; with ``stopping`` given as well, either ends the run.
     first_permutation : int, default 0
         Index of the first permutation. Runs of the same seed over disjoint ranges can be pooled by
-        `Valuation.merge`. With "in_out", a multiple of 10; with design "antithetic" of 2, with "latin" of
-        n_players.
+        `Valuation.merge`. For the ordinal value, a multiple of 10; with design "antithetic" of 2, with
+        "latin" of n_players.
+    position_profile : bool, default False
+        Estimate the expected contribution of each player at each position, too; not with ``class_fraction``.
     random_state : None, int, numpy Generator or RandomState
         The same number gives the same bits for any ``n_jobs``.
     n_jobs : int, optional
@@ -170,9 +119,9 @@ def sample_values(
     Warns
     -----
     UserWarning
-        If truncation ended most walks at the first row that completes the classes (in other games: at the
-        first player): the values then say little, and a smaller tolerance is called for. If the game turns
-        out to depend on orders that ``partition`` and ``case``, or ``order_free=True`` of a
+        If truncation ended most permutations at the first row that completes the classes (in other games: at
+        the first player): the values then say little, and a smaller tolerance is called for. If the game
+        turns out to depend on orders that `PartialOrdinal`'s partition, or ``order_free=True`` of a
         `FunctionGame`, say do not matter. If there are no standard errors because a Latin design has fewer
         than two complete blocks.
     RuntimeWarning
@@ -185,8 +134,8 @@ def sample_values(
     top and does not shrink with more permutations.
 
     The ordinal Shapley value is the classic value of :math:`\bar U(S)`, the mean utility over the orders of
-    :math:`S`, and a prefix of a random order is a random order of a random set. With :math:`U_s` the utility
-    of the first :math:`s` of :math:`n` players, "in_out" averages
+    :math:`S`, and a prefix of a random order is a random order of a random set. So with :math:`U_s` the
+    utility of the first :math:`s` of :math:`n` players the estimate ("in_out") averages
 
     .. math:: \tfrac1n (U_n - U_0) + \sum_{s=1}^{n-1} (U_s - c_s) A_{s,i}, \qquad
         A_{s,i} = \tfrac1s \text{ if } i \text{ is among the first } s \text{, else } -\tfrac1{n-s},
@@ -194,11 +143,12 @@ def sample_values(
     with :math:`c_s` the mean of :math:`U_s` over the other permutations of a fixed set of ten (but for the
     reverse of this one; where there are no others, or they depend on this one as in a Latin design, over
     permutations of their own). It is unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly.
-    In a truncated walk the full utility (the permutation's own, or the target of `Truncation.patience`)
+    In a truncated permutation the full utility (the permutation's own, or the target of `PatienceTruncation`)
     stands in for what was not evaluated, so the bias is that of calling those utilities equal.
 
-    "weighted_ordinal" averages :math:`|S|!\,q(S)` times the marginal contribution after the sequence
-    :math:`S`, for an order of :math:`S` is drawn with probability :math:`1/|S|!`.
+    Other values average marginal contributions; `WeightedOrdinal` :math:`|S|!\,q(S)` times the marginal
+    contribution after the sequence :math:`S`, for an order of :math:`S` is drawn with probability
+    :math:`1/|S|!`.
 
     A standard error is made of what is independent: of permutations, of pairs of an antithetic design, of the
     complete blocks of a Latin one (permutations of an incomplete last block count in the values only).
@@ -213,86 +163,41 @@ def sample_values(
     --------
     >>> import ordinal_shapley as osv
     >>> game = osv.LogisticGame([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1], [[0.5], [3.5]], [0, 1])
-    >>> valuation = osv.sample_values(game, method="mc", n_permutations=200, random_state=0)
-    >>> valuation.n_permutations, valuation.values.shape
-    (200, (4,))
+    >>> valuation = osv.sample_values(game, n_permutations=200, random_state=0)
+    >>> valuation.sampler, valuation.values.shape
+    (PermutationSampler(truncation=Roulette()), (4,))
     """
     began = time.monotonic()
     check_game("game", game)
+    kind, sampler = as_value(value), as_sampler(method)
     prepare_kernels(game)
-    choose("value", value, EXACT_VALUES)
-    choose("method", method, METHODS)
-    choose("average", average, AVERAGES)
-    check_options(value, partition, case, alpha, order_weight)
-    if value == "classic":
-        game._check_order_free()
     n = game.n_players
-    members, starts, quota = make_strata(game, method, labels, class_fraction)
-    plan = Plan(
-        members,
-        starts,
-        quota,
-        game.player_sizes,
-        seed=0,
-        keep_chosen=average == "selected" and method in CLASS_METHODS,
-        empty_value=0.0,
-        design=check_design(design, method),
-        in_out=in_out_share(value, estimator, alpha),
-        profile=check_profile(position_profile, method, n),
-    )
-    rule = check_truncation(method, truncation)
+    plan = make_plan(game, kind, sampler, position_profile)
     stop_rule = as_rule(stopping, n_permutations)
     check_n_jobs(n_jobs)
     first = check_first(first_permutation, plan)
     seed = None if random_state is None else seed_of(random_state)
-    groups = None if partition is None else encode_partition(partition, n)
     clock = Clock(began, stop_rule)
     bar = ProgressBar(enabled=progress)
     game._expect_walks()
     with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
-        plan = plan._replace(seed=seed, weight_game=make_weight_game(order_weight, n))
-        settings = {
-            "version of ordinal-shapley": __version__,
-            "random_state": seed,
-            "first_permutation": first,
-            "value": value,
-            "method": method,
-            "estimator or alpha": plan.in_out,
-            "average": average,
-            "design": design,
-            "class_fraction or labels": (members, starts, quota),
-            "truncation": repr(rule),
-            "position_profile": plan.profile,
-            "case": case,
-            "partition": (groups,),
-            "order_weight": () if plan.weight_game is None else plan.weight_game._payload,
-            **game._settings,
-        }
-        described: dict[str, Any] = {
-            "value": value,
-            "method": method,
-            "average": average,
-            "design": design,
-            "seed": seed,
-        }
-        keeper.begin(settings, game.player_labels, first, described)
-        played = game
-        if groups is not None:
-            played = RearrangedGame(game, groups, CASE_CODES[str(case)])
-            check_symmetry(game, groups, str(case))
-        if value == "classic":
-            check_order_free(game)
+        plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, n))
+        short = {name: in_short(option) for name, option in game._settings.items()}
+        settings = Settings(kind, sampler, seed, plan.profile, short, __version__)
+        keeper.begin(settings, game.player_labels, first)
+        played = kind.played(game)
+        kind.try_game(game)
         plan = plan._replace(empty_value=played(()))
-        ahead = Ahead(played, rule, n_jobs, clock, bar)
+        ahead = Ahead(played, sampler.rule, n_jobs, clock, bar)
         plan, scores = keeper.recall(plan) or (plan, None)
         scores = scores or ahead.scores(game, seed)
         with _reporting(played, plan.weight_game):
             plan = ahead.plan(plan)
             keeper.remember(plan, scores)
-            made = _digest(value, plan, played, game)
-            state = keeper.state(State.before(plan, ahead.evaluations), made)
+            settings = settings._replace(digest=_digest(settings, plan, game))
+            state = keeper.state(State.before(plan, ahead.evaluations), settings.digest)
             clock.check(state.moments.n_permutations)
             played = ahead.prepared(plan)
             bar.begin(
@@ -307,36 +212,34 @@ def sample_values(
             )
             sampled = time.monotonic()
             state, check = run_shards(
-                played, plan, state, stop_rule, average, first, n_jobs, bar, clock, keeper
+                played, plan, state, stop_rule, sampler.average, first, n_jobs, bar, clock, keeper
             )
             seconds = state.seconds + time.monotonic() - began
             sampling_seconds = state.seconds + time.monotonic() - sampled
     moments = state.moments
     if state.unconverged:
         warn_unconverged(state.unconverged)
-    _warn_of(moments, plan, game, design)
+    _warn_of(moments, plan, game)
     return Valuation.from_moments(
         moments,
-        **described,
+        settings,
         first_permutation=first,
         converged=check.converged,
         stopped_by=check.fired,
         seconds=seconds,
         labels=game.player_labels,
-        digest=made,
-        truncation=None if rule is None else rule.rule,
         full_score=scores[0],
         guess_score=scores[1],
         sampling_seconds=sampling_seconds,
     )
 
 
-def _warn_of(moments: Moments, plan: Plan, game: Game, design: str) -> None:
+def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
     """Say where values or standard errors tell little."""
     if moments.completed_stops > 0.5 * moments.n_permutations:
         first_row = "the first row that completed the classes"
         where = first_row if game._awaits_classes else "the first player or before it"
-        advice = "use a smaller tolerance or Truncation.patience()"
+        advice = "use a smaller tolerance or method 'auto', which has no bias"
         if not moments.sums.any() and game(np.arange(game.n_players)) == plan.empty_value:
             advice = "no utility differed from that of all players, for which no tolerance is small enough"
         warnings.warn(
@@ -345,11 +248,11 @@ def _warn_of(moments: Moments, plan: Plan, game: Game, design: str) -> None:
             UserWarning,
             stacklevel=3,
         )
-    if plan.unit > 1 and moments.n_units < 2:
+    if plan.replicate_size > 1 and moments.n_replicates < 2:
         warnings.warn(
-            f"no standard errors: design={design!r} takes them over complete blocks of {plan.unit} "
-            f"permutations, and {moments.n_permutations} permutations hold {moments.n_units}; ask for at "
-            f"least {2 * plan.unit}",
+            f"no standard errors: ask for at least {2 * plan.replicate_size} permutations, for design="
+            f"{plan.design.name!r} takes errors over complete blocks of {plan.replicate_size} and "
+            f"{moments.n_permutations} permutations hold {moments.n_replicates}",
             UserWarning,
             stacklevel=3,
         )
@@ -367,30 +270,23 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
                     yield
     except WeightError as error:
         assert weight_game is not None
-        try:
+        with errors_begin_with(f"{_where(error)}order_weight: "):
             weight_game._report(error)
-        except (RuntimeError, TypeError, ValueError) as cause:
-            where = "" if error.permutation is None else f"permutation {error.permutation}: "
-            raise type(cause)(f"{where}order_weight: {cause}") from cause
     except UtilityError as error:
-        try:
+        with errors_begin_with(_where(error)):
             game._report(error)
-        except (RuntimeError, TypeError, ValueError) as cause:
-            if error.permutation is None:
-                raise
-            raise type(cause)(f"permutation {error.permutation}: {cause}") from cause.__cause__
 
 
-def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
+def _where(error: UtilityError) -> str:
+    return "" if error.permutation is None else f"permutation {error.permutation}: "
+
+
+def _digest(settings: Settings, plan: Plan, game: Game) -> str:
     """Fingerprint of game, options and minor version."""
     # Another minor version may draw other permutations of the same seed: they don't pool.
-    minor = __version__.split(".")[:2]
-    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *game._identity]
-    if plan.weight_game is not None:
-        parts += plan.weight_game._payload
-    if isinstance(played, RearrangedGame):
-        parts += played.rearrangement
-    return digest(*parts)
+    minor = settings.version.split(".")[:2]
+    numbers = plan._replace(weight_game=None, design=plan.design.name)  # type: ignore[arg-type]
+    return digest(minor, text_of(settings.kind.settings()), *numbers, *game._identity)
 
 
 def as_rule(stopping: Any, n_permutations: Any) -> StoppingRule:

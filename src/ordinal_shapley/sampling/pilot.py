@@ -44,10 +44,10 @@ def score_plan(game: Game, seed: int) -> Plan:
 
 
 def _at_sizes(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
-    # Systematic sampling with chances of 1 and 0 leaves nothing to chance.
-    chances = np.zeros(int(plan.quota.sum()))
-    chances[sizes - 1] = 1.0
-    return plan._replace(in_out=1.0, chances=chances)
+    # Systematic sampling with probabilities of 1 and 0 leaves nothing to chance.
+    inclusion = np.zeros(int(plan.quota.sum()))
+    inclusion[sizes - 1] = 1.0
+    return plan._replace(in_out=1.0, inclusion=inclusion)
 
 
 def look(
@@ -63,7 +63,7 @@ def look(
         run = walked(plan, game, index, index + 1, cancellation)
         if run.next == index:
             return None
-        seen = np.flatnonzero(plan.chances)
+        seen = np.flatnonzero(plan.inclusion)
         return Look(run.utilities[0, seen], weighted_marginals(plan, run)[0, seen], run.evaluations)
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything

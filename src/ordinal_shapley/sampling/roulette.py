@@ -1,119 +1,80 @@
-"""The chances of places for `Truncation.roulette`, from a pilot that looks at a grid of sizes."""
+"""The truncation rule without bias: a few places are evaluated, and count for those that are not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from ordinal_shapley.common import arguments
+from ordinal_shapley.sampling.truncation import TruncationRule
 
-from ordinal_shapley.games.base import Game
-from ordinal_shapley.sampling.pilot import Look
-from ordinal_shapley.sampling.plan import Plan
+if TYPE_CHECKING:
+    from ordinal_shapley.sampling.ahead import Ahead
+    from ordinal_shapley.sampling.plan import Plan
 
-# In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
-# that starts from a prefix far shorter takes longer to fit.
-_MOST_PREFIXES = 8
-# Sizes that the pilot looks at; of twice as many places it looks at all.
-_GRID = 30
-# So many permutations of it evaluate all sizes, others those that cost less than this share of the largest.
-_FEW = 6
-_DEAR = 20.0
-# Marginal contributions shrink with the place, and chances beyond this one may do so, too.
-_LEAST_TO = 100
+_MAX_PILOT = 10_000
 
 
-def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
-    """Return the sizes of prefixes that the pilot evaluates, from 1 to all places.
+@dataclass(frozen=True, eq=False, repr=False)
+class Roulette(TruncationRule):
+    r"""Evaluate few places, drawn at random, and let them count for those that are not: no bias.
 
-    About thirty however many places there are, at equal distances of their logarithms. With `pairs` the size
-    before each is there, too: marginal contributions are differences of neighbours.
+    Place k is evaluated with probability p_k, and what is found there counts 1 / p_k times. Probabilities are
+    larger where a place adds more to the noise and where its utility costs less. A pilot finds them at the
+    start of a run: it evaluates some thirty sizes, at equal distances of their logarithms, of the prefixes of
+    permutations of its own. For the same number of evaluations errors are much smaller than those of full
+    permutations: for marginal contributions because most of the noise comes from the first places, where most
+    permutations then end; for the ordinal value because the prefixes of one permutation tell much the same,
+    so that eight of each are better evaluated in more permutations.
+
+    Parameters
+    ----------
+    min_probability : float, default 0.05
+        With small probabilities a few contributions may count a lot. For marginal contributions no place up
+        to the hundredth has a smaller probability, nor has place k one below ``min_probability`` times the
+        root of 100 / k. For the ordinal value it is the share of evaluations that are spread as would be best
+        if the utilities of all sizes varied alike.
+    n_pilot : int, default 20
+        Permutations of the pilot; its evaluations are among those that the result counts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``min_probability`` is not a number above 0 and at most 1, or ``n_pilot`` not an integer from 2 to
+        10,000.
+
+    Notes
+    -----
+    For marginal contributions :math:`m_k`, probabilities are proportional to the roots of the means of
+    :math:`m_k^2 / c_k`, made decreasing, where :math:`c_k` is what a utility costs there: that makes the
+    product of variance and cost least. For the ordinal value, the utilities :math:`U_s` of prefixes are
+    evaluated by systematic sampling with probabilities proportional to the roots of
+    :math:`\operatorname{var}(U_s) (1/s + 1/(n - s)) / c_s`. Costs are by formula, for a `LogisticGame` and an
+    `EstimatorGame`, and 1 in other games. Between the sizes of the pilot means and variances are interpolated
+    over the logarithm of the size. The players' sum is no longer exactly that of the full utilities.
+
+    References
+    ----------
+    The device is known as Russian roulette in particle transport, and as the single-term estimator of
+    randomised truncation: C. Rhee and P. Glynn, "Unbiased estimation with square root convergence for SDE
+    models", Operations Research 63 (2015).
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> osv.PermutationSampler(truncation=osv.Roulette())
+    PermutationSampler(truncation=Roulette())
     """
-    if n_places <= 2 * _GRID:
-        return np.arange(1, n_places + 1)
-    sizes = np.rint(np.geomspace(1, n_places, _GRID)).astype(np.int64)
-    return np.unique(np.concatenate([sizes, sizes - 1]) if pairs else sizes)[int(pairs) :]
 
+    min_probability: float = 0.05
+    n_pilot: int = 20
+    name: ClassVar[str] = "roulette"
 
-def dear_sizes(game: Game, sizes: NDArray[np.int64], jumps: bool) -> tuple[int, int]:
-    """Return how many permutations of the pilot evaluate all sizes, and how many sizes the others do.
+    def __post_init__(self) -> None:
+        least = arguments.number("min_probability", self.min_probability, above=0.0, most=1.0)
+        object.__setattr__(self, "min_probability", least)
+        arguments.integer("n_pilot", self.n_pilot, least=2, most=_MAX_PILOT)
 
-    The largest sizes can take nearly all of its time, and a few permutations tell enough of them.
-    """
-    costs = game._relative_costs(sizes, jump=jumps)
-    return _FEW, int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
-
-
-def with_chances(plan: Plan, game: Game, looks: Sequence[Look], least: float) -> Plan:
-    r"""Give each place a chance of being evaluated, and a centre.
-
-    If what is evaluated at place k, at a cost :math:`c_k`, with chance :math:`p_k` adds :math:`v_k / p_k` to
-    a variance, variance times cost, :math:`\sum v_k / p_k \sum c_k p_k`, is least for
-    :math:`p_k \propto \sqrt{v_k / c_k}`. Between the sizes that were looked at :math:`v_k` is interpolated:
-    that is as good as any guess, for no chance makes a bias.
-    """
-    n = int(plan.quota.sum())
-    seen = pilot_sizes(n, plan.in_out < 1.0)
-    # Some permutations stop short of the largest sizes.
-    utilities, marginals = np.full((2, len(looks), len(seen)), np.nan)
-    for t, look in enumerate(looks):
-        utilities[t, : len(look.utilities)] = look.utilities
-        marginals[t, : len(look.marginals)] = look.marginals
-    # Chances don't depend on the unit of the utilities, but squares of some are out of range.
-    unit = max(np.nanmax(np.abs(utilities)), np.nanmax(np.abs(marginals))) or 1.0
-    sizes = np.arange(1, n + 1)
-    costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
-    weights = np.append(1.0 / sizes[:-1] + 1.0 / (n - sizes[:-1]), 1.0 / n)
-    needed = plan.in_out**2 * _between(seen, np.nanvar(utilities / unit, axis=0), n) * weights
-    if plan.in_out < 1.0:
-        # The size before must have been looked at; that before the first is known.
-        follows = np.diff(seen, prepend=0) == 1
-        squares = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
-        needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], squares, n)
-        chances = _falling(needed, costs, least)
-    else:
-        chances = _spread(needed, weights, costs, least)
-    return plan._replace(centres=_between(seen, np.nanmean(utilities, axis=0), n), chances=chances)
-
-
-def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """What was found at some sizes, at all sizes from 1 to n."""
-    return np.interp(np.log(np.arange(1, n + 1)), np.log(seen), found)
-
-
-def _falling(needed: NDArray[np.float64], costs: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Chances of marginal contributions: each needs the utility before, so these must not rise."""
-    from sklearn.isotonic import isotonic_regression
-
-    a_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
-    if not a_cost.max() > 0.0:
-        return np.ones(len(needed))
-    places = np.arange(1, len(needed) + 1)
-    floor = least * np.minimum(1.0, np.sqrt(_LEAST_TO / places))
-    return np.asarray(np.maximum(np.sqrt(a_cost / a_cost.max()), floor))
-
-
-def _spread(
-    needed: NDArray[np.float64], weights: NDArray[np.float64], costs: NDArray[np.float64], least: float
-) -> NDArray[np.float64]:
-    """Chances of prefixes: a few of each permutation, for they tell much the same, and more permutations."""
-    # What would be best if utilities of all sizes varied alike, and is never far from it.
-    safe = np.sqrt(weights / costs)
-    best = np.sqrt(needed / costs)
-    if not best.max() > 0.0:
-        best = safe
-    chances = (1.0 - least) * best / best.sum() + least * safe / safe.sum()
-    return _scaled(chances, min(_MOST_PREFIXES, max(2, len(chances) // 4)))
-
-
-def _scaled(chances: NDArray[np.float64], total: int) -> NDArray[np.float64]:
-    """Multiply chances so that they sum to `total`, none being above 1."""
-    capped = np.zeros(len(chances), bool)
-    scaled = np.ones(len(chances))
-    while not capped.all():
-        scaled[~capped] = chances[~capped] * (total - capped.sum()) / chances[~capped].sum()
-        if not (scaled > 1.0).any():
-            break
-        capped |= scaled > 1.0
-        scaled[capped] = 1.0
-    return scaled
+    def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
+        """Return the plan with inclusion probabilities, after a pilot."""
+        return ahead.with_inclusion(plan, int(self.n_pilot), self.min_probability)

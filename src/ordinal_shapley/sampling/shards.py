@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.abi import prepare
@@ -26,8 +27,6 @@ from ordinal_shapley_kernels.contributions import (
     write_contributions,
 )
 from ordinal_shapley_kernels.permutations import (
-    ANTITHETIC,
-    INDEPENDENT,
     draw_many,
     draw_orders,
     make_permutation_state,
@@ -106,11 +105,11 @@ def prepare_kernels(game: Game) -> None:
 def shard_end(first: int, plan: Plan) -> int:
     """Where the shard that begins at permutation `first` ends: at a multiple of the shard size.
 
-    Of units that these would cut they are counted from the start, and no shard reaches into the next unit.
+    Of units that these would cut they are counted from the start, and no shard reaches into the next.
     """
-    start = first - first % plan.unit if plan.in_blocks else 0
+    start = first - first % plan.replicate_size if plan.in_blocks else 0
     stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
-    return min(stop, start + plan.unit) if plan.in_blocks else stop
+    return min(stop, start + plan.replicate_size) if plan.in_blocks else stop
 
 
 def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
@@ -141,20 +140,20 @@ def walk_shard(
         game = cancellation.workspace(make_workspace, arguments[n_plan:])
         return _walk_shard(plan, game, first, stop, cancellation)
     except UtilityError as error:
-        return Shard(Moments.zeros(len(plan.members), plan.unit), 0, failure=error)
+        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), 0, failure=error)
     except Exception as error:
         raise RuntimeError(f"permutations {first} to {stop - 1}: {type(error).__name__}: {error}") from error
 
 
 def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Shard:
     evaluations = 0
-    if _needs_centres(plan, stop - first):
-        plan, evaluations = with_centres(plan, game, first, first + 1, cancellation)
+    if _needs_baselines(plan, stop - first):
+        plan, evaluations = with_baselines(plan, game, first, first + 1, cancellation)
     run = walked(plan, game, first, stop, cancellation)
     n_permutations = run.next - first
-    # A run of as many permutations would need centres, which there is no time for.
-    if n_permutations == 0 or _needs_centres(plan, n_permutations):
-        return Shard(Moments.zeros(len(plan.members), plan.unit), 0)
+    # A run of as many permutations would need baselines, which there is no time for.
+    if n_permutations == 0 or _needs_baselines(plan, n_permutations):
+        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), 0)
     walks = _walks(run, n_permutations)
     record, credited = None, walks.marginals
     if plan.recorded:
@@ -162,33 +161,33 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
     players, orders, credited = _those_drawn(plan, walks, credited)
     n_players = len(plan.members) if players is None else len(players)
-    sums, unit_sums, unit_spread, unit = fresh((4, n_players), np.float64)
-    chosen, units, seen = fresh((3, n_players), np.int64)
+    sums, replicate_sums, replicate_spread, replicate = fresh((4, n_players), np.float64)
+    chosen, replicates, seen = fresh((3, n_players), np.int64)
     add_replicates(
         Tally(
             orders=orders,
             n_drawn=walks.n_drawn,
             contributions=credited,
             sums=sums,
-            replicate_sums=unit_sums,
-            replicate_spread=unit_spread,
+            replicate_sums=replicate_sums,
+            replicate_spread=replicate_spread,
             chosen=chosen,
-            replicates=units,
-            replicate=unit,
+            replicates=replicates,
+            replicate=replicate,
             seen=seen,
-            replicate_size=plan.unit,
+            replicate_size=plan.replicate_size,
             all_count=not plan.keep_chosen and players is None,
         )
     )
     moments = Moments(
         sums=sums,
         chosen=chosen,
-        unit_sums=unit_sums,
-        unit_spread=unit_spread,
-        units=units,
+        replicate_sums=replicate_sums,
+        replicate_spread=replicate_spread,
+        replicates=replicates,
         profile=np.zeros((N_CELLS, 0, 0)),
-        unit_size=plan.unit,
-        n_units=n_permutations // plan.unit,
+        replicate_size=plan.replicate_size,
+        n_replicates=n_permutations // plan.replicate_size,
         n_permutations=n_permutations,
         n_evaluations=evaluations + run.whole_evaluations,
         walk_length=run.whole_length,
@@ -214,9 +213,9 @@ def _those_drawn(
     return players, orders, credited[:, :most].copy()
 
 
-def _needs_centres(plan: Plan, n_permutations: int) -> bool:
+def _needs_baselines(plan: Plan, n_permutations: int) -> bool:
     """Whether a shard of so many permutations has nothing else to centre with."""
-    return bool(plan.in_out) and not len(plan.centres) and n_permutations <= plan.unit
+    return bool(plan.in_out) and not len(plan.baselines) and n_permutations <= plan.replicate_size
 
 
 class Walks(NamedTuple):
@@ -249,24 +248,24 @@ def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) ->
     """Add what a shard says of each player at each position; `profile` is that of Moments."""
     add_profile(Record(**record._asdict(), contributions=(0, 0), profile=profile))
     # No sums of squares where a cell has several contributions of one unit.
-    if plan.unit > 1 and plan.in_out:
+    if plan.replicate_size > 1 and plan.in_out:
         profile[SQUARES] = math.nan
-    elif plan.design == ANTITHETIC and profile.shape[1] % 2:
+    elif plan.design.shares_places and profile.shape[1] % 2:
         profile[SQUARES, :, profile.shape[1] // 2] = math.nan  # the middle of an order and of its reverse
 
 
 def other_stream(plan: Plan) -> Plan:
     """The same plan for permutations that are independent of it, with a record of all utilities."""
-    return plan._replace(seed=plan.seed ^ _OTHER, design=INDEPENDENT, profile=True)
+    return plan._replace(seed=plan.seed ^ _OTHER, design=design_of("independent"), profile=True)
 
 
-def with_centres(
+def with_baselines(
     plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation
 ) -> tuple[Plan, int]:
     """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
     with numberless():
         run = walked(other_stream(plan), game, first, stop, cancellation)
-    return plan._replace(centres=run.utilities.mean(axis=0)), run.evaluations
+    return plan._replace(baselines=run.utilities.mean(axis=0)), run.evaluations
 
 
 def _numbered(error: UtilityError, permutation: int) -> UtilityError:
@@ -293,9 +292,9 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         If a utility is not finite.
     """
     # As large as the players are many, so shards that one thread walks share it.
-    held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design}"
+    held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design.code}"
     permutations = held.pop(key, None) or make_permutation_state(
-        plan.members, plan.starts, plan.quota, plan.seed, plan.design
+        plan.members, plan.starts, plan.quota, plan.seed, plan.design.code
     )
     run = make_walk(
         permutations,
@@ -304,7 +303,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         first,
         stop,
         plan.empty_value,
-        plan.chances,
+        plan.inclusion,
         plan.recorded,
         plan.in_out == 1.0,
         rule=plan.rule,
@@ -331,21 +330,21 @@ def _wrapping() -> AbstractContextManager[Any]:
 def _record(plan: Plan, walks: Walks) -> Credits:
     """What the contributions to the orders of walks are made of; their utilities are written over."""
     utilities = walks.utilities
-    if len(plan.centres):
-        centres = np.tile(plan.centres, (len(utilities), 1))
+    if len(plan.baselines):
+        baselines = np.tile(plan.baselines, (len(utilities), 1))
     else:
-        centres = _centres(utilities, plan.unit)
+        baselines = _baselines_of(utilities, plan.replicate_size)
     whole = utilities[:, -1].copy()
-    centred = np.subtract(utilities, centres, out=utilities)  # of many players they are large
-    if len(plan.chances):
-        centred /= plan.chances
+    centred = np.subtract(utilities, baselines, out=utilities)  # of many players they are large
+    if len(plan.inclusion):
+        centred /= plan.inclusion
         centred[np.isnan(centred)] = 0.0
-        centres[:, -1] += centred[:, -1]
+        baselines[:, -1] += centred[:, -1]
     else:
-        centres[:, -1] = whole
+        baselines[:, -1] = whole
     return Credits(
         walks.orders,
-        centres,
+        baselines,
         centred,
         weighted_marginals(plan, walks),
         float(plan.in_out),
@@ -353,7 +352,7 @@ def _record(plan: Plan, walks: Walks) -> Credits:
     )
 
 
-def _centres(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
+def _baselines_of(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
     """[t, s - 1]: mean utility of the first s players in the other units; 0 if there are none."""
     starts = np.arange(0, len(utilities), unit)
     sizes = np.diff(np.append(starts, len(utilities)))

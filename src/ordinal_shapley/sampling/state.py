@@ -24,7 +24,7 @@ class State(NamedTuple):
     moments : Moments
         Sums over all permutations so far.
     block : ndarray of float64, shape (n,)
-        Sums over the unit at hand, where a unit is longer than a shard.
+        Sums over the replicate at hand, where one is longer than a shard.
     unconverged : int
         Fits that could not be brought to convergence.
     seconds : float
@@ -46,7 +46,7 @@ class State(NamedTuple):
     def before(cls, plan: Plan, n_evaluations: int) -> State:
         """Return the state before the first permutation, after some evaluations."""
         n = len(plan.members)
-        moments = Moments.zeros(n, plan.unit, n if plan.profile else 0)
+        moments = Moments.zeros(n, plan.replicate_size, n if plan.profile else 0)
         return cls(moments._replace(n_evaluations=n_evaluations), np.zeros(n))
 
     def plus(self, shard: Shard, plan: Plan, first: int, *, keep: bool) -> State:
@@ -68,10 +68,10 @@ class State(NamedTuple):
         moments = flat.plus(shard.moments)._replace(profile=profile)
         now = first + shard.moments.n_permutations
         block = self.block
-        if plan.unit > SHARD_SIZE:
+        if plan.replicate_size > SHARD_SIZE:
             block = block + shard.moments.sums
-            if now % plan.unit == 0:
-                moments = moments.plus_unit(block)
+            if now % plan.replicate_size == 0:
+                moments = moments.plus_replicate(block)
                 block = np.zeros_like(block)
         return self._after(shard, moments, block, first)
 

@@ -18,25 +18,15 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.valuation.moments import N_ARRAYS, Moments, Ranges
+from ordinal_shapley.valuation.settings import Settings
 
-_FORMAT = "ordinal-shapley valuation 2"
+_FORMAT = "ordinal-shapley valuation 3"
 _Made = TypeVar("_Made")
 
-# What describes a result, and as what JSON gives it back.
-FIELDS: dict[str, type] = {
-    "value": str,
-    "method": str,
-    "average": str,
-    "design": str,
-    "seed": int,
-    "digest": str,
-    "converged": bool,
-    "stopped_by": str,
-    "seconds": float,
-}
+# What describes a result besides its settings, and as what JSON gives it back.
+FIELDS: dict[str, type] = {"converged": bool, "stopped_by": str, "seconds": float}
 # What else may be known, or is None.
 OPTIONAL: dict[str, type] = {
-    "truncation": str,
     "full_score": float,
     "guess_score": float,
     "sampling_seconds": float,
@@ -50,6 +40,7 @@ class File(NamedTuple):
     ----------
     moments : Moments
     ranges : Ranges
+    settings : Settings
     labels : ndarray or None
     fields : dict
         What describes a result, see `FIELDS`.
@@ -61,6 +52,7 @@ class File(NamedTuple):
 
     moments: Moments
     ranges: Ranges
+    settings: Settings
     labels: NDArray[Any] | None
     fields: dict[str, Any]
     header: dict[str, Any] = {}  # noqa: RUF012 - never changed
@@ -76,6 +68,7 @@ def write_file(path: str | PathLike[str], file: File) -> None:
         "format": _FORMAT,
         "labels": kind,
         "ranges": file.ranges,
+        "settings": file.settings.to_json(),
         "counts": {name: int(getattr(file.moments, name)) for name in Moments._fields[N_ARRAYS:]},
         "fields": file.fields,
     }
@@ -114,10 +107,11 @@ def read_file(path: str | PathLike[str]) -> File:
         counts = (operator.index(header["counts"][name]) for name in Moments._fields[N_ARRAYS:])
         moments = Moments._make([*arrays, *counts])
         ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])
+        settings = Settings.from_json(header["settings"])
         fields = header["fields"]
         if {name: type(entry) for name, entry in fields.items()} != FIELDS:
             raise ValueError(f"its fields are {', '.join(fields)}, expected {', '.join(FIELDS)}")
-        return File(moments, ranges, labels, fields, header, more)
+        return File(moments, ranges, settings, labels, fields, header, more)
     except Exception as error:  # whatever a damaged file makes of its readers
         raise _no_valuation(path, error) from error
 
@@ -126,10 +120,10 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
     """Make something of what `write_file` wrote; ValueError if the file holds something else."""
     file = read_file(path)
     try:
-        known = file.header.get("optional", {})  # not in checkpoints, nor in files of early versions
+        known = file.header.get("optional", {})  # not in checkpoints
         optional = {name: known.get(name) for name in OPTIONAL}
         optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
-        return make(file.moments, file.ranges, labels=file.labels, **file.fields, **optional)
+        return make(file.moments, file.ranges, file.settings, labels=file.labels, **file.fields, **optional)
     except Exception as error:
         raise _no_valuation(path, error) from error
 

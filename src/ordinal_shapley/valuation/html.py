@@ -28,13 +28,13 @@ def summary(valuation: Valuation) -> str:
     """Return a table that stands in any page, light or dark: text and lines have the page's colour."""
     frame = valuation.to_frame()
     ranked = frame.iloc[valuation.ranking()]
-    kind = valuation.value.replace("_", " ").capitalize()
+    kind = valuation.kind.title
     n = len(frame)
     stop = f"stopped by {valuation.stopped_by}, {'' if valuation.converged else 'not '}converged"
     head = (
         f"<p style='margin:0 0 4px'><b>{escape(kind)} Shapley values of {n:,} player{'s' * (n != 1)}</b><br>"
-        f"<span style='{_QUIET}'>{escape(valuation.method)}, {valuation.n_permutations:,} permutations, "
-        f"{escape(stop)}</span></p>"
+        f"<span style='{_QUIET}'>{escape(valuation.sampler.words)}, {valuation.n_permutations:,} "
+        f"permutations, {escape(stop)}</span></p>"
     )
     if scores := score_words(valuation):
         head += f"<p style='margin:0 0 4px'>Score: {escape(scores)}.</p>"

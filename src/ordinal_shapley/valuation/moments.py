@@ -24,7 +24,7 @@ _NOISE = 16 * float(np.finfo(np.float64).eps)
 class Moments(NamedTuple):
     """Sums over a set of permutations; those of disjoint sets can be pooled.
 
-    Standard errors are made of *units*, sets of permutations that are independent of one another: each
+    Standard errors are made of *replicates*, sets of permutations that are independent of one another: each
     permutation in the independent design, a pair in the antithetic, a block of n in the Latin one.
 
     Attributes
@@ -35,18 +35,18 @@ class Moments(NamedTuple):
     chosen : ndarray of int64, shape (n,)
         Permutations that count for the player: with ``average="selected"`` those in which it is in the
         sampled set, else all.
-    unit_sums : ndarray of float64, shape (n,)
-        Sum over complete units of the sums over a unit.
-    unit_spread : ndarray of float64, shape (n,)
-        Sum of the squared distances of the same from their mean over ``units``.
-    units : ndarray of int64, shape (n,)
-        Complete units that count for the player.
+    replicate_sums : ndarray of float64, shape (n,)
+        Sum over complete replicates of the sums over a replicate.
+    replicate_spread : ndarray of float64, shape (n,)
+        Sum of the squared distances of the same from their mean over ``replicates``.
+    replicates : ndarray of int64, shape (n,)
+        Complete replicates that count for the player.
     profile : ndarray of float64, shape (3, n, n) or (3, 0, 0)
         Sums, sums of squares and numbers of the contributions ``[i, k]`` of player i at position k.
-    unit_size : int
-        Permutations a unit.
-    n_units : int
-        Complete units.
+    replicate_size : int
+        Permutations of a replicate.
+    n_replicates : int
+        Complete replicates.
     n_permutations : int
         Number of permutations summed over.
     n_evaluations : int
@@ -66,19 +66,19 @@ class Moments(NamedTuple):
 
     sums: NDArray[np.float64]
     chosen: NDArray[np.int64]
-    unit_sums: NDArray[np.float64]
-    unit_spread: NDArray[np.float64]
-    units: NDArray[np.int64]
+    replicate_sums: NDArray[np.float64]
+    replicate_spread: NDArray[np.float64]
+    replicates: NDArray[np.int64]
     profile: NDArray[np.float64]
-    unit_size: int
-    n_units: int
+    replicate_size: int
+    n_replicates: int
     n_permutations: int
     n_evaluations: int
     walk_length: int
     completed_stops: int
 
     @classmethod
-    def zeros(cls, n: int, unit_size: int = 1, n_profile: int = 0) -> Moments:
+    def zeros(cls, n: int, replicate_size: int = 1, n_profile: int = 0) -> Moments:
         """Return the moments of no permutation at all, for ``n`` players."""
         return cls(
             np.zeros(n),
@@ -87,7 +87,7 @@ class Moments(NamedTuple):
             np.zeros(n),
             np.zeros(n, dtype=np.int64),
             np.zeros((3, n_profile, n_profile)),
-            unit_size,
+            replicate_size,
             *[0] * 5,
         )
 
@@ -98,16 +98,18 @@ class Moments(NamedTuple):
                 f"other has {other.sums.size} players, expected {self.sums.size}: "
                 "add moments of the same game only"
             )
-        if self.unit_size != other.unit_size or self.profile.shape != other.profile.shape:
+        if self.replicate_size != other.replicate_size or self.profile.shape != other.profile.shape:
             raise ValueError(
-                f"other has units of {other.unit_size} and a profile of {other.profile.shape}, expected "
-                f"{self.unit_size} and {self.profile.shape}: add moments of the same options only"
+                f"other has replicates of {other.replicate_size} and a profile of {other.profile.shape}, "
+                f"expected {self.replicate_size} and {self.profile.shape}: add moments of the same options "
+                "only"
             )
         total = Moments._make(map(operator.add, self, other))
         spread = _pooled_spread(
-            (self.unit_sums, self.unit_spread, self.units), (other.unit_sums, other.unit_spread, other.units)
+            (self.replicate_sums, self.replicate_spread, self.replicates),
+            (other.replicate_sums, other.replicate_spread, other.replicates),
         )
-        return total._replace(unit_size=self.unit_size, unit_spread=spread)
+        return total._replace(replicate_size=self.replicate_size, replicate_spread=spread)
 
     def copy(self) -> Moments:
         """Return the same moments in new arrays."""
@@ -118,21 +120,25 @@ class Moments(NamedTuple):
 
         The arrays are changed in place.
         """
-        ours = (self.unit_sums[players], self.unit_spread[players], self.units[players])
-        self.unit_spread[players] = _pooled_spread(ours, (other.unit_sums, other.unit_spread, other.units))
-        for name in ("sums", "chosen", "unit_sums", "units"):
+        ours = (self.replicate_sums[players], self.replicate_spread[players], self.replicates[players])
+        self.replicate_spread[players] = _pooled_spread(
+            ours, (other.replicate_sums, other.replicate_spread, other.replicates)
+        )
+        for name in ("sums", "chosen", "replicate_sums", "replicates"):
             getattr(self, name)[players] += getattr(other, name)
         counts = map(operator.add, self[7:], other[7:])
         return Moments._make([*self[:7], *counts])
 
-    def plus_unit(self, sums: NDArray[np.float64]) -> Moments:
-        """Return the moments with one more complete unit, whose permutations have been added before."""
-        one = (sums, np.zeros_like(sums), np.ones_like(self.units))
+    def plus_replicate(self, sums: NDArray[np.float64]) -> Moments:
+        """Return the moments with one more complete replicate, whose permutations have been added before."""
+        one = (sums, np.zeros_like(sums), np.ones_like(self.replicates))
         return self._replace(
-            unit_sums=self.unit_sums + sums,
-            unit_spread=_pooled_spread((self.unit_sums, self.unit_spread, self.units), one),
-            units=self.units + 1,
-            n_units=self.n_units + 1,
+            replicate_sums=self.replicate_sums + sums,
+            replicate_spread=_pooled_spread(
+                (self.replicate_sums, self.replicate_spread, self.replicates), one
+            ),
+            replicates=self.replicates + 1,
+            n_replicates=self.n_replicates + 1,
         )
 
     def estimates(self, average: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
@@ -146,7 +152,7 @@ class Moments(NamedTuple):
         Returns
         -------
         values, stderr : ndarray of float64, shape (n,)
-            The means, NaN without a sample, and their standard errors, NaN below two complete units.
+            The means, NaN without a sample, and their standard errors, NaN below two complete replicates.
         counts : ndarray of int64, shape (n,)
             The numbers of samples.
 
@@ -156,20 +162,24 @@ class Moments(NamedTuple):
             If ``average`` is unknown.
         """
         choose("average", average, AVERAGES)
-        counts, units, spread = self.chosen.astype(np.int64), self.units.astype(np.int64), self.unit_spread
+        counts, replicates, spread = (
+            self.chosen.astype(np.int64),
+            self.replicates.astype(np.int64),
+            self.replicate_spread,
+        )
         if average == "all":
             counts[:] = self.n_permutations
-            # Units in which the player was not are 0: further values to be spread about the mean.
-            absent = (self.unit_sums * 0.0, self.unit_sums * 0.0, self.n_units - units)
-            spread = _pooled_spread((self.unit_sums, spread, units), absent)
-            units[:] = self.n_units
+            # Replicates in which the player was not are 0: further values to be spread about the mean.
+            absent = (self.replicate_sums * 0.0, self.replicate_sums * 0.0, self.n_replicates - replicates)
+            spread = _pooled_spread((self.replicate_sums, spread, replicates), absent)
+            replicates[:] = self.n_replicates
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = self.sums / counts
-            means = self.unit_sums / units
+            means = self.replicate_sums / replicates
             # Below the rounding error of the sums, this is noise about samples that are all equal.
-            noise = units * (_NOISE * means) ** 2
-            stderr = np.sqrt(np.where(spread <= noise, 0.0, spread) / (units - 1) / units)
-        return values, stderr / self.unit_size, counts
+            noise = replicates * (_NOISE * means) ** 2
+            stderr = np.sqrt(np.where(spread <= noise, 0.0, spread) / (replicates - 1) / replicates)
+        return values, stderr / self.replicate_size, counts
 
     def profile_estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean contribution of each player at each position, and its standard error.

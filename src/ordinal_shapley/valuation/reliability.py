@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _SETTLED = 0.5
 # Errors fall with the root of the permutations: half of them takes three times as many more.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,15 @@ from ordinal_shapley.valuation.file import (
     write_file,
 )
 from ordinal_shapley.valuation.moments import Moments, Ranges, join_ranges
+from ordinal_shapley.valuation.settings import Settings
 from ordinal_shapley.valuation.views import Views
 
+if TYPE_CHECKING:
+    from ordinal_shapley.sampling.sampler import PermutationSampler
+    from ordinal_shapley.values.base import Value
+
 # What parts of one estimate have in common, in the order in which a difference is reported.
-_SHARED = ("value", "method", "average", "design", "seed", "digest")
+_SHARED = ("kind", "sampler", "position_profile", "seed", "game")
 _SCORES = ("full_score", "guess_score")
 
 
@@ -59,10 +64,14 @@ class Valuation(Views):
         Share of the variance between the values that is not noise.
     mean_walk_length : float
         Mean number of players (with groups: rows) evaluated a permutation.
-    value, method, average, design : str
-        What was estimated and how, as given to `ordinal_shapley.sample_values`.
+    settings : Settings
+        What the run was: value, sampler, seed and game.
+    kind : Value
+        The value that was estimated, such as `Ordinal`.
+    sampler : PermutationSampler
+        How it was estimated.
     seed : int
-        Key of the permutation streams.
+        Key of the permutation stream.
     ranges : tuple of (int, int)
         The permutations used: half-open index ranges, increasing and disjoint.
     labels : ndarray of shape (n,) or None
@@ -77,8 +86,6 @@ class Valuation(Views):
         blend and over whole Latin squares, else in expectation.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
-    truncation : str or None
-        The rule that ended walks early, "paper", "patience" or "roulette" (see `Truncation`); None for none.
     full_score : float or None
         What the model of all rows scores; where order matters, in a random order for an `EstimatorGame`, else
         the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
@@ -93,15 +100,12 @@ class Valuation(Views):
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
     >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
-    >>> valuation
-    Valuation(2 players, value='partial_ordinal', method='mc', n_permutations=1000, \
-stopped_by='MaxPermutations', converged=False)
-    >>> valuation.ranking()
-    array([1, 0])
-    >>> valuation.to_frame()[["value", "rank", "below_zero"]].round(1)
-         value  rank  below_zero
-    ann    0.0     2       False
-    bob    0.5     1       False
+    >>> valuation.kind, valuation.n_permutations, valuation.stopped_by
+    (Ordinal(), 1000, 'MaxPermutations')
+    >>> valuation.to_frame()[["value", "below_zero"]].round(1)
+         value  below_zero
+    ann    0.2       False
+    bob    0.3       False
     """
 
     values: NDArray[np.float64]
@@ -113,39 +117,42 @@ stopped_by='MaxPermutations', converged=False)
     stopped_by: str
     seconds: float
     mean_walk_length: float
-    value: str
-    method: str
-    average: str
-    design: str
-    seed: int
+    settings: Settings
     ranges: Ranges
     labels: NDArray[Any] | None
     moments: Moments
-    digest: str = ""
     position_profile: NDArray[np.float64] | None = None
     position_profile_stderr: NDArray[np.float64] | None = None
-    truncation: str | None = None
     full_score: float | None = None
     guess_score: float | None = None
     sampling_seconds: float | None = None
+
+    @property
+    def kind(self) -> Value:
+        """The value that was estimated."""
+        return self.settings.kind
+
+    @property
+    def sampler(self) -> PermutationSampler:
+        """How it was estimated."""
+        return self.settings.sampler
+
+    @property
+    def seed(self) -> int:
+        """Key of the permutation stream."""
+        return self.settings.seed
 
     @classmethod
     def from_moments(
         cls,
         moments: Moments,
+        settings: Settings,
         *,
-        value: str,
-        method: str,
-        average: str,
-        design: str = "independent",
-        seed: int,
         first_permutation: int,
         converged: bool,
         stopped_by: str,
         seconds: float,
         labels: NDArray[Any] | Sequence[Any] | None,
-        digest: str = "",
-        truncation: str | None = None,
         full_score: float | None = None,
         guess_score: float | None = None,
         sampling_seconds: float | None = None,
@@ -156,15 +163,11 @@ stopped_by='MaxPermutations', converged=False)
         ----------
         moments : Moments
             Sums over permutations ``first_permutation``, ``first_permutation + 1``, ...
-        value, method : str
-            What was estimated and how.
-        average : {"all", "selected"}
-            Average over all permutations, or for each player over those in which it was chosen.
-        design : str, default "independent"
-            How the permutations hang together.
-        seed, first_permutation : int
-            Key of the permutation streams, and index of the first permutation.
-        converged, stopped_by, seconds, labels, digest, truncation, full_score, guess_score, sampling_seconds
+        settings : Settings
+            What the run was.
+        first_permutation : int
+            Index of the first permutation.
+        converged, stopped_by, seconds, labels, full_score, guess_score, sampling_seconds
             As the attributes of the class.
 
         Returns
@@ -175,36 +178,29 @@ stopped_by='MaxPermutations', converged=False)
         Raises
         ------
         ValueError
-            If ``average`` is unknown, ``labels`` has the wrong length or ``first_permutation`` is
-            negative.
+            If ``labels`` has the wrong length or ``first_permutation`` is negative.
         """
         if first_permutation < 0:
             raise ValueError(f"first_permutation is {first_permutation}, expected at least 0")
         return cls._from_ranges(
             moments,
             ((first_permutation, first_permutation + moments.n_permutations),),
-            value=value,
-            method=method,
-            average=average,
-            design=design,
-            seed=int(seed),
+            settings,
             converged=bool(converged),
             stopped_by=stopped_by,
             seconds=float(seconds),
             labels=None if labels is None else as_labels(labels),
-            digest=digest,
-            truncation=truncation,
             full_score=full_score,
             guess_score=guess_score,
             sampling_seconds=sampling_seconds,
         )
 
     @classmethod
-    def _from_ranges(cls, moments: Moments, ranges: Ranges, **fields: Any) -> Valuation:
-        average, labels, n = fields["average"], fields["labels"], moments.sums.size
+    def _from_ranges(cls, moments: Moments, ranges: Ranges, settings: Settings, **fields: Any) -> Valuation:
+        labels, n = fields["labels"], moments.sums.size
         if labels is not None and len(labels) != n:
             raise ValueError(f"labels has {len(labels)} entries, expected one a player, {n}")
-        arrays, total = moments.estimates(average), moments.n_permutations
+        arrays, total = moments.estimates(settings.sampler.average), moments.n_permutations
         profile: tuple[Any, ...] = (None, None)
         if moments.profile.size:
             profile = moments.profile_estimates()
@@ -216,6 +212,7 @@ stopped_by='MaxPermutations', converged=False)
             n_permutations=total,
             n_evaluations=moments.n_evaluations,
             mean_walk_length=moments.walk_length / total if total else math.nan,
+            settings=settings,
             ranges=ranges,
             moments=moments,
             position_profile=profile[0],
@@ -243,7 +240,8 @@ stopped_by='MaxPermutations', converged=False)
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
         optional = {name: getattr(self, name) for name in OPTIONAL}
-        write_file(path, File(self.moments, self.ranges, self.labels, fields, {"optional": optional}))
+        file = File(self.moments, self.ranges, self.settings, self.labels, fields, {"optional": optional})
+        write_file(path, file)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:
@@ -291,24 +289,21 @@ stopped_by='MaxPermutations', converged=False)
         TypeError
             If `valuations` is no iterable of Valuation.
         ValueError
-            If there is none, if they differ in seed, value, method, average, game, labels or minor version of
-            the library, or if ranges overlap.
+            If there is none, if they differ in value, sampler, seed, game, labels or minor version of the
+            library, or if ranges overlap.
 
         Examples
         --------
-        >>> from ordinal_shapley import Valuation
-        >>> from ordinal_shapley.valuation.moments import Moments
+        >>> import ordinal_shapley as osv
+        >>> game = osv.TableGame(2, {(0, 1): 1.0})
         >>> def part(first):
-        ...     return Valuation.from_moments(
-        ...         Moments.zeros(2)._replace(n_permutations=5), value="classic", method="mc",
-        ...         average="all", seed=1, first_permutation=first, converged=False,
-        ...         stopped_by="MaxPermutations", seconds=0.1, labels=None)
-        >>> Valuation.merge([part(5), part(0)]).ranges
-        ((0, 10),)
-        >>> Valuation.merge([part(0), part(4)])
+        ...     return osv.sample_values(game, first_permutation=first, n_permutations=10, random_state=1)
+        >>> osv.Valuation.merge([part(10), part(0)]).ranges
+        ((0, 20),)
+        >>> osv.Valuation.merge([part(0), part(0)])
         Traceback (most recent call last):
             ...
-        ValueError: valuations share permutations 4..4 (ranges 0..4 and 4..8): pool disjoint ranges
+        ValueError: valuations share permutations 0..9 (ranges 0..9 and 0..9): pool disjoint ranges
         """
         if not isinstance(valuations, Iterable):
             raise TypeError(f"valuations is a {type(valuations).__name__}, expected a list of Valuation")
@@ -330,12 +325,11 @@ stopped_by='MaxPermutations', converged=False)
         return Valuation._from_ranges(
             moments,
             join_ranges(part.ranges for part in parts),
+            first.settings,
             converged=all(part.converged for part in parts),
             stopped_by="merge" if len(parts) > 1 else first.stopped_by,
             seconds=sum(part.seconds for part in parts),
             labels=first.labels,
-            **{name: getattr(first, name) for name in _SHARED},
-            truncation=first.truncation,
             **{name: getattr(scored, name) for name in _SCORES},
             sampling_seconds=_sum_of(part.sampling_seconds for part in parts),
         )
@@ -346,7 +340,7 @@ stopped_by='MaxPermutations', converged=False)
     def __repr__(self) -> str:
         scores = [f", {name}={score:.4g}" for name in _SCORES if (score := getattr(self, name)) is not None]
         return (
-            f"Valuation({len(self)} players, value={self.value!r}, method={self.method!r}, "
+            f"Valuation({len(self)} players, kind={self.kind!r}, sampler={self.sampler!r}, "
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
             f"converged={self.converged}{''.join(scores)})"
         )
@@ -358,13 +352,13 @@ def _sum_of(numbers: Iterable[float | None]) -> float | None:
 
 
 def _check_same(first: Valuation, other: Valuation) -> None:
-    for name in _SHARED:
-        ours, theirs = getattr(first, name), getattr(other, name)
-        if ours != theirs:
-            raise ValueError(
-                f"valuations differ in {name} ({ours!r} and {theirs!r}): pool results of the same "
-                "game, options, seed and minor version of ordinal-shapley only"
-            )
+    found = first.settings.differences(other.settings, *_SHARED)
+    found = found or first.settings.differences(other.settings, "digest")
+    if found:
+        raise ValueError(
+            f"valuations differ in {', '.join(found)}: pool results of the same game, options, seed and "
+            "minor version of ordinal-shapley only"
+        )
     if len(first) != len(other):
         raise ValueError(f"valuations have {len(first)} and {len(other)} players: pool those of one game")
     if not same_labels(first.labels, other.labels):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ordinal_shapley.valuation import Valuation
+    from ordinal_shapley.valuation.result import Valuation
 
 _ROUNDING = 1e-12
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +14,15 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.exact.values import ExactValues, exact_values, plan_exact
-from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.sampling.driver import sample_values
+from ordinal_shapley.sampling.sampler import PermutationSampler
+from ordinal_shapley.sampling.stopping import StoppingRule
 from ordinal_shapley.valuation.result import Valuation
+from ordinal_shapley.values import Value, as_value
 from ordinal_shapley.verification.expectation import expectation
-from ordinal_shapley.verification.sampled_game import played_game, sampler_of, tabulate, why_unknown
+from ordinal_shapley.verification.sampled_game import drawn_by, tabulate, why_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +72,7 @@ class Verification:
     --------
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(2, {(0,): 1.0, (0, 1): 1.0, (1,): 0.5, (1, 0): 2.0})
-    >>> result = osv.verify(game, method="mc", n_permutations=1000, random_state=0)
+    >>> result = osv.verify(game, "partial_ordinal", n_permutations=1000, random_state=0)
     >>> result.exact, result.bias
     (array([1.25, 0.25]), array([0., 0.]))
     >>> bool(abs(result.z).max() < 3)
@@ -202,7 +204,7 @@ class Verification:
         valuation = self.valuation
         bias, z = (_largest(values) for values in (self.bias, self.z))
         return (
-            f"Verification({len(self)} players, value={valuation.value!r}, method={valuation.method!r}, "
+            f"Verification({len(self)} players, kind={valuation.kind!r}, sampler={valuation.sampler!r}, "
             f"n_permutations={valuation.n_permutations}, largest bias {bias:.3g}, largest z {z:.3g}, "
             f"coverage {self.coverage:.3g}, rank correlation {self.rank_correlation:.3g})"
         )
@@ -211,20 +213,19 @@ class Verification:
 @says_when_compiling
 def verify(
     game: Game,
-    value: str = "partial_ordinal",
-    method: str = "mc",
+    value: Value | str = "ordinal",
+    method: PermutationSampler | str = "auto",
     *,
-    partition: Any = None,
-    case: str | None = None,
-    alpha: float | None = None,
-    order_weight: Callable[..., Any] | None = None,
+    stopping: StoppingRule | None = None,
     n_permutations: int | None = None,
+    first_permutation: int = 0,
+    position_profile: bool = False,
     random_state: Any = None,
     level: float = 0.95,
     n_jobs: int | None = -1,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     max_seconds: float | None = None,
-    **sampling: Any,
 ) -> Verification:
     r"""Estimate the values of a small game and compare them with the exact ones.
 
@@ -232,17 +233,13 @@ def verify(
     ----------
     game : Game
         For example a `TableGame`; small enough for `exact_values`.
-    value : str, default "partial_ordinal"
+    value, method, first_permutation, position_profile, random_state, checkpoint
         As in `sample_values`.
-    method : {"mc", "tmc", "cmc", "ctmc"}, default "mc"
-        As in `sample_values`.
-    partition, case, alpha, order_weight
-        As in `exact_values`; the estimate gets the same.
+    stopping : StoppingRule, optional
+        As in `sample_values`. A rule that looks at the estimate to decide when to stop makes the noise a
+        little different from what standard errors say.
     n_permutations : int, optional
-        Number of permutations; 5,000 by default, without ``stopping``. A rule that looks at the estimate to
-        decide when to stop makes the noise a little different from what standard errors say.
-    random_state : None, int, numpy Generator or RandomState
-        As in `sample_values`.
+        Number of permutations; 5,000 by default, without ``stopping``.
     level : float, default 0.95
         Level of the confidence intervals.
     n_jobs : int, optional
@@ -251,9 +248,6 @@ def verify(
         Show progress bars on stderr.
     max_seconds : float, optional
         As in `exact_values`: refuse what takes longer to enumerate.
-    **sampling
-        Other arguments of `sample_values`: ``truncation``, ``labels``, ``class_fraction``, ``average``,
-        ``estimator``, ``design``, ``stopping``, ...
 
     Returns
     -------
@@ -275,14 +269,14 @@ def verify(
 
     Notes
     -----
-    "mc" is unbiased: what it samples is the exact value. For "tmc", "cmc" and "ctmc" the expectation is the
-    mean over all ordered selections of players that the method can draw, at most :math:`n!`: each is cut by
-    the rule, and its players are credited. The mean target of `Truncation.patience` depends on the seed; it
-    is that of the run.
+    "auto" and "mc" are unbiased: what they sample is the exact value. For other samplers expectation is the
+    mean over all ordered selections of players that can be drawn, at most :math:`n!`: each is cut by the
+    rule, and its players are credited. The mean target of `PatienceTruncation` depends on the seed; it is
+    that of the run.
 
-    That takes the utility of every sequence (for "classic": of every set), and is done for up to 10 players;
-    above, and where it would take more than ``max_seconds``, expectation, bias and noise are NaN and ``note``
-    says why: then the error cannot be taken apart.
+    That takes the utility of every sequence (for the classic value: of every set), and is done for up to 10
+    players; above, and where it would take more than ``max_seconds``, expectation, bias and noise are NaN and
+    ``note`` says why: then the error cannot be taken apart.
 
     With class sampling and ``average="all"`` a player counts 0 when it is not drawn, so that most of the bias
     is a factor, the share of its class that is drawn. ``average="selected"`` leaves the other part: sets of
@@ -290,13 +284,13 @@ def verify(
 
     Examples
     --------
-    Three players of a fixed worth. A walk that meets the first one at once is worth as much as all three, and
-    is cut: in a third of the orders the other two count 0.
+    Three players who each add a fixed amount. A permutation that begins with the first one has reached the
+    utility of all three at once, and ends: in a third of the permutations the other two count 0.
 
     >>> import ordinal_shapley as osv
-    >>> worth = [1.0, 3.0, -3.0]
-    >>> game = osv.FunctionGame(lambda sequence: sum(worth[i] for i in sequence), n_players=3)
-    >>> result = osv.verify(game, method="tmc", n_permutations=500, random_state=0)
+    >>> added = [1.0, 3.0, -3.0]
+    >>> game = osv.FunctionGame(lambda sequence: sum(added[i] for i in sequence), n_players=3)
+    >>> result = osv.verify(game, "partial_ordinal", "tmc", n_permutations=500, random_state=0)
     >>> result.to_frame()[["exact", "expected", "bias"]].round(6)
        exact  expected  bias
     0    1.0       1.0   0.0
@@ -306,42 +300,51 @@ def verify(
     True
     """
     level = number("level", level, above=0, below=1)
-    if n_permutations is None and sampling.get("stopping") is None:
+    if n_permutations is None and stopping is None:
         n_permutations = DEFAULT_PERMUTATIONS
-    shared = {"partition": partition, "case": case, "alpha": alpha, "order_weight": order_weight}
-    sampling |= {"n_permutations": n_permutations, "random_state": random_state, **shared}
-    options = inspect.signature(sample_values).bind(game, value, method, **sampling)
-    options.apply_defaults()
-    plan = plan_exact(game, value, partition, case, alpha, order_weight, None, n_jobs, max_seconds)
-    valuation = sample_values(game, value, method, n_jobs=plan.n_jobs, progress=progress, **sampling)
+    check_game("game", game)
+    kind = as_value(value)
+    plan = plan_exact(game, kind, n_jobs, max_seconds)
+    valuation = sample_values(
+        game,
+        kind,
+        method,
+        stopping=stopping,
+        n_permutations=n_permutations,
+        first_permutation=first_permutation,
+        position_profile=position_profile,
+        random_state=random_state,
+        n_jobs=plan.n_jobs,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
 
-    played = played_game(game, partition, case)
-    sampler = sampler_of(played, valuation, alpha, options.arguments)
-    everyone = bool(sampler.quota.sum() == game.n_players)
-    unbiased = everyone and sampler.truncation is None
-    note = "" if unbiased else why_unknown(played, value, partition, plan)
+    played = kind.played(game)
+    drawn = drawn_by(played, valuation)
+    everyone = bool(drawn.quota.sum() == game.n_players)
+    unbiased = everyone and drawn.rule is None
+    note = "" if unbiased else why_unknown(played, kind, plan)
     began = time.perf_counter()
     utilities, enumerated = None, game
     if not unbiased and not note:
-        utilities = tabulate(played, value, order_weight, plan, progress)
-        if not utilities.by_set and partition is None:
+        utilities = tabulate(played, kind, plan, progress)
+        if not utilities.by_set and played is game:
             enumerated = TableGame.from_array(game.n_players, utilities.values)
     exact = exact_values(
         enumerated,
-        value,
+        kind,
         n_jobs=plan.n_jobs,
         progress=progress and enumerated is game,
         max_seconds=math.inf,
-        **shared,
     )
     exact = replace(exact, labels=game.player_labels, seconds=time.perf_counter() - began)
     # Without truncation, and with it: the exact values as they are wherever the method samples just those.
     whole = np.full(len(exact), math.nan) if note else exact.values
     if utilities is not None and not everyone:
-        whole = _settle(expectation(utilities, sampler._replace(truncation=None)), exact.values)
+        whole = _settle(expectation(utilities, drawn._replace(rule=None)), exact.values)
     expected = whole
-    if utilities is not None and sampler.truncation is not None:
-        expected = _settle(expectation(utilities, sampler), exact.values)
+    if utilities is not None and drawn.rule is not None:
+        expected = _settle(expectation(utilities, drawn), exact.values)
     return Verification(exact, valuation, expected, whole - exact.values, expected - whole, level, note)
 
 

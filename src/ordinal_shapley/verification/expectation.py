@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.sampling.truncation import Truncation
+from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.table import subtree_sizes
 
 # Selections looked at together.
@@ -22,8 +22,8 @@ _CHUNK = 20_000
 Floats = NDArray[np.float64]
 
 
-class Sampler(NamedTuple):
-    """What a method draws and how it credits players.
+class Drawn(NamedTuple):
+    """What a sampler draws, and how it credits players.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class Sampler(NamedTuple):
         Class of each player, from 0.
     quota : int64 (n_classes,)
         Players that are drawn of each class.
-    truncation : Truncation or None
-        The rule that ends walks.
-    target : float
-        What the patience rule compares with.
+    rule : TruncationRule or None
+        The rule that ends permutations early.
+    target : float or None
+        The score that stands in for what is not evaluated; None for the permutation's own.
     in_out : float
         Share of the in/out contributions, from 0 to 1; the rest are marginal.
     selected : bool
@@ -43,8 +43,8 @@ class Sampler(NamedTuple):
 
     classes: NDArray[np.int64]
     quota: NDArray[np.int64]
-    truncation: Truncation | None = None
-    target: float = 0.0
+    rule: TruncationRule | None = None
+    target: float | None = None
     in_out: float = 0.0
     selected: bool = False
 
@@ -72,26 +72,26 @@ class Utilities(NamedTuple):
         return len(self.values) == len(self.models)
 
 
-def expectation(utilities: Utilities, sampler: Sampler) -> Floats:
+def expectation(utilities: Utilities, drawn: Drawn) -> Floats:
     """Return the expected estimate of each player."""
-    n = len(sampler.classes)
-    rule = sampler.truncation
+    n = len(drawn.classes)
+    rule = drawn.rule
     sums, held = np.zeros((2, n))
     count = 0
-    for orders in ordered_selections(sampler.classes, sampler.quota):
+    for orders in ordered_selections(drawn.classes, drawn.quota):
         worth, models, factors = _along(orders, utilities, n)
         full = worth[:, -1]
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
-            lengths = walk_lengths(worth, models, rule, sampler.target)
-            if rule.target != "own":  # the walk kernel fills in what the rule compares with
-                full = np.full(len(orders), sampler.target)
-        credits = _credits(worth, lengths, full, factors, sampler.in_out)
+            lengths = rule.lengths(worth, models, drawn.target)
+            if drawn.target is not None:  # the walk kernel fills in what the rule compares with
+                full = np.full(len(orders), drawn.target)
+        credits = _credits(worth, lengths, full, factors, drawn.in_out)
         players = orders.ravel()
         sums += np.bincount(players, credits.ravel(), n)
         held += np.bincount(players, minlength=n)
         count += len(orders)
-    return sums / (held if sampler.selected else count)
+    return sums / (held if drawn.selected else count)
 
 
 def ordered_selections(
@@ -139,26 +139,6 @@ def _nodes(orders: NDArray[np.int8], n: int) -> NDArray[np.int64]:
         rank = player - (orders[:, :place] < player[:, None]).sum(axis=1)
         nodes[:, place + 1] = nodes[:, place] + 1 + rank * sizes[n - 1 - place]
     return nodes
-
-
-def walk_lengths(
-    worth: Floats, models: NDArray[np.bool_], truncation: Truncation, target: float
-) -> NDArray[np.intp]:
-    """How many players of each row are evaluated, from the utilities of its prefixes."""
-    if truncation.rule == "paper":
-        ends = np.abs(worth[:, -1:] - worth) < truncation.tol
-    elif truncation.rule == "patience":
-        close = np.abs(worth - target) <= truncation.tol * abs(target)
-        ends = np.zeros(worth.shape, bool)
-        calm = np.zeros(len(worth), np.int64)
-        for place in range(1, worth.shape[1]):
-            calm = np.where(close[:, place] & models[:, place], calm + 1, 0)
-            ends[:, place] = calm >= truncation.repeats
-    else:
-        raise ValueError(f"no walk is known to end by rule {truncation.rule!r}")
-    ends &= models
-    ends[:, -1] = True
-    return np.asarray(np.argmax(ends, axis=1))
 
 
 def _credits(

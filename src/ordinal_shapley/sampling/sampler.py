@@ -1,0 +1,206 @@
+"""How permutations are drawn and what they say of players, as one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.described import Described
+from ordinal_shapley.sampling.designs import Design, design_of
+from ordinal_shapley.sampling.paper_truncation import PaperTruncation
+from ordinal_shapley.sampling.roulette import Roulette
+from ordinal_shapley.sampling.truncation import TruncationRule, as_rule
+from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, choose
+
+if TYPE_CHECKING:
+    from ordinal_shapley.games.base import Game
+    from ordinal_shapley.values.base import Value
+
+_CLASS_FRACTION = 0.8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationSampler(Described):
+    r"""Random permutations of the players, evaluated prefix by prefix.
+
+    Without options every permutation is evaluated in full: no bias, and the most evaluations.
+
+    Parameters
+    ----------
+    truncation : {"roulette", "paper", "patience"}, truncation rule or None, optional
+        Which prefixes are not evaluated: `Roulette`, without bias and the best buy, `PaperTruncation` or
+        `PatienceTruncation`.
+    design : {"independent", "antithetic", "latin"}, default "independent"
+        How the permutations depend on one another. "antithetic": each is followed by its reverse. "latin": in
+        each block of ``n_players`` permutations every player stands once at every position; not with
+        ``class_fraction``. Each permutation by itself is as random as before, so nothing changes in what is
+        estimated.
+    class_fraction : float, optional
+        Draw permutations of a random subset with this share :math:`q` of every class: of a class of
+        :math:`n_c` players :math:`\max(1, \lfloor q n_c \rfloor)`. Biased: no player is seen beside all
+        others.
+    strata : array-like of shape (n_players,), optional
+        Class of each player, for ``class_fraction``; by default what the game says.
+    average : {"all", "selected"}, default "all"
+        With ``class_fraction``: the mean over all permutations, where players that were not drawn count 0, or
+        for each player over those in which it was drawn. They differ by a factor that is the same within a
+        class.
+    contribution : {"marginal", "in_out"}, optional
+        What estimates the classic value: "marginal", the mean of what a player adds (the default), or
+        "in_out", in which every prefix informs every player. Other values have only one way.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> sampler = osv.PermutationSampler(truncation="roulette", design="antithetic")
+    >>> sampler
+    PermutationSampler(truncation=Roulette(), design='antithetic')
+    >>> game = osv.TableGame(2, {(0, 1): 1.0})
+    >>> osv.sample_values(game, method=sampler, n_permutations=100, random_state=0).sampler == sampler
+    True
+    """
+
+    truncation: Any = None
+    design: str = "independent"
+    class_fraction: float | None = None
+    strata: Any = None
+    average: str = "all"
+    contribution: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "truncation", as_rule(self.truncation))
+        design = design_of(self.design)
+        choose("average", self.average, AVERAGES)
+        if self.contribution is not None:
+            choose("contribution", self.contribution, CONTRIBUTIONS)
+        if self.class_fraction is None:
+            for name, given in (("strata", self.strata is not None), ("average", self.average != "all")):
+                if given:
+                    raise ValueError(
+                        f"{name} is for class_fraction: give class_fraction too, for example 0.8"
+                    )
+            return
+        share = arguments.number("class_fraction", self.class_fraction, above=0.0, most=1.0)
+        object.__setattr__(self, "class_fraction", share)
+        if self.strata is not None:  # its length is checked when there is a game
+            object.__setattr__(self, "strata", arrays.as_array(self.strata, "strata", "player"))
+        if design.of_all:
+            raise ValueError(
+                f"design={self.design!r} needs permutations of all players, and class_fraction draws some: "
+                "use design='antithetic' or 'independent', or leave class_fraction out"
+            )
+
+    @property
+    def rule(self) -> TruncationRule | None:
+        """The truncation rule."""
+        rule: TruncationRule | None = self.truncation
+        return rule
+
+    @property
+    def scheme(self) -> Design:
+        """The design, with what follows from it."""
+        return design_of(self.design)
+
+    @property
+    def draws_classes(self) -> bool:
+        """Whether permutations hold a share of every class."""
+        return self.class_fraction is not None
+
+    @property
+    def takes_selected(self) -> bool:
+        """Whether only permutations in which a player is drawn count for it."""
+        return self.average == "selected"
+
+    @property
+    def biases(self) -> tuple[str, ...]:
+        """What estimates are off by however many permutations there are, in words."""
+        found = [self.rule.bias] if self.rule is not None and self.rule.bias else []
+        if self.class_fraction is not None and self.class_fraction < 1.0:
+            found.append("the bias of drawing a share of each class, which sees no player beside all others")
+        return tuple(found)
+
+    @property
+    def words(self) -> str:
+        """What it does, in a few words."""
+        parts = ["full permutations" if self.rule is None else f"{self.rule.name} truncation"]
+        if self.class_fraction is not None:
+            parts.append(f"{self.class_fraction:.4g} of each class")
+        if self.takes_selected:
+            parts.append("averaged where drawn")
+        if self.design != "independent":
+            parts.append(f"{self.design} design")
+        if self.contribution is not None:
+            parts.append(f"{self.contribution.replace('_', '/')} contributions")
+        return ", ".join(parts)
+
+    def contribution_to(self, value: Value) -> str:
+        """Return what estimates a value; ValueError if that is not what the sampler takes."""
+        if self.contribution is None:
+            return value.contributions[0] if value.contributions else ""
+        if self.contribution not in value.contributions:
+            only = "both, by alpha" if not value.contributions else repr(value.contributions[0])
+            raise ValueError(
+                f"contribution is {self.contribution!r}, which does not estimate value {value.name!r}: leave "
+                f"it out, this value takes {only}"
+            )
+        return self.contribution
+
+    def draw_from(self, game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the strata of a game: players stratum after stratum, where each begins, and its quota.
+
+        All players are in one, or those of a class. A class of n_c players has a quota of
+        floor(class_fraction n_c), at least 1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If classes are needed and there are none.
+        """
+        n = game.n_players
+        if self.class_fraction is None:
+            return np.arange(n), np.array([0, n]), np.array([n])
+        if self.strata is not None:
+            named = arrays.as_names(self.strata, "strata", n, "player")
+            classes = arrays.encode(named, "strata")[1]
+        elif game.player_classes is not None:
+            classes = game.player_classes
+        else:
+            raise ValueError(
+                "strata is missing: class_fraction draws players class by class, and this game has players "
+                "of no class or of several; give a class for each player, or use method 'auto'"
+            )
+        sizes = np.bincount(classes)
+        sizes = sizes[sizes > 0]
+        # 0.7 * 90 is 62.99999999999999 in floating point, and 63 was meant.
+        quota = np.maximum(1, np.floor(self.class_fraction * sizes + 1e-9)).astype(np.int64)
+        members = np.argsort(classes, kind="stable").astype(np.int64)
+        return members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), quota
+
+
+def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
+    """Return the sampler that a name stands for, or the sampler itself.
+
+    "auto" has no bias; "mc", "tmc", "cmc" and "ctmc" are the paper's algorithms.
+    """
+    if isinstance(method, PermutationSampler):
+        return method
+    if not isinstance(method, str):
+        raise TypeError(
+            f"{name} is {method!r}, expected one of {', '.join(map(repr, METHODS))}, or a PermutationSampler"
+        )
+    choose(name, method, METHODS)
+    if method == "auto":
+        return PermutationSampler(truncation=Roulette())
+    return PermutationSampler(
+        truncation=PaperTruncation() if method in ("tmc", "ctmc") else None,
+        class_fraction=_CLASS_FRACTION if method in ("cmc", "ctmc") else None,
+    )

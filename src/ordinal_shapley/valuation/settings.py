@@ -1,0 +1,105 @@
+"""What a run is, as one object: screens print it, files hold it, runs that go on or are pooled compare it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ordinal_shapley.common.described import digest, from_settings, text_of
+
+if TYPE_CHECKING:
+    from ordinal_shapley.sampling.sampler import PermutationSampler
+    from ordinal_shapley.values.base import Value
+
+_DIGEST_LENGTH = 32
+
+
+class Settings(NamedTuple):
+    """What a run is, but for how many permutations it takes.
+
+    Attributes
+    ----------
+    kind : Value
+        What is estimated.
+    sampler : PermutationSampler
+        How.
+    seed : int
+        Key of the permutation stream.
+    position_profile : bool
+        Whether contributions are kept by position.
+    game : dict of str
+        The game's options in short: themselves, or a digest.
+    version : str
+        Version of the library.
+    digest : str
+        Fingerprint of game and options; "" while it is not known.
+    """
+
+    kind: Value
+    sampler: PermutationSampler
+    seed: int
+    position_profile: bool = False
+    game: Mapping[str, str] = {}
+    version: str = ""
+    digest: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a file holds of it."""
+        objects = {"kind": self.kind.settings(), "sampler": self.sampler.settings()}
+        return {**self._asdict(), **objects, "game": dict(self.game)}
+
+    @classmethod
+    def from_json(cls, held: dict[str, Any]) -> Settings:
+        """Return what `to_json` came from; KeyError, ValueError or TypeError if it is something else."""
+        objects = {name: from_settings(held[name]) for name in ("kind", "sampler")}
+        made = cls(**{**held, **objects})
+        if not all(isinstance(text, str) for text in (made.version, made.digest, *made.game.values())):
+            raise ValueError("its settings are not text")
+        return made._replace(seed=int(made.seed))
+
+    def differences(self, other: Settings, *names: str) -> list[str]:
+        """Return in what the other differs, in the order of `names`, with both where they are short."""
+        found = []
+        for name in names:
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if name == "game":
+                found += _of_games(ours, theirs)
+            elif name == "digest":
+                found += ["the game's utilities"] * (ours != theirs)
+            elif text_of(_as_json(ours)) != text_of(_as_json(theirs)):
+                found.append(name if repr(ours) == repr(theirs) else _both(name, repr(theirs), repr(ours)))
+        return found
+
+
+def in_short(option: Any) -> str:
+    """Return an option of a game as text: itself where that is short, else its digest."""
+    if option is None or isinstance(option, bool | int | float | str | np.number):
+        return json.dumps(option.item() if isinstance(option, np.number) else option)
+    return digest(*option) if isinstance(option, tuple) else digest(option)
+
+
+def _as_json(option: Any) -> Any:
+    return option.settings() if hasattr(option, "settings") else option
+
+
+def _of_games(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    names = [*ours, *(name for name in theirs if name not in ours)]
+    other = [name for name in names if theirs.get(name) != ours.get(name)]
+    # Games with many and with few columns keep X and X_valid in one or in two settings.
+    other = [name for name in other if " or " not in name or not set(name.split(" or ")) <= set(other)]
+    return [_both(name, theirs.get(name), ours.get(name)) for name in other]
+
+
+def _both(name: str, theirs: str | None, ours: str | None) -> str:
+    """Say in which way a setting differs, where both are readable."""
+    if theirs is None or ours is None or _is_digest(theirs) or _is_digest(ours):
+        return name
+    return f"{name} ({theirs} there, {ours} here)"
+
+
+def _is_digest(text: str) -> bool:
+    # Texts are quoted, numbers of 32 characters are of no setting.
+    return len(text) == _DIGEST_LENGTH and not text.startswith('"')

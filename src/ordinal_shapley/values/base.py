@@ -1,0 +1,117 @@
+"""What every value says of itself."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common.described import Described
+from ordinal_shapley_kernels import enumeration as kernels
+
+if TYPE_CHECKING:
+    from ordinal_shapley.exact.enumeration import Scope, Totals
+    from ordinal_shapley.games.base import Game
+
+# How far sums and utilities that should be equal may be apart.
+TOLERANCE = 1e-9
+
+
+class Value(Described, ABC):
+    """A way to share out what a game's players achieve together.
+
+    Attributes
+    ----------
+    name : str
+        The word that stands for it where it has no options.
+    contributions : tuple of str
+        What permutations can estimate it by, the default first: "marginal", what a player adds at the end of
+        those before it, or "in_out", utilities of all prefixes.
+    order_free : bool
+        Whether it is for games in which order plays no part.
+    insertion : str
+        Where a player joins when the axioms ask what it changes: at the "end" or "anywhere".
+    sums_to_total : bool
+        Whether the values of all games sum to the mean utility of full permutations less that of the empty
+        sequence.
+    needs_mean_utilities : bool
+        Whether its exact values need the mean utility of the orders of each set.
+    """
+
+    name: ClassVar[str]
+    contributions: ClassVar[tuple[str, ...]] = ("marginal",)
+    order_free: ClassVar[bool] = False
+    sums_to_total: ClassVar[bool] = True
+    needs_mean_utilities: ClassVar[bool] = False
+
+    @property
+    def insertion(self) -> str:
+        """Where a player joins when the axioms ask what it changes."""
+        return "end"
+
+    @property
+    @abstractmethod
+    def meaning(self) -> str:
+        """What it is, in words, with "{noun}" for a player."""
+
+    @property
+    def title(self) -> str:
+        """Its name as a heading has it."""
+        return self.name.replace("_", " ").capitalize()
+
+    def check(self, game: Game) -> None:
+        """ValueError unless the game has such a value and its options fit."""
+
+    def try_game(self, game: Game) -> None:
+        """Warn if a few random sequences contradict what is taken on trust."""
+
+    def played(self, game: Game) -> Game:
+        """Return the game whose sequences are evaluated."""
+        return game
+
+    def weight_game(self, n_players: int) -> Game | None:
+        """Return the weights of sequences among the orders of their players, as a game; None if uniform."""
+        return None
+
+    def in_out(self, contribution: str) -> float:
+        """Return the share of the in/out contribution in an estimate; the rest is marginal."""
+        return 1.0 if contribution == "in_out" else 0.0
+
+    def enumerated(self, n_players: int) -> tuple[int, NDArray[np.int64]]:
+        """Return which sequences are enumerated: the kernel's code, and a group for each player."""
+        return kernels.ALL, np.zeros(n_players, np.int64)
+
+    def instead(self, enumerates_all: bool) -> str:
+        """Return what would make its enumeration cheaper, in words; "" if nothing."""
+        return ""
+
+    def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
+        """[i, k]: mean over the sets of k players of what player i adds to them; the value is the mean."""
+        return marginal_profile(totals, scope, scope.kind != kernels.ALL)
+
+
+def marginal_profile(totals: Totals, scope: Scope, sums_to_one: bool) -> NDArray[np.float64]:
+    """[i, k]: mean over the sets S of k players of what i adds to the orders of S.
+
+    With `sums_to_one` the orders of a set that were added up have weights that sum to 1, else each weighs 1.
+    """
+    n = scope.n_players
+    sets = [math.comb(n - 1, k) if sums_to_one else math.perm(n - 1, k) for k in range(n)]
+    return np.asarray(totals.marginals.T / np.array(sets, float))
+
+
+def mean_utility_profile(totals: Totals, n: int) -> NDArray[np.float64]:
+    """[i, k]: mean over the sets S of k players of what i adds to the mean utility of the orders of S."""
+    subsets = np.arange(2**n)
+    sizes = sum((subsets >> i & 1 for i in range(n)), np.zeros(2**n, np.int64))
+    means = totals.subset_sums / np.array([math.factorial(k) for k in range(n + 1)], float)[sizes]
+    profile = np.empty((n, n))
+    for i in range(n):
+        without = subsets[subsets >> i & 1 == 0]
+        gains = means[without | 1 << i] - means[without]
+        profile[i] = np.bincount(sizes[without], gains, n)
+        profile[i] /= [math.comb(n - 1, k) for k in range(n)]
+    return profile

@@ -1,0 +1,85 @@
+"""The classic Shapley value."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.games.function import FunctionGame
+from ordinal_shapley.values.base import TOLERANCE, Value
+from ordinal_shapley_kernels import enumeration as kernels
+
+if TYPE_CHECKING:
+    from ordinal_shapley.games.base import Game
+
+_TRIED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classic(Value):
+    r"""The classic Shapley value, of a game in which order plays no part.
+
+    .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}} (U(S \cup i) - U(S))
+
+    In such a game the ordinal and the partial ordinal value are the same numbers. It is refused for a game
+    whose utility depends on the order.
+
+    References
+    ----------
+    L. S. Shapley, "A value for n-person games", 1953.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> game = osv.FunctionGame(lambda players: float(len(players)) ** 2, n_players=3, order_free=True)
+    >>> osv.exact_values(game, osv.Classic()).values
+    array([3., 3., 3.])
+    """
+
+    name: ClassVar[str] = "classic"
+    contributions: ClassVar[tuple[str, ...]] = ("marginal", "in_out")
+    order_free: ClassVar[bool] = True
+
+    @property
+    def meaning(self) -> str:
+        """What it is, in words."""
+        return (
+            "what a {noun} adds to the score on average when it joins those before it, over random orders of "
+            "all {noun}s; among those before it order plays no part"
+        )
+
+    def check(self, game: Game) -> None:
+        """ValueError unless order plays no part in the game."""
+        if not game.order_free:
+            raise ValueError(
+                "value 'classic' is for games in which order plays no part, and in this one it does: "
+                f"{game._without_order}, or use value 'ordinal' or 'partial_ordinal'"
+            )
+
+    def try_game(self, game: Game) -> None:
+        """Warn if the order of some random sequences matters in a game that was said to have none."""
+        if not isinstance(game, FunctionGame):
+            return  # other games know, or cost a fit each time they are asked
+        rng = np.random.default_rng(0)
+        n = game.n_players
+        for _ in range(_TRIED if n > 1 else 0):
+            sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
+            one, two = game(sequence), game(sequence[::-1].copy())
+            if not math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+                warnings.warn(
+                    "use value 'ordinal' or 'partial_ordinal', for order plays a part in this game although "
+                    f"order_free=True says that it does not: the utility of {tuple(sequence.tolist())} is "
+                    f"{one}, that of its reverse {two}",
+                    UserWarning,
+                    stacklevel=4,
+                )
+                return
+
+    def enumerated(self, n_players: int) -> tuple[int, NDArray[np.int64]]:
+        """Return one sequence of each set of players."""
+        return kernels.BETWEEN, np.zeros(n_players, np.int64)

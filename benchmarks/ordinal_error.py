@@ -148,7 +148,7 @@ def small_problems(n_runs: int = 100, walks: tuple[int, ...] = (10, 20, 50, 100,
 def real_problem(rows: data.Problem, n_truth: int, walks: tuple[int, ...], n_runs: int) -> Problem:
     """A data set; the truth is a long in/out run with a seed of its own."""
     game = osv.LogisticGame(rows.X, rows.y, rows.X_valid, rows.y_valid)
-    truth = osv.sample_values(game, "ordinal", n_permutations=n_truth, random_state=TRUTH_SEED, n_jobs=-1)
+    truth = osv.sample_values(game, "ordinal", "mc", n_permutations=n_truth, random_state=TRUTH_SEED, n_jobs=-1)
     error = np.sqrt((truth.stderr**2).mean()) / truth.values.std()
     text = (
         f"`LogisticGame` on {len(rows.y)} standardised rows, Gaussian position weights, accuracy on "
@@ -173,7 +173,7 @@ def problems() -> Iterator[Problem]:
 def in_out_run(problem: Problem, run: int) -> tuple[list[int], list[Floats]]:
     """Evaluations used and values after each number of walks."""
     results = [
-        osv.sample_values(problem.game, "ordinal", n_permutations=n, random_state=IN_OUT_SEED + run)
+        osv.sample_values(problem.game, "ordinal", "mc", n_permutations=n, random_state=IN_OUT_SEED + run)
         for n in problem.walks
     ]
     return [r.n_evaluations for r in results], [r.values for r in results]
@@ -186,15 +186,7 @@ def patience_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[i
     values: list[Floats] = []
     spent = TARGET_ORDERS
     while True:
-        block = osv.sample_values(
-            problem.game,
-            "ordinal",
-            "tmc",
-            truncation=osv.Truncation.patience(),
-            n_permutations=10,
-            first_permutation=10 * len(blocks),
-            random_state=IN_OUT_SEED + run,
-        )
+        block = osv.sample_values(problem.game, "ordinal", osv.PermutationSampler(truncation=osv.PatienceTruncation()), n_permutations=10, first_permutation=10 * len(blocks), random_state=IN_OUT_SEED + run)
         cost = block.n_evaluations - TARGET_ORDERS
         while len(used) < len(budgets) and spent + cost > budgets[len(used)]:
             used.append(spent)
@@ -210,7 +202,7 @@ def roulette_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[f
     options: Any = {
         "value": "ordinal",
         "method": "tmc",
-        "truncation": osv.Truncation.roulette(),
+        "truncation": osv.Roulette(),
         "random_state": IN_OUT_SEED + run,
     }
     ten, twenty = (osv.sample_values(problem.game, n_permutations=n, **options) for n in (10, 20))

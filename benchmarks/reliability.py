@@ -237,7 +237,7 @@ def workers(path: Path, number: int) -> int:
     from distributed import Client, LocalCluster
 
     game = osv.FunctionGame(Slow(), 5)
-    whole = bits(osv.sample_values(game, n_permutations=300, random_state=3))
+    whole = bits(osv.sample_values(game, "partial_ordinal", "mc", n_permutations=300, random_state=3))
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
         Client(cluster) as client,
@@ -248,7 +248,7 @@ def workers(path: Path, number: int) -> int:
             killer = threading.Timer(random.uniform(0.3, 1.0), os.kill, (victim, signal.SIGKILL))
             killer.start()
             with joblib.parallel_config(backend="dask"):
-                assert bits(osv.sample_values(game, n_permutations=300, random_state=3)) == whole
+                assert bits(osv.sample_values(game, "partial_ordinal", "mc", n_permutations=300, random_state=3)) == whole
             killer.join()
     return number
 

@@ -70,12 +70,10 @@ def test_full_permutations(benchmark, name):
     start = time.process_time()
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
     setup_seconds = time.process_time() - start
-    osv.sample_values(game, n_permutations=1, random_state=0, n_jobs=1)  # compiles
+    osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=0, n_jobs=1)  # compiles
 
     def ours(seed):
-        return osv.sample_values(
-            game, method="mc", n_permutations=n_permutations, random_state=seed, n_jobs=1
-        )
+        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1)
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))

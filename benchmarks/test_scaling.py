@@ -53,7 +53,7 @@ def test_cost_a_fit(benchmark, axis, size):
     lengths = np.unique(np.linspace(first, order.size, N_REFITTED).astype(int)).tolist()
 
     def run(n_permutations, seed=0):
-        return osv.sample_values(game, n_permutations=n_permutations, random_state=seed, n_jobs=1)
+        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1)
 
     run(1)  # compiles
     n_permutations = enough_permutations(run)
@@ -84,7 +84,7 @@ def test_workers(benchmark, workers):
     game = make_game(problems.wdbc())
 
     def run(n_permutations):
-        return osv.sample_values(game, n_permutations=n_permutations, random_state=0, n_jobs=workers)
+        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=workers)
 
     run(1)
     n_permutations = 40 * max(1, enough_permutations(run) // 20)
@@ -107,18 +107,11 @@ def test_walk_under_patience(benchmark, n):
     else:
         problem = problems.adult(n)
     game, few, many = make_game(problem), 20, (120 if FULL else 40)
-    rule = osv.Truncation.patience(target="given")
+    rule = osv.PatienceTruncation(target="given")
     seconds = []
 
     def run(n_permutations):
-        return osv.sample_values(
-            game,
-            method="ctmc",
-            truncation=rule,
-            n_permutations=n_permutations,
-            random_state=0,
-            n_jobs=1,
-        )
+        return osv.sample_values(game, "partial_ordinal", osv.PermutationSampler(truncation=rule, class_fraction=0.8), n_permutations=n_permutations, random_state=0, n_jobs=1)
 
     run(few)
 

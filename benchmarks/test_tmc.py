@@ -23,7 +23,7 @@ THEIRS = 5
 # pyDVL's rule is ours with patience 1, about the score of all rows as given. OpenDataVal's (ten steps in a
 # row without any change) is none of ours: there we walk on to the end, which is more work.
 RULES = {
-    "pyDVL": {"method": "tmc", "truncation": osv.Truncation.patience(TOL, patience=1, target="given")},
+    "pyDVL": {"method": "tmc", "truncation": osv.PatienceTruncation(TOL, patience=1, target="given")},
     "OpenDataVal": {"method": "mc"},
 }
 

@@ -112,7 +112,7 @@ def full_walks(n_batches: int, size: int) -> Callable[[Any], Reference]:
 
     def reference(game: Any) -> Reference:
         runs = [
-            osv.sample_values(game, "ordinal", n_permutations=size, random_state=REFERENCE_SEED + k)
+            osv.sample_values(game, "ordinal", "mc", n_permutations=size, random_state=REFERENCE_SEED + k)
             for k in range(n_batches)
         ]
         values = np.array([run.values for run in runs])
@@ -351,9 +351,7 @@ def one_run(game: Any, trial: Trial, count: int, seed: int) -> Run:
     pilot = Pilot()
     began = time.process_time()
     with pilot.watched():
-        made = osv.sample_values(
-            game, trial.value, "tmc", truncation=rule, n_permutations=count, random_state=seed, n_jobs=1
-        )
+        made = osv.sample_values(game, trial.value, osv.PermutationSampler(truncation=rule), n_permutations=count, random_state=seed, n_jobs=1)
     seconds = time.process_time() - began
     return Run(made.values, made.stderr, made.n_evaluations, pilot.evaluations, seconds, pilot.seconds)
 

@@ -59,7 +59,7 @@ def measured(game: osv.LogisticGame) -> npt.NDArray[np.float64]:
 
     running.walk_shard = timed
     try:
-        osv.sample_values(game, n_permutations=N_SHARDS * SHARD_SIZE, random_state=0, n_jobs=1)
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=N_SHARDS * SHARD_SIZE, random_state=0, n_jobs=1)
     finally:
         running.walk_shard = real
     return np.array(seconds)
@@ -70,7 +70,7 @@ def rate(game: osv.LogisticGame, n_jobs: int) -> float:
     n_permutations, seconds = N_SHARDS * SHARD_SIZE, []
     for _ in range(3):
         began = time.perf_counter()
-        osv.sample_values(game, n_permutations=n_permutations, random_state=0, n_jobs=n_jobs)
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=n_jobs)
         seconds.append(time.perf_counter() - began)
     return n_permutations / min(seconds)
 
@@ -109,7 +109,7 @@ def measure() -> Record:
     found = surroundings("joblib", "distributed", "numba", "numpy")
     problem = problems.adult()
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
-    osv.sample_values(game, n_permutations=1, random_state=0)
+    osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=0)
     shards = measured(game)
     threads = {n: rate(game, n) for n in (1, 2)}
     dask = {}

@@ -27,7 +27,7 @@ from page.tables import table, wrap
 
 Floats = npt.NDArray[np.float64]
 
-# Truncation.patience() measures its target on so many orders, once a run.
+# PatienceTruncation() measures its target on so many orders, once a run.
 TARGET_ORDERS = 20
 # Keys of the random streams; run r of an estimator is seeded by r and its key.
 TRUTH_SEED, IN_OUT_SEED, INSERTION_SEED = 1, 1_000, 2
@@ -148,7 +148,9 @@ def small_problems(n_runs: int = 100, walks: tuple[int, ...] = (10, 20, 50, 100,
 def real_problem(rows: data.Problem, n_truth: int, walks: tuple[int, ...], n_runs: int) -> Problem:
     """A data set; the truth is a long in/out run with a seed of its own."""
     game = osv.LogisticGame(rows.X, rows.y, rows.X_valid, rows.y_valid)
-    truth = osv.sample_values(game, "ordinal", "mc", n_permutations=n_truth, random_state=TRUTH_SEED, n_jobs=-1)
+    truth = osv.sample_values(
+        game, "ordinal", "mc", n_permutations=n_truth, random_state=TRUTH_SEED, n_jobs=-1
+    )
     error = np.sqrt((truth.stderr**2).mean()) / truth.values.std()
     text = (
         f"`LogisticGame` on {len(rows.y)} standardised rows, Gaussian position weights, accuracy on "
@@ -186,7 +188,14 @@ def patience_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[i
     values: list[Floats] = []
     spent = TARGET_ORDERS
     while True:
-        block = osv.sample_values(problem.game, "ordinal", osv.PermutationSampler(truncation=osv.PatienceTruncation()), n_permutations=10, first_permutation=10 * len(blocks), random_state=IN_OUT_SEED + run)
+        block = osv.sample_values(
+            problem.game,
+            "ordinal",
+            osv.PermutationSampler(truncation=osv.PatienceTruncation()),
+            n_permutations=10,
+            first_permutation=10 * len(blocks),
+            random_state=IN_OUT_SEED + run,
+        )
         cost = block.n_evaluations - TARGET_ORDERS
         while len(used) < len(budgets) and spent + cost > budgets[len(used)]:
             used.append(spent)
@@ -199,12 +208,7 @@ def patience_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[i
 
 def roulette_run(problem: Problem, run: int, budgets: list[int]) -> tuple[list[float], list[Floats]]:
     """As many orders as each budget pays for besides the pilot; NaN where it does not pay for that."""
-    options: Any = {
-        "value": "ordinal",
-        "method": "tmc",
-        "truncation": osv.Roulette(),
-        "random_state": IN_OUT_SEED + run,
-    }
+    options: Any = {"value": "ordinal", "method": "auto", "random_state": IN_OUT_SEED + run}
     ten, twenty = (osv.sample_values(problem.game, n_permutations=n, **options) for n in (10, 20))
     each = (twenty.n_evaluations - ten.n_evaluations) / 10
     used, values = [], []

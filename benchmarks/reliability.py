@@ -248,7 +248,10 @@ def workers(path: Path, number: int) -> int:
             killer = threading.Timer(random.uniform(0.3, 1.0), os.kill, (victim, signal.SIGKILL))
             killer.start()
             with joblib.parallel_config(backend="dask"):
-                assert bits(osv.sample_values(game, "partial_ordinal", "mc", n_permutations=300, random_state=3)) == whole
+                assert (
+                    bits(osv.sample_values(game, "partial_ordinal", "mc", n_permutations=300, random_state=3))
+                    == whole
+                )
             killer.join()
     return number
 

@@ -47,12 +47,25 @@ def loop_over_permutations(utility, n):
     return values / math.factorial(n)
 
 
-def measure(benchmark, game, baseline, name, work, n_ours, n_baseline, target, *, n_rounds=ROUNDS, **options):
+def measure(
+    benchmark,
+    game,
+    baseline,
+    name,
+    work,
+    n_ours,
+    n_baseline,
+    target,
+    *,
+    n_rounds=ROUNDS,
+    value="partial_ordinal",
+    **options,
+):
     """Time both in turns; `baseline()` returns how many sequences it did the work of."""
     baselines = Baselines()
     small = osv.TableGame.from_array(1, np.zeros(2))
     osv.exact_values(small, "partial_ordinal")
-    osv.exact_values(game, **options)  # compiles
+    osv.exact_values(game, value, **options)  # compiles
 
     def setup():
         start = time.perf_counter()
@@ -60,7 +73,7 @@ def measure(benchmark, game, baseline, name, work, n_ours, n_baseline, target, *
         baselines.add(name, (time.perf_counter() - start) / n_done)
 
     result = benchmark.pedantic(
-        lambda: osv.exact_values(game, **options), setup=setup, rounds=rounds(n_rounds)
+        lambda: osv.exact_values(game, value, **options), setup=setup, rounds=rounds(n_rounds)
     )
     report(
         benchmark,

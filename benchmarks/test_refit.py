@@ -73,7 +73,9 @@ def test_full_permutations(benchmark, name):
     osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=0, n_jobs=1)  # compiles
 
     def ours(seed):
-        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1)
+        return osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1
+        )
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))

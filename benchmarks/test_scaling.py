@@ -53,7 +53,9 @@ def test_cost_a_fit(benchmark, axis, size):
     lengths = np.unique(np.linspace(first, order.size, N_REFITTED).astype(int)).tolist()
 
     def run(n_permutations, seed=0):
-        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1)
+        return osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=seed, n_jobs=1
+        )
 
     run(1)  # compiles
     n_permutations = enough_permutations(run)
@@ -84,7 +86,9 @@ def test_workers(benchmark, workers):
     game = make_game(problems.wdbc())
 
     def run(n_permutations):
-        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=workers)
+        return osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=workers
+        )
 
     run(1)
     n_permutations = 40 * max(1, enough_permutations(run) // 20)
@@ -111,7 +115,14 @@ def test_walk_under_patience(benchmark, n):
     seconds = []
 
     def run(n_permutations):
-        return osv.sample_values(game, "partial_ordinal", osv.PermutationSampler(truncation=rule, class_fraction=0.8), n_permutations=n_permutations, random_state=0, n_jobs=1)
+        return osv.sample_values(
+            game,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=rule, class_fraction=0.8),
+            n_permutations=n_permutations,
+            random_state=0,
+            n_jobs=1,
+        )
 
     run(few)
 

@@ -23,8 +23,8 @@ THEIRS = 5
 # pyDVL's rule is ours with patience 1, about the score of all rows as given. OpenDataVal's (ten steps in a
 # row without any change) is none of ours: there we walk on to the end, which is more work.
 RULES = {
-    "pyDVL": {"method": "tmc", "truncation": osv.PatienceTruncation(TOL, patience=1, target="given")},
-    "OpenDataVal": {"method": "mc"},
+    "pyDVL": osv.PermutationSampler(truncation=osv.PatienceTruncation(TOL, patience=1, target="given")),
+    "OpenDataVal": "mc",
 }
 
 
@@ -54,7 +54,7 @@ def test_truncated_permutations(benchmark, name, rule):
             # That this rule ends many walks early is what is to be measured, not heeded.
             warnings.filterwarnings("ignore", "truncation ended", UserWarning)
             return osv.sample_values(
-                game, "classic", n_permutations=n_permutations, random_state=seed, n_jobs=1, **RULES[rule]
+                game, "classic", RULES[rule], n_permutations=n_permutations, random_state=seed, n_jobs=1
             )
 
     ours(0)  # compiles

@@ -20,7 +20,9 @@ def test_two_workers(benchmark):
     baselines, values = Baselines(), []
 
     def run(n_jobs):
-        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=n_jobs)
+        return osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=n_jobs
+        )
 
     run(2)  # compiles
 

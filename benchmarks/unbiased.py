@@ -31,7 +31,7 @@ N_FEW = 5
 TEXT = """\
 `make bench-unbiased` writes this section: {where}.
 
-`Truncation.roulette()`, which `OrdinalShapley` and `ClassicShapley` use by default, with many players. Means
+`Roulette()`, the default, with many players. Means
 over independent runs are compared with a reference that does without it: exact values, full permutations
 (`method="mc"`), or evaluations of single random sequences, put together by the definition (`from_definition`
 in `benchmarks/bench/evidence.py`).
@@ -93,7 +93,7 @@ class Trial(NamedTuple):
     n_runs : int
         Independent runs of each length.
     rule : str
-        The truncation rule; by default what `OrdinalShapley` and `ClassicShapley` use.
+        The truncation rule; by default that of `sample_values`.
     """
 
     value: str
@@ -347,11 +347,18 @@ class Run(NamedTuple):
 
 
 def one_run(game: Any, trial: Trial, count: int, seed: int) -> Run:
-    rule = getattr(osv.Truncation, trial.rule)()
+    rule = trial.rule
     pilot = Pilot()
     began = time.process_time()
     with pilot.watched():
-        made = osv.sample_values(game, trial.value, osv.PermutationSampler(truncation=rule), n_permutations=count, random_state=seed, n_jobs=1)
+        made = osv.sample_values(
+            game,
+            trial.value,
+            osv.PermutationSampler(truncation=rule),
+            n_permutations=count,
+            random_state=seed,
+            n_jobs=1,
+        )
     seconds = time.process_time() - began
     return Run(made.values, made.stderr, made.n_evaluations, pilot.evaluations, seconds, pilot.seconds)
 

@@ -72,12 +72,8 @@ def games() -> dict[str, osv.LogisticGame]:
 
 
 def sample(game: osv.LogisticGame, value: str, rule: str, design: str, count: int, seed: int) -> Any:
-    options: dict[str, Any] = {"method": "mc"}
-    if rule != "full":
-        options = {"method": "tmc", "truncation": getattr(osv.Truncation, rule)()}
-    return osv.sample_values(
-        game, value, design=design, n_permutations=count, random_state=seed, n_jobs=1, **options
-    )
+    sampler = osv.PermutationSampler(truncation=None if rule == "full" else rule, design=design)
+    return osv.sample_values(game, value, sampler, n_permutations=count, random_state=seed, n_jobs=1)
 
 
 def permutations_for(game: osv.LogisticGame, value: str, rule: str, design: str, utilities: int) -> int:

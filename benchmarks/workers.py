@@ -59,7 +59,9 @@ def measured(game: osv.LogisticGame) -> npt.NDArray[np.float64]:
 
     running.walk_shard = timed
     try:
-        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=N_SHARDS * SHARD_SIZE, random_state=0, n_jobs=1)
+        osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=N_SHARDS * SHARD_SIZE, random_state=0, n_jobs=1
+        )
     finally:
         running.walk_shard = real
     return np.array(seconds)
@@ -70,7 +72,9 @@ def rate(game: osv.LogisticGame, n_jobs: int) -> float:
     n_permutations, seconds = N_SHARDS * SHARD_SIZE, []
     for _ in range(3):
         began = time.perf_counter()
-        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=n_jobs)
+        osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=n_jobs
+        )
         seconds.append(time.perf_counter() - began)
     return n_permutations / min(seconds)
 

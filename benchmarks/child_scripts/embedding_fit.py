@@ -65,7 +65,7 @@ def main(n_rows: int, n_columns: int, n_classes: int, n_jobs: int, command: bool
             "n_permutations": valuation.n_permutations,
             "n_evaluations": valuation.n_evaluations,
             "converged": valuation.converged,
-            "rule": valuation.truncation,
+            "rule": valuation.sampler.words,
         }
     reliability = float(1.0 - np.mean(stderr**2) / np.var(values))
     print(json.dumps(answer | {"seconds": seconds, "valued": len(values), "reliability": reliability}))

@@ -42,7 +42,14 @@ def main(n_rows: int, contributions: int, n_jobs: int) -> None:
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
 
     def run(n_permutations: int, seed: int) -> osv.Valuation:
-        return osv.sample_values(game, "partial_ordinal", osv.PermutationSampler(truncation=osv.PatienceTruncation(), class_fraction=0.8), n_permutations=n_permutations, random_state=seed, n_jobs=n_jobs)
+        return osv.sample_values(
+            game,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=osv.PatienceTruncation(), class_fraction=0.8),
+            n_permutations=n_permutations,
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
 
     pilot = run(200, seed=1)
     n_permutations = permutations_needed(n_rows, pilot.mean_walk_length, contributions)

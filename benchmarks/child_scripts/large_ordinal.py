@@ -100,7 +100,7 @@ def main(n_rows: int, n_full: int, n_jobs: int, max_seconds: float) -> None:
                 "seconds_to_find_it": looked,
                 "reached": float(np.mean(valuation.stderr**2)),
                 "converged": bool(valuation.converged),
-                "rule": valuation.truncation,
+                "rule": valuation.sampler.words,
                 "n_permutations": valuation.n_permutations,
                 "n_evaluations": valuation.n_evaluations,
             }

@@ -42,7 +42,15 @@ def main(
 ) -> None:
     def sample(problem: problems.Problem, n_permutations: int) -> osv.Valuation:
         game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid)
-        return osv.sample_values(game, "partial_ordinal", osv.PermutationSampler(truncation=osv.PatienceTruncation(target=target), class_fraction=0.8), n_permutations=n_permutations, stopping=osv.MaxSeconds(max_seconds), random_state=0, n_jobs=n_jobs)
+        return osv.sample_values(
+            game,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=osv.PatienceTruncation(target=target), class_fraction=0.8),
+            n_permutations=n_permutations,
+            stopping=osv.MaxSeconds(max_seconds),
+            random_state=0,
+            n_jobs=n_jobs,
+        )
 
     sample(problems.embeddings(200, 10, n_classes, 50), 20)  # compiles
     problem = problems.embeddings(n_rows, n_columns, n_classes, N_VALID, dtype=np.dtype(dtype).type)

@@ -60,12 +60,22 @@ def fit() -> tuple[float, float, osv.Valuation]:
     )
     X, X_valid, y, y_valid = parts
     start = time.perf_counter()
-    return imported, start, osv.PartialOrdinalShapley(sampler="ctmc", random_state=0).fit(X, y, X_valid, y_valid).valuation_
+    return (
+        imported,
+        start,
+        osv.PartialOrdinalShapley(sampler="ctmc", random_state=0).fit(X, y, X_valid, y_valid).valuation_,
+    )
 
 
 def sample(kind: str) -> tuple[float, float, osv.Valuation]:
     imported = time.perf_counter()
-    return imported, imported, osv.sample_values(kinds[kind](), "partial_ordinal", "mc", n_permutations=N_PERMUTATIONS, random_state=0)
+    return (
+        imported,
+        imported,
+        osv.sample_values(
+            kinds[kind](), "partial_ordinal", "mc", n_permutations=N_PERMUTATIONS, random_state=0
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ value* reads the same rows from a CSV file, with `--value ordinal`. Reliability 
 var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean of stderr² is that of {full} full
 permutations, which is found beforehand and untimed."""
 MEMORY = """\
-Partial ordinal values of made-up rows, `method="ctmc"` with `Truncation.patience()`: wall time from
+Partial ordinal values of made-up rows, `method="ctmc"` with `PatienceTruncation()`: wall time from
 making the game to the values, and the peak of the process above what it had with the rows (and compiled
 kernels) in memory. Runs with eight threads stop after {most} s, with the permutations that there are; the
 score aimed at is there that of the rows as given, else the mean over 20 orders."""

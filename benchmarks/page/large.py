@@ -8,7 +8,7 @@ from bench.results import entries, ratio, seconds_each
 from page.tables import number, section, table
 
 LARGE = """\
-All training rows of Adult, `method="ctmc"` with `Truncation.patience()`: wall time and peak memory of the
+All training rows of Adult, `method="ctmc"` with `PatienceTruncation()`: wall time and peak memory of the
 process (reading the data included in the memory, not in the time) until every row has been evaluated
 {contributions} times with probability 99 %. How many permutations that takes follows from the mean number
 of rows a permutation evaluates, measured beforehand."""

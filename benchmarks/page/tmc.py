@@ -16,7 +16,7 @@ its own, with scikit-learn 1.3.2 or the next version that can be had, which is f
 ones. That the models are the same was checked on prefixes of an order.
 
 - *pyDVL*: `ShapleyValuation` with a `PermutationSampler` and `RelativeTruncation(rtol=0.01)`, without
-  burn-in. Ours is `method="tmc"` with `Truncation.patience(0.01, patience=1, target="given")`, the same
+  burn-in. Ours is `method="tmc"` with `PatienceTruncation(0.01, patience=1, target="given")`, the same
   rule. What differs: with two of Wine's three classes in a prefix pyDVL scores a model of two classes,
   where ours has no model and scores 0.
 - *OpenDataVal*: `DataShapley` with `TMCSampler`. It ends a permutation after ten steps in a row that

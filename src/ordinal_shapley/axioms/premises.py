@@ -13,6 +13,7 @@ from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
 from ordinal_shapley.exact.plan import check_time, make_scope
 from ordinal_shapley.games.base import Game, UtilityError, warn_unconverged
 from ordinal_shapley.games.table import TableGame
+from ordinal_shapley.values import Classic, Ordinal
 from ordinal_shapley_kernels import premises as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
@@ -102,7 +103,7 @@ def tabulate(game: Game, n_jobs: int | None, limit: float, asked: bool, progress
     n = game.n_players
     if n_jobs == -1 and not game._runs_in_parallel:
         n_jobs = None
-    scope = make_scope(game, "classic" if game.order_free else "partial_ordinal", None, None, None)
+    scope = make_scope(game, Classic() if game.order_free else Ordinal())
     instead = "check a game of fewer players, or raise max_seconds"
     try:
         with game._listening():

@@ -115,7 +115,6 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tests/rules/check_rules.py
-	PYTHONPATH=tests $(BIN)/python -m rules.check_figures
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 

@@ -11,7 +11,7 @@ PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist workst
 
 .PHONY: help demo test test-nojit test-bounds coverage test-interop lint format docs clean
 .PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-pieces bench-workers
-.PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons test-numbas
+.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
 help:
@@ -35,7 +35,6 @@ help:
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
-	@echo "make mutation     which changes of the source no test notices; rewrites a section of docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
@@ -66,10 +65,6 @@ $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/.stamp-dev
 
 $(VENV)/.stamp-release: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
-	@touch $@
-
-$(VENV)/.stamp-mutation: pyproject.toml | $(VENV)/.stamp-dev
-	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
 	@touch $@
 
 # Its row is left out where it cannot be installed.
@@ -168,13 +163,6 @@ bench-workers: $(VENV)/.stamp-dev
 
 reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py $(SHARE)
-
-# Takes up where it was stopped; SHARE here is that of the sample.
-mutation: $(VENV)/.stamp-mutation
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/mutation.py $(SHARE)
-
-docs: $(VENV)/.stamp-docs
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 # The wheel is built from the sdist, so that an sdist that lacks a file does not pass.
 dist: $(VENV)/.stamp-release

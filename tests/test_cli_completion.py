@@ -111,12 +111,6 @@ def test_scripts(run, shell):
     assert f"complete_{shell}" in shown
 
 
-def test_an_unknown_shell(run):
-    code, shown, err = run("completion", "tcsh")
-    assert (code, shown) == (2, "")
-    assert err == "error: SHELL is 'tcsh', expected one of 'bash', 'zsh', 'fish', 'powershell'\n"
-
-
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no Bash")
 def test_bash_takes_the_script(tmp_path):
     program = tmp_path / "ordinal-shapley"

@@ -197,23 +197,3 @@ def test_settings_are_those_in_use(run, monkeypatch, command, options, settings)
     more = ["--runs", 1, "--value", "ordinal"] if command[0] == "experiment" else []
     whole = document(run, *command, *options, "--permutations", 1, *more)
     assert {name: whole["settings"][name] for name in settings} == settings
-
-
-def test_a_single_run_has_no_spread(run, train):
-    options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
-    whole = document(run, "experiment", "removal", train, *options)
-    assert {line["all_rows"]["std"] for line in whole["values"]} == {None}
-
-
-def test_objects_stand_one_a_line(run, file):
-    _, shown, _ = run("exact", file, "--json")
-    lines = [line for line in shown.splitlines() if '"player":' in line]
-    assert [json.loads(line.rstrip(","))["player"] for line in lines] == NAMES
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(("value", "none.csv", "--target", "y"), 2), (("exact", "none.json"), 2), (("exact", "--no"), 2)],
-)
-def test_an_error_prints_no_document(run, arguments, code):
-    assert run(*arguments, "--json")[:2] == (code, "")

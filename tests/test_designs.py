@@ -209,28 +209,6 @@ def test_shards_keep_units_whole(monkeypatch, unit, first):
         assert (start % unit == 0 and stop % unit == 0) or start // unit == (stop - 1) // unit
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"design": "random"}, f"design is 'random', expected one of {', '.join(map(repr, DESIGNS))}"),
-        ({"design": "latin", "method": "cmc"}, "design='latin' puts every player"),
-        ({"design": "latin", "first_permutation": 6}, "first_permutation is 6, expected a multiple of 4"),
-        (
-            {"design": "antithetic", "first_permutation": 3},
-            "first_permutation is 3, expected a multiple of 2",
-        ),
-        (
-            {"design": "antithetic", "value": "ordinal", "first_permutation": 4},
-            "first_permutation is 4, expected a multiple of 10",
-        ),
-    ],
-)
-def test_bad_options(options, words):
-    game, _ = table(4, 0)
-    with pytest.raises(ValueError, match=words):
-        osv.sample_values(game, n_permutations=10, labels=[0, 0, 1, 1], **options)
-
-
 def test_one_player():
     game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
     for design in DESIGNS:

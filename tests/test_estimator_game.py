@@ -17,7 +17,6 @@ import scipy.sparse
 import sklearn
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
@@ -27,7 +26,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
@@ -192,12 +191,6 @@ def test_scores_of_three_classes_and_of_words(scoring):
         played = osv.EstimatorGame(GaussianNB(), *data, scoring=scoring)
         assert played(sequence) == pytest.approx(expected, abs=1e-12)
         assert played.empty_value_ == pytest.approx(naive.majority_score(problem.y_valid, scoring, 3))
-
-
-def test_f1_of_two_words_is_that_of_the_second():
-    words = np.array(["no", "yes"])
-    named = PROBLEM._replace(y=words[PROBLEM.y], y_valid=words[PROBLEM.y_valid])
-    assert game(problem=named, scoring="f1")(range(6)) == game(scoring="f1")(range(6))
 
 
 def test_groups_and_sample_weights():
@@ -428,16 +421,6 @@ def test_scores_must_be_numbers():
         game(scoring=lambda model, X, y: model.tree_.node_count)
 
 
-def test_warnings_are_those_of_the_first_fit(recwarn):
-    with pytest.warns(UserWarning, match="this is odd"):
-        played = game(Watched(warns=True))
-    osv.sample_values(played, n_permutations=5, random_state=0)
-    assert played([2, 0, 1]) >= 0
-    assert len(recwarn) == 0
-    with pytest.warns(UserWarning, match="still heard"):
-        warnings.warn("still heard", UserWarning, stacklevel=1)
-
-
 def test_quiet_is_for_all_threads():
     first, second = _trainer.quiet(), _trainer.quiet()
     filters = list(warnings.filters)
@@ -533,14 +516,6 @@ def test_fingerprints_are_those_of_every_process(monkeypatch):
     assert done.stdout.split() == ours
 
 
-def test_axioms_and_verification():
-    played = game(problem=PROBLEM._replace(X=PROBLEM.X[:3], y=PROBLEM.y[:3]))
-    report = osv.check_axioms(played, n_jobs=1)
-    assert report.efficiency.status == "holds"
-    found = osv.verify(played, n_permutations=20, random_state=0, n_jobs=1)
-    assert np.isfinite(found.exact).all()
-
-
 def test_runs_go_on_and_know_their_game(tmp_path):
     options = {"random_state": 4, "method": "tmc"}
     whole = osv.sample_values(game(), n_permutations=30, **options)
@@ -563,56 +538,6 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         osv.sample_values(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)
     ]
     assert osv.Valuation.merge(parts).n_permutations == 20
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "words"),
-    [
-        ({"estimator": DecisionTreeClassifier}, TypeError, "estimator is the class DecisionTreeClassifier"),
-        ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier or regressor"),
-        ({"estimator": np.ones((9, 9))}, TypeError, "estimator is a ndarray, expected a classifier"),
-        ({"estimator": StandardScaler()}, TypeError, "estimator is StandardScaler, expected"),
-        ({"estimator": KMeans(2)}, TypeError, "estimator is KMeans, expected a classifier"),
-        ({"scoring": "best"}, ValueError, "scoring is 'best', expected a function or a name"),
-        ({"scoring": 3}, ValueError, "scoring is 3"),
-        ({"empty_value": "mean"}, ValueError, "empty_value is 'mean', expected 'majority' or a number"),
-        ({"empty_value": None}, TypeError, "empty_value is None"),
-        ({"error_score": "ignore"}, TypeError, "error_score is 'ignore', expected 'raise' or a number"),
-        ({"error_score": np.nan}, ValueError, "error_score is nan"),
-        ({"order_free": 1}, TypeError, "order_free is 1"),
-        ({"weight_name": 1}, TypeError, "weight_name is 1"),
-        ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
-        ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"cache_size": -1}, ValueError, "cache_size is -1, expected an integer from 0 to 100,000,000"),
-        (
-            {"sample_weight": [1e31] * 6},
-            ValueError,
-            r"sample_weight is up to 1e\+31, expected at most 1e\+30",
-        ),
-        ({"cache_size": 1.5}, TypeError, "cache_size is 1.5"),
-        ({"X": PROBLEM.X[:, :1]}, ValueError, "X_valid has 2 features, expected 1"),
-        ({"X": PROBLEM.X[0]}, ValueError, "X has 1 dimensions"),
-        ({"estimator": GaussianNB(), "X": PROBLEM.X + np.nan}, RuntimeError, r"failed on all rows .*NaN"),
-        ({"y": PROBLEM.y[:3]}, ValueError, "y has 3 entries, expected 6"),
-        ({"y": np.ones(6, int)}, ValueError, "y holds one class only"),
-        ({"y_valid": np.full(20, 7)}, ValueError, "y_valid holds 7, which never occurs in y"),
-        ({"sample_weight": np.full(6, 1e40)}, ValueError, "sample_weight is up to 1e.40"),
-        ({"position_weight": "late"}, ValueError, "position_weight is 'late'"),
-        ({"estimator": DecisionTreeRegressor(), "y": ["a"] * 6}, TypeError, "y holds values of type <U1"),
-        ({"estimator": Ridge(), "y": np.full(6, np.inf)}, ValueError, "y is inf at row 0"),
-        ({"estimator": Ridge(), "scoring": "accuracy"}, ValueError, "does not score a constant"),
-    ],
-)
-def test_refused_by_name(changes, error, words):
-    arguments = {"estimator": TREE, **PROBLEM._asdict()} | changes
-    with pytest.raises(error, match=words):
-        osv.EstimatorGame(**arguments)
-
-
-def test_what_it_says_of_itself():
-    assert repr(game(make_pipeline(TREE))) == (
-        "EstimatorGame(Pipeline, 6 players, 6 rows, position_weight='gaussian', scoring='accuracy')"
-    )
 
 
 # --------------------------------------------------------------------------------------------

@@ -161,17 +161,3 @@ def test_estimators_take_one():
     history = osv.History(osv.MaxPermutations(200))
     model = osv.PartialOrdinalShapley(method="mc", stopping=history, random_state=0).fit(X, y, X, y)
     np.testing.assert_array_equal(history.values[-1], model.values_)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ((None,), TypeError, "rule is None, expected a rule"),
-        ((osv.MaxPermutations,), TypeError, "rule is <class"),
-        ((osv.MaxPermutations(5), 0), ValueError, "most_rounds is 0, expected an integer from 1"),
-        ((osv.MaxPermutations(5), 2.0), TypeError, r"most_rounds is 2\.0"),
-    ],
-)
-def test_bad_input_is_named(arguments, error, words):
-    with pytest.raises(error, match=words):
-        osv.History(*arguments)

@@ -62,19 +62,6 @@ class TestMaxPermutations:
         assert check(at(100))
         assert (check.fired, check.converged, check.figure) == ("MaxPermutations", False, "")
 
-    @pytest.mark.parametrize(
-        ("n", "error"),
-        [(0, ValueError), (-5, ValueError), (1e3, TypeError), ("10", TypeError), (True, TypeError)],
-    )
-    def test_bad_number(self, n, error):
-        with pytest.raises(error, match="n_permutations is"):
-            MaxPermutations(n)
-
-    def test_numpy_integer(self):
-        cap = MaxPermutations(np.int64(7)).max_permutations
-        assert cap == 7
-        assert type(cap) is int
-
 
 class TestRelativeChange:
     def test_by_hand(self):
@@ -175,26 +162,6 @@ class TestRelativeChange:
             if expected is None or not math.isfinite(expected):
                 assert check.figure == f"relative change {shown} (stop < 0.3)"
 
-    @pytest.mark.parametrize(
-        ("options", "error", "named"),
-        [
-            ({"tol": 0.0}, ValueError, "tol is 0.0"),
-            ({"tol": -1}, ValueError, "tol is -1"),
-            ({"tol": math.nan}, ValueError, "tol is nan"),
-            ({"tol": math.inf}, ValueError, "tol is inf"),
-            ({"tol": None}, TypeError, "tol is None"),
-            ({"tol": True}, TypeError, "tol is True"),
-            ({"window": 0}, ValueError, "window is 0"),
-            ({"window": 10.0}, TypeError, "window is 10.0"),
-            ({"floor": -1e-9}, ValueError, "floor is -1e-09"),
-            ({"floor": math.inf}, ValueError, "floor is inf"),
-            ({"floor": "0"}, TypeError, "floor is '0'"),
-        ],
-    )
-    def test_bad_arguments(self, options, error, named):
-        with pytest.raises(error, match=named):
-            RelativeChange(**options)
-
     def test_has_no_cap(self):
         assert RelativeChange().max_permutations is None
 
@@ -225,20 +192,6 @@ class TestMaxStandardError:
         check = MaxStandardError(1.0).begin()
         assert not check(at(100, [1.0, 2.0], stderr=[0.1, math.nan]))
         assert check.figure == "largest standard error unknown (stop <= 1)"
-
-    @pytest.mark.parametrize(
-        ("options", "error", "named"),
-        [
-            ({"bound": 0}, ValueError, "bound is 0"),
-            ({"bound": math.nan}, ValueError, "bound is nan"),
-            ({"bound": "1"}, TypeError, "bound is '1'"),
-            ({"bound": 1.0, "relative": 1}, TypeError, "relative is 1"),
-            ({"bound": 1.0, "min_permutations": 0}, ValueError, "min_permutations is 0"),
-        ],
-    )
-    def test_bad_arguments(self, options, error, named):
-        with pytest.raises(error, match=named):
-            MaxStandardError(**options)
 
 
 def naive_spearman(one, two):
@@ -292,20 +245,6 @@ class TestRankStability:
         check(at(100, [math.nan] * 2))
         assert not check(at(200, [math.nan] * 2))
 
-    @pytest.mark.parametrize(
-        ("options", "error", "named"),
-        [
-            ({"correlation": 1.1}, ValueError, "correlation is 1.1"),
-            ({"k": 0}, ValueError, "k is 0"),
-            ({"k": 0.1}, TypeError, "k is 0.1"),
-            ({"overlap": -0.1}, ValueError, "overlap is -0.1"),
-            ({"window": 0}, ValueError, "window is 0"),
-        ],
-    )
-    def test_bad_arguments(self, options, error, named):
-        with pytest.raises(error, match=named):
-            RankStability(**options)
-
 
 class TestLimits:
     def test_evaluations(self):
@@ -317,12 +256,6 @@ class TestLimits:
         check = MaxSeconds(2).begin()
         assert [check(at(100, seconds=s)) for s in (0.1, 1.9, 2.0, 3.0)] == [False, False, True, True]
         assert (check.fired, check.converged) == ("MaxSeconds", False)
-
-    @pytest.mark.parametrize("limit", [0, -1, True, "1", math.inf, math.nan, None])
-    def test_bad_limits(self, limit):
-        for rule, name in ((MaxSeconds, "seconds"), (MaxEvaluations, "n_evaluations")):
-            with pytest.raises((TypeError, ValueError), match=f"{name} is"):
-                rule(limit)
 
     def test_limits_of_pairs(self):
         rule = MaxEvaluations(10) | MaxSeconds(5) | MaxSeconds(7) | RelativeChange()

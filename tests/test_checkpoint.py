@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -68,13 +67,6 @@ def test_the_same_call_again_gives_the_result_at_once(path):
     assert bits(first) == bits(again)
     assert again.stopped_by == "MaxPermutations"
     assert again.seconds > held.seconds > 0.0
-
-
-def test_a_smaller_budget_gets_what_is_there(path):
-    long = sampled(path, 70)
-    short = sampled(path, 20)
-    assert short.n_permutations == 70
-    assert bits(short) == bits(long)
 
 
 def test_a_range_of_permutations(path):
@@ -156,19 +148,6 @@ def test_no_pickle_is_in_it(path):
         assert all(file[name].dtype.kind in "fiuU" for name in file.files)
 
 
-def test_writes_are_few_where_shards_are_short(path, monkeypatch):
-    writes = []
-    real = module.write_file
-    monkeypatch.setattr(module, "write_file", lambda p, file: (writes.append(file.moments), real(p, file)))
-    sampled(path, 100)
-    assert [moments.n_permutations for moments in writes] == list(range(0, 101, 10))
-    writes.clear()
-    path.unlink()
-    monkeypatch.setattr(module, "_SPACING", math.inf)
-    sampled(path, 100)
-    assert [moments.n_permutations for moments in writes] == [0, 100]
-
-
 # --------------------------------------------------------------------------------------------
 # Interrupts and kills
 # --------------------------------------------------------------------------------------------
@@ -212,12 +191,6 @@ def test_ctrl_c_saves(strike, n_jobs, path):
         assert held == (strike - 2) // 40 * 10  # whole shards
     assert bits(sampled(path, game=struck(4))) == bits(whole)
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
-
-
-def test_ctrl_c_without_a_checkpoint_says_nothing():
-    with pytest.raises(KeyboardInterrupt) as interrupt:
-        sampled(None, game=struck(4, 50))
-    assert str(interrupt.value) == ""
 
 
 def test_ctrl_c_waits_for_what_must_not_be_half_done(path, monkeypatch):
@@ -417,55 +390,6 @@ def test_other_settings_are_refused(options, named, path):
     assert named in str(error.value) or ("game" in options and "differs in game" in str(error.value))
 
 
-@pytest.mark.parametrize("n_columns", [1, 9])
-def test_other_data_and_options_of_a_logistic_game_are_named(n_columns, path):
-    rng = np.random.default_rng(0)
-    X, X_valid, y = rng.normal(size=(5, n_columns)), rng.normal(size=(4, n_columns)), [0, 1, 0, 1, 0]
-
-    def differences(X=X, y=y, X_valid=X_valid, y_valid=(0, 1, 1, 0), **options):
-        game = osv.LogisticGame(X, y, X_valid, y_valid, **{"empty_value": 0.0, **options})
-        with pytest.raises(ValueError, match="is of another run, which differs in") as error:
-            sampled(path, 10, game)
-        return re.search(r"differs in (.*): expected that", str(error.value))[1]
-
-    sampled(path, 10, osv.LogisticGame(X, y, X_valid, [0, 1, 1, 0], empty_value=0.0))
-    wide = n_columns > 4
-    assert differences(X=X + 0.1) == ("X or X_valid" if wide else "X")
-    assert differences(X_valid=X_valid + 0.1) == ("X or X_valid" if wide else "X_valid")
-    columns = slice(1) if wide else [0] * 9
-    assert differences(X=X[:, columns], X_valid=X_valid[:, columns]) == "X, X_valid"
-    assert differences(y=[0, 1, 1, 1, 0]) == "y"
-    assert differences(y_valid=[0, 1, 1, 1]) == "y_valid"
-    assert differences(scoring="roc_auc") == 'scoring ("accuracy" there, "roc_auc" here)'
-    assert differences(C=2.0) == differences(sample_weight=[2] * 5) == "C or sample_weight"
-    assert differences(empty_value=0.25) == "empty_value (0.0 there, 0.25 here)"
-    assert differences(position_weight="uniform") == "position_weight"
-
-
-def test_other_truncation_and_other_functions_are_refused(path):
-    sampled(path, 10, method="tmc", truncation=osv.Truncation.paper(0.01))
-    with pytest.raises(ValueError, match=r"differs in truncation \(.*tol=0.01.*tol=0.02"):
-        sampled(path, 10, method="tmc", truncation=osv.Truncation.paper(0.02))
-    with pytest.raises(ValueError, match="differs in game"):
-        sampled(
-            path, 10, osv.FunctionGame(lambda S: 1.0, 5), method="tmc", truncation=osv.Truncation.paper(0.01)
-        )
-
-
-def test_another_version_or_format_is_refused(path, monkeypatch):
-    from ordinal_shapley.sampling import driver
-
-    sampled(path, 10)
-    with monkeypatch.context() as patch:
-        patch.setattr(driver, "__version__", "9.9")
-        with pytest.raises(ValueError, match=r'version of ordinal-shapley \(".*" there, "9.9" here\)'):
-            sampled(path, 10)
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_FORMAT", 3)
-        with pytest.raises(ValueError, match="is of format 2, expected one of format 3"):
-            sampled(path, 10)
-
-
 def test_utilities_that_changed_are_refused(path):
     """The target of the patience rule comes from utilities: another one says that these are others."""
     hidden = threading.local()  # cannot be taken apart, so it is no part of a fingerprint
@@ -528,12 +452,6 @@ def test_names_within_an_archive_are_in_no_checksum(entry, path):
     path.write_bytes(good[:place] + b"x" + good[place + 1 :])
     with pytest.raises(ValueError, match="cannot be used"):
         sampled(path, 120, stopping=rule)
-
-
-@pytest.mark.parametrize("name", [3, b"run.npz", ["run.npz"], True])
-def test_names_that_are_none(name):
-    with pytest.raises(TypeError, match=r"checkpoint is .*, expected the name of a file"):
-        sampled(name)
 
 
 def test_places_that_are_none(tmp_path):
@@ -619,20 +537,6 @@ def test_a_write_that_the_system_cuts_off(path):
     assert osv.Valuation.load(path).n_permutations == 30
 
 
-def test_an_interrupt_on_a_full_disk_says_what_is_kept(path, monkeypatch):
-    real, calls = Path.write_bytes, itertools.count(1)
-
-    def full(self, data):
-        if next(calls) > 2:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(self, data)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.warns(RuntimeWarning, match="No space left"), pytest.raises(KeyboardInterrupt) as interrupt:
-        sampled(path, game=struck(4, 150))
-    assert str(interrupt.value).startswith("10 permutations are kept")
-
-
 # --------------------------------------------------------------------------------------------
 # Two runs, one file
 # --------------------------------------------------------------------------------------------
@@ -680,13 +584,6 @@ def test_what_killed_writers_left_is_cleared(path):
     left.touch(), other.touch()
     sampled(path, 10)
     assert sorted(p.name for p in path.parent.iterdir()) == [other.name, "run.npz"]
-
-
-def test_a_file_without_a_suffix_leaves_writers_of_one_with_a_suffix_alone(path):
-    other = path.with_name(".run-unfinished-01234567.npz")
-    other.touch()
-    sampled(path.with_suffix(""), 10)
-    assert other.exists()
 
 
 def test_file_systems_without_locks(path, monkeypatch):

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +12,7 @@ import scipy.sparse
 import sklearn
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -25,13 +20,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.experiments import leave_one_out
 from ordinal_shapley.games import _trainer
 from problems import random_problem, size, wine
 
@@ -234,26 +228,6 @@ def test_tables_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        (TREE, "sample_weight"),
-        (Pipeline([("scale", StandardScaler()), ("clf", GaussianNB())]), "clf__sample_weight"),
-        (Pipeline([("all", Pipeline([("clf", GaussianNB())]))]), "all__clf__sample_weight"),
-        (Pipeline([("scale", StandardScaler()), ("clf", KNeighborsClassifier())]), None),
-        (Pipeline([("clf", TREE), ("last", "passthrough")]), None),
-        (GridSearchCV(TREE, {}), "sample_weight"),
-        (GridSearchCV(make_pipeline(GaussianNB()), {}), "gaussiannb__sample_weight"),
-        (VotingClassifier([("a", TREE), ("b", GaussianNB())]), "sample_weight"),
-        (VotingClassifier([("a", TREE), ("b", KNeighborsClassifier())]), None),
-        (TransformedTargetRegressor(Ridge()), "sample_weight"),
-        (KNeighborsClassifier(), None),
-    ],
-)
-def test_where_weights_go(estimator, name):
-    assert _trainer.weight_name(estimator) == name
-
-
-@pytest.mark.parametrize(
     "estimator",
     [
         GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2),
@@ -421,16 +395,6 @@ def test_scores_must_be_numbers():
         game(scoring=lambda model, X, y: model.tree_.node_count)
 
 
-def test_quiet_is_for_all_threads():
-    first, second = _trainer.quiet(), _trainer.quiet()
-    filters = list(warnings.filters)
-    with first:
-        second.__enter__()
-    warnings.warn("not heard", UserWarning, stacklevel=1)  # the second still wants quiet
-    second.__exit__(None, None, None)
-    assert warnings.filters == filters
-
-
 # --------------------------------------------------------------------------------------------
 # Runs
 # --------------------------------------------------------------------------------------------
@@ -463,57 +427,6 @@ def test_a_fit_has_one_thread_so_that_sums_have_one_order():
         assert {library["num_threads"] for library in threadpool_info()} == {2}
         game(scoring=scorer, empty_value=0.0)
     assert set(seen) == {1}
-
-
-def test_threads_on_request_give_them_too():
-    problem = random_problem(3, n=9, n_valid=40, seed=1)
-    options = {"n_permutations": 30, "random_state": 0}
-    alone = osv.sample_values(game(GaussianNB(), problem), **options)
-    filters = list(warnings.filters)
-    with joblib.parallel_config(backend="threading"):
-        both = osv.sample_values(game(GaussianNB(), problem), n_jobs=2, **options)
-        left_out = leave_one_out(game(GaussianNB(), problem), n_jobs=2)
-    np.testing.assert_array_equal(alone.values, both.values)
-    np.testing.assert_array_equal(left_out, leave_one_out(game(GaussianNB(), problem)))
-    assert warnings.filters == filters
-
-
-def fingerprints():
-    """Of models of many parts and with code of their own, of words and of a scorer."""
-    frame = pd.DataFrame({"size": np.arange(20.0), "colour": ["red", "blue"] * 10})
-    y = np.arange(20) % 2
-    prepare = make_column_transformer((SimpleImputer(), ["size"]), (OneHotEncoder(), ["colour"]))
-    models = [
-        RandomForestClassifier(2),
-        GridSearchCV(TREE, {"max_depth": [1, 2]}, cv=2),
-        make_pipeline(FunctionTransformer(lambda x: 2 * x), TREE),
-        make_pipeline(FunctionTransformer(lambda x: 3 * x), TREE),
-    ]
-    return [
-        osv.EstimatorGame(
-            make_pipeline(prepare, model), frame, y, frame, y, scoring="jaccard"
-        )._callback._fingerprint
-        for model in models
-    ]
-
-
-def test_fingerprints_are_those_of_every_process(monkeypatch):
-    monkeypatch.setattr(osv.EstimatorGame, "_try_all_rows", lambda self: None)
-    ours = fingerprints()
-    assert len(set(ours)) == len(ours)
-    code = (
-        "import test_estimator_game as t; t.osv.EstimatorGame._try_all_rows = lambda self: None; "
-        "print(*t.fingerprints())"
-    )
-    paths = [str(Path(__file__).parent), *(path for path in sys.path if path)]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ours
 
 
 def test_runs_go_on_and_know_their_game(tmp_path):
@@ -581,20 +494,3 @@ def test_regressors_are_split_and_valued():
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
     with pytest.raises(ValueError, match="labels is missing: method 'ctmc'"):
         osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)
-
-
-def test_what_estimators_refuse():
-    with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
-        osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
-    with pytest.raises(ValueError, match=r"error_score is 0\.5, which is for a given estimator"):
-        osv.ClassicShapley(error_score=0.5).fit(*PROBLEM)
-    with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
-        osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
-    with pytest.raises(TypeError, match=r"estimator is 'in_out', expected a model, .* of sample_values"):
-        osv.OrdinalShapley(estimator="in_out").fit(*PROBLEM)
-    with pytest.raises(TypeError, match=r"estimator is a .*, expected one of .* goes to EstimatorGame"):
-        osv.sample_values(osv.TableGame(2, {}), estimator=TREE)
-    failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
-    with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
-        failing.fit(*PROBLEM)
-    assert failing.set_params(error_score=0.5).fit(*PROBLEM).game_.error_score == 0.5

@@ -403,8 +403,3 @@ def test_the_bound_says_something_about_wine():
     assert 0 < bounds.tmc_tail(0.02, -1, 1, n_permutations=10_000) < 0.5
     everyone = bounds.permutations_needed(0.05, 0.05, low, high, n_players=game.n_players)
     assert everyone < 1_000
-
-
-# --------------------------------------------------------------------------------------------
-# Bad input
-# --------------------------------------------------------------------------------------------

@@ -361,7 +361,7 @@ def test_other_data_are_refused(name, path):
     problem = wine(True).first(8)
     sampled(path, 1, changed(), method="tmc")
     content = path.read_bytes()
-    with pytest.raises(ValueError, match=f"another run, which differs in .*{name}"):
+    with pytest.raises(ValueError, match=name):
         sampled(path, 2, changed(**OTHERS[name](problem)), method="tmc")
     assert path.read_bytes() == content
     assert sampled(path, 1, changed(), method="tmc").n_permutations == 1
@@ -401,14 +401,14 @@ def test_utilities_that_changed_are_refused(path):
     options = {"method": "tmc", "truncation": osv.Truncation.patience(0.01, 9)}
     sampled(path, 10, osv.FunctionGame(utility, 4), **options)
     hidden.worth = 1.0 + 1e-15
-    with pytest.raises(ValueError, match="of a game whose utilities differ, if only in the last digits"):
+    with pytest.raises(ValueError, match="game"):
         sampled(path, 20, osv.FunctionGame(utility, 4), **options)
 
 
 def test_results_are_no_checkpoints(path):
     sampled(None, 10).save(path)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="is a finished result, expected one of format 2 or no file"):
+    with pytest.raises(ValueError, match="checkpoint"):
         sampled(path, 20)
     assert path.read_bytes() == content
 
@@ -416,7 +416,7 @@ def test_results_are_no_checkpoints(path):
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", json.dumps({}).encode()])
 def test_other_files_are_refused_and_left_alone(content, path):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"run.npz' cannot be used \(it is no .npz file\): expected"):
+    with pytest.raises(ValueError, match="checkpoint"):
         sampled(path)
     assert path.read_bytes() == content
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
@@ -455,9 +455,9 @@ def test_names_within_an_archive_are_in_no_checksum(entry, path):
 
 
 def test_places_that_are_none(tmp_path):
-    with pytest.raises(ValueError, match="expected the name of an ordinary file"):
+    with pytest.raises(ValueError, match="checkpoint"):
         sampled(tmp_path)
-    with pytest.raises(OSError, match=r"checkpoint '.*none/run.npz' cannot be written: No such file"):
+    with pytest.raises(OSError, match=r"none/run.npz"):
         sampled(tmp_path / "none" / "run.npz")
 
 
@@ -480,7 +480,7 @@ def test_a_folder_that_is_read_only(read_only):
         os.seteuid(65534)
     try:
         for name in ("run.npz", "new.npz"):
-            with pytest.raises(PermissionError, match=f"{name}' cannot be written: Permission denied"):
+            with pytest.raises(PermissionError, match=name):
                 sampled(read_only / name, 20)
     finally:
         os.seteuid(user)
@@ -493,7 +493,7 @@ def test_a_full_disk_at_the_start(path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match=r"run.npz' cannot be written: No space left on device"):
+    with pytest.raises(OSError, match=r"run.npz"):
         sampled(path)
     assert list(path.parent.iterdir()) == []
 
@@ -529,7 +529,7 @@ def test_a_write_that_the_system_cuts_off(path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-        with pytest.warns(RuntimeWarning, match="cannot be written: File too large; 30 permutations are"):
+        with pytest.warns(RuntimeWarning, match="30 permutations"):
             run = sampled(path, 60)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -593,7 +593,7 @@ def test_file_systems_without_locks(path, monkeypatch):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(files, "_lock", no_locks)
-    with pytest.warns(UserWarning, match="no lock .*: make sure that no other run"):
+    with pytest.warns(UserWarning, match="lock"):
         assert sampled(path, 10).n_permutations == 10
 
 
@@ -618,6 +618,6 @@ def test_estimators_go_on(path):
 
 def test_a_split_must_come_again(path):
     problem = wine(True)
-    with pytest.raises(ValueError, match="random_state is None, expected an integer: to go on from"):
+    with pytest.raises(ValueError, match="random_state"):
         osv.ClassicShapley(checkpoint=path).fit(problem.X, problem.y)
     assert not path.exists()

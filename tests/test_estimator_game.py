@@ -255,11 +255,11 @@ def test_metadata_routing():
 
 def test_models_without_weights():
     near = KNeighborsClassifier(1)
-    with pytest.raises(ValueError, match="KNeighborsClassifier, whose fit takes no sample_weight, and "):
+    with pytest.raises(ValueError, match="sample_weight"):
         game(near)
-    with pytest.raises(ValueError, match=r"Pipeline, whose last step KNeighbors.* position_weight='uniform'"):
+    with pytest.raises(ValueError, match="position_weight"):
         game(make_pipeline(StandardScaler(), near))
-    with pytest.raises(ValueError, match="leave sample_weight out"):
+    with pytest.raises(ValueError, match="sample_weight"):
         game(near, position_weight="uniform", sample_weight=np.ones(6))
     played = game(near, position_weight="uniform")
     assert played.order_free
@@ -275,7 +275,7 @@ def test_a_name_for_weights_may_be_given():
 
     played = game(Own(), weight_name="importance")
     assert played([0, 1, 2, 3]) == game(GaussianNB())([0, 1, 2, 3])
-    with pytest.raises(ValueError, match="name the argument of fit in weight_name"):
+    with pytest.raises(ValueError, match="weight_name"):
         game(Own())
 
 
@@ -287,7 +287,7 @@ def test_order_of_rows_alone_can_matter():
     orders = [np.random.default_rng(k).permutation(12) for k in range(8)]
     assert len({free(order) for order in orders}) == 1
     assert len({ordered(order) for order in orders}) > 1
-    with pytest.raises(ValueError, match="order_free is True, but positions matter"):
+    with pytest.raises(ValueError, match="order_free"):
         game(learner, problem, order_free=True)
 
 
@@ -310,7 +310,7 @@ def test_seeds():
 
 def test_a_model_left_to_chance_is_reported():
     answers = iter([1.0, 0.0])  # of two fits
-    with pytest.warns(UserWarning, match="DecisionTreeClassifier scores differently each time"):
+    with pytest.warns(UserWarning, match="DecisionTreeClassifier"):
         game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
 
 
@@ -357,15 +357,13 @@ def test_copies_in_a_process_share_what_they_know():
 
 def test_failures_name_the_sequence():
     played = game(Watched(fails_at=4))
-    with pytest.raises(RuntimeError, match=r"failed for the sequence \(0, 1, 2, 3\): Arithmetic.*4 r"):
+    with pytest.raises(RuntimeError, match=r"\(0, 1, 2, 3\)"):
         played([0, 1, 2, 3])
-    with pytest.raises(
-        RuntimeError, match=r"permutation 0: estimator Watched failed for .*error_score=NUMBER"
-    ):
+    with pytest.raises(RuntimeError, match=r"permutation 0: .*error_score"):
         osv.sample_values(played, n_permutations=2, random_state=0)
     with pytest.raises(RuntimeError, match="failed for the sequence"):
         osv.exact_values(played, n_jobs=1)
-    with pytest.raises(RuntimeError, match="Watched failed on all rows in their given order: Arithmetic"):
+    with pytest.raises(RuntimeError, match="Watched"):
         game(Watched(fails_at=6), error_score=0.0)
 
 
@@ -387,11 +385,11 @@ def not_finite(model, X, y):
 
 
 def test_scores_must_be_numbers():
-    with pytest.raises(RuntimeError, match=r"failed on all rows .* the score is nan"):
+    with pytest.raises(RuntimeError, match="nan"):
         game(scoring=not_finite, empty_value=0.0)
-    with pytest.raises(ValueError, match="constant prediction scores nan: expected a number"):
+    with pytest.raises(ValueError, match="nan"):
         game(scoring=not_finite)
-    with pytest.raises(ValueError, match="'majority', but scoring does not score a constant"):
+    with pytest.raises(ValueError, match="scoring"):
         game(scoring=lambda model, X, y: model.tree_.node_count)
 
 
@@ -412,7 +410,7 @@ def test_any_number_of_processes_gives_the_same_bits():
     exact = [osv.exact_values(small, "ordinal", n_jobs=n).values for n in (1, 2)]
     np.testing.assert_array_equal(*exact)
     failing = game(Watched(fails_at=4, warns=False))
-    with pytest.raises(RuntimeError, match="permutation 0: estimator Watched failed for the sequence"):
+    with pytest.raises(RuntimeError, match=r"permutation 0: .*Watched"):
         osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
 
 
@@ -492,5 +490,5 @@ def test_regressors_are_split_and_valued():
     fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
     owners = np.arange(20) // 4
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
-    with pytest.raises(ValueError, match="labels is missing: method 'ctmc'"):
+    with pytest.raises(ValueError, match="labels"):
         osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)

@@ -225,7 +225,7 @@ def test_the_four_degenerate_partitions(n):
 def test_a_game_without_the_symmetry_is_told(case):
     n, groups = 5, (0, 1, 0, 1, 1)
     game, U = random_table(n)
-    with pytest.warns(UserWarning, match=f"case='{case}' say: the sequence .* is worth"):
+    with pytest.warns(UserWarning, match=case):
         result = osv.exact_values(game, partition=groups, case=case)
 
     def represented(S):
@@ -483,19 +483,15 @@ def test_bad_weights():
     def q(S):
         return 0.5 if tuple(S) == (2, 0) else 0.75 if len(S) == 2 else 1.0
 
-    with pytest.raises(ValueError, match=r"order_weight sums to 1.5 over the orders of \{0, 1\}"):
+    with pytest.raises(ValueError, match="order_weight"):
         osv.exact_values(game, "weighted_ordinal", order_weight=q)
-    with pytest.raises(
-        RuntimeError, match=r"order_weight: it raised ZeroDivisionError for the sequence \(0,\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"order_weight.*\(0,\)"):
         osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / 0 if len(S) else 1.0)
-    with pytest.raises(
-        RuntimeError, match=r"order_weight: it raised ZeroDivisionError for the sequence \(\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"order_weight.*\(\)"):
         osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / len(S))
-    with pytest.raises(ValueError, match=r"order_weight: it returned nan for the sequence \(\)"):
+    with pytest.raises(ValueError, match=r"order_weight.*\(\)"):
         osv.exact_values(game, "weighted_ordinal", order_weight=lambda s: float("nan"))
-    with pytest.raises(ValueError, match="order_weight is a game of 4 players, expected 3"):
+    with pytest.raises(ValueError, match="order_weight"):
         osv.exact_values(game, "weighted_ordinal", order_weight=random_table(4)[0])
 
 

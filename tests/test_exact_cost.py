@@ -15,18 +15,14 @@ from test_exact import random_table
 
 def test_what_takes_too_long_is_refused():
     game = osv.FunctionGame(lambda S: 0.0, 11)
-    with pytest.raises(
-        ValueError, match=r"108,505,112 utilities, about .* more than max_seconds \(1\).*sample_values"
-    ):
+    with pytest.raises(ValueError, match=r"108,505,112.*max_seconds"):
         osv.exact_values(game, max_seconds=1)
     osv.exact_values(osv.FunctionGame(lambda S: 0.0, 5), max_seconds=math.inf)
     game = osv.FunctionGame(lambda S: 0.0, 30, order_free=True)
-    with pytest.raises(
-        ValueError, match=r"takes about 10\^32 utilities.*ask for value='classic' \(1,073,741,824"
-    ):
+    with pytest.raises(ValueError, match=r"10\^32"):
         osv.exact_values(game)
     game = osv.FunctionGame(lambda S: 0.0, 1000)
-    with pytest.raises(ValueError, match=r"1000 players, whose subsets alone are more than 10\^301"):
+    with pytest.raises(ValueError, match=r"1000 players"):
         osv.exact_values(game)
 
 
@@ -43,7 +39,7 @@ def test_the_time_is_what_all_utilities_take_shared_by_the_workers(monkeypatch):
     # Few utilities are not worth asking, unless a limit was.
     monkeypatch.setattr(plan, "seconds_an_evaluation", lambda game, scope: 1e6)
     osv.exact_values(random_table(5)[0])
-    with pytest.raises(ValueError, match=r"326 utilities, .* more than max_seconds \(10\)"):
+    with pytest.raises(ValueError, match=r"326 .*max_seconds"):
         osv.exact_values(random_table(5)[0], max_seconds=10)
 
 
@@ -73,9 +69,7 @@ def test_what_takes_too_much_memory_is_refused(monkeypatch):
     monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     game, _ = random_table(5)
     osv.exact_values(game, "ordinal")
-    with pytest.raises(
-        ValueError, match=r"the weights of .* sequences takes .* GiB and .* are at hand: estimate"
-    ):
+    with pytest.raises(ValueError, match="GiB"):
         osv.exact_values(osv.FunctionGame(lambda S: 0.0, 8), "weighted_ordinal", order_weight=lambda S: 1.0)
-    with pytest.raises(ValueError, match="the table of 8 players takes"):
+    with pytest.raises(ValueError, match="8 players"):
         osv.TableGame(8, {})

@@ -98,7 +98,7 @@ def test_repeats(repeats, expected):
         assert f"repeats={repeats!r}" in repr(game)
     assert "3 channels, 1 journey, 1 conversion, " in repr(osv.JourneyGame([["A", "B", "C"]], [1]))
     assert "1 channel, 2 journeys, 0 conversions, " in repr(osv.JourneyGame([["A"]], [0], [2]))
-    with pytest.raises(ValueError, match=r"journeys\[0\] touches 'A' twice, expected distinct channels"):
+    with pytest.raises(ValueError, match=r"journeys\[0\] .*'A'"):
         osv.JourneyGame([journey], [5], [2])
 
 
@@ -125,7 +125,7 @@ def test_games_in_which_every_journey_converts_are_warned_of():
         lambda **more: osv.JourneyGame.from_journeys([["A"], ["B", "A"]], [True, True], **more),
         lambda **more: osv.JourneyGame.from_events(as_events([["A"], ["B", "A"]], [1, 1]), **more),
     ):
-        with pytest.warns(UserWarning, match="every journey converts, so no path does better"):
+        with pytest.warns(UserWarning, match="every journey"):
             make()
         with warnings.catch_warnings():
             warnings.simplefilter("error")

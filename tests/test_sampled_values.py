@@ -270,7 +270,7 @@ def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
 
 def test_an_unsymmetric_game_is_told():
     game, _ = table(6, 0)
-    with pytest.warns(UserWarning, match="the game is not as partition and case='between' say"):
+    with pytest.warns(UserWarning, match="between"):
         osv.sample_values(game, partition=[0, 0, 0, 1, 1, 1], case="between", n_permutations=10)
 
 
@@ -288,9 +288,9 @@ def test_results_of_other_options_do_not_pool():
         run(10, partition=groups, case="between"),
         run(10, position_profile=True),
     ):
-        with pytest.raises(ValueError, match="valuations differ in digest"):
+        with pytest.raises(ValueError, match="digest"):
             osv.Valuation.merge([plain, other])
-    with pytest.raises(ValueError, match="valuations differ in digest"):
+    with pytest.raises(ValueError, match="digest"):
         osv.Valuation.merge([run(value="blend", alpha=0.2), run(10, value="blend", alpha=0.3)])
 
 
@@ -359,5 +359,5 @@ def test_weights_below_the_smallest_number_are_refused():
         return 1 / math.factorial(len(sequence))
 
     assert make_weight_game(uniform, 171).n_players == 171
-    with pytest.raises(ValueError, match=r"of 172 players .* 1 / 171!: expected at most 171 players"):
+    with pytest.raises(ValueError, match="172 players"):
         make_weight_game(uniform, 172)

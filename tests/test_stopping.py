@@ -430,7 +430,7 @@ def test_no_time_for_a_permutation(n_jobs):
         time.sleep(0.05)
         return 0.0
 
-    with pytest.raises(TimeoutError, match=r"MaxSeconds\(0.1\) ended the run before its first permutation"):
+    with pytest.raises(TimeoutError, match="MaxSeconds"):
         osv.sample_values(
             osv.FunctionGame(slow, 1000), stopping=MaxSeconds(0.1), random_state=1, n_jobs=n_jobs
         )

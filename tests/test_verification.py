@@ -486,7 +486,7 @@ def test_a_partition_that_makes_exact_values_cheap_only():
 
 def test_games_too_large_for_exact_values():
     problem = random_problem(2, n=70)
-    with pytest.raises(ValueError, match="game has 70 players, whose subsets alone"):
+    with pytest.raises(ValueError, match="70 players"):
         osv.verify(osv.LogisticGame(*problem))
     slow = osv.FunctionGame(lambda sequence: float(sum(sequence)), 12)
     with pytest.raises(ValueError, match="more than max_seconds"):

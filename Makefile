@@ -9,15 +9,16 @@ SHARE ?= 1
 # Each process starts with a run of tests that stand together, so most share what their module makes.
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
-.PHONY: help demo test test-nojit test-bounds coverage test-interop lint format docs clean
+.PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
 .PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-pieces bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
-	@echo "make test         the test suite, in a process a core"
-	@echo "make test-nojit   the same with the compiler off"
+	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too"
+	@echo "make test-all     all of it, and tests of kernels that check every index"
+	@echo "make test-nojit   the suite with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
 	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
@@ -85,7 +86,14 @@ demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 # Compiled before, or each process would; without a stamp, as NUMBA_CACHE_DIR may be another one than last time.
 test: $(VENV)/.stamp-dev
 	$(BIN)/ordinal-shapley compile
+	$(PYTEST_ALL_CORES) -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" $(patsubst %,tests/test_%.py,exact sampling ordinal_sampling \
+	    permutations games)
+
+test-all: $(VENV)/.stamp-dev
+	$(BIN)/ordinal-shapley compile
 	$(PYTEST_ALL_CORES)
+	$(MAKE) test-bounds
 
 # An index out of bounds raises in a C function, which Python can only report; to pytest that is an error.
 test-bounds: export NUMBA_BOUNDSCHECK = 1

@@ -69,25 +69,12 @@ def test_the_same_call_again_gives_the_result_at_once(path):
     assert again.seconds > held.seconds > 0.0
 
 
-def test_a_range_of_permutations(path):
-    options = {"first_permutation": 20, "value": "ordinal"}
-    sampled(path, 35, **options)
-    assert bits(sampled(path, 50, **options)) == bits(sampled(None, 50, **options))
-    assert osv.Valuation.load(path).ranges == ((20, 70),)
-
-
 def test_seeds_that_nobody_chose_are_kept(path):
     first = sampled(path, 30, random_state=None)
     second = sampled(path, 60, random_state=None)
     assert second.seed == first.seed
     assert bits(second) == bits(sampled(None, 60, random_state=first.seed))
     assert bits(sampled(path, 60, random_state=first.seed)) == bits(second)
-
-
-def test_a_generator_in_the_same_state_goes_on(path):
-    sampled(path, 30, random_state=np.random.default_rng(5))
-    whole = sampled(None, 60, random_state=np.random.default_rng(5))
-    assert bits(sampled(path, 60, random_state=np.random.default_rng(5))) == bits(whole)
 
 
 @pytest.mark.parametrize(
@@ -559,31 +546,11 @@ def test_one_run_at_a_time(path):
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
 
 
-def test_links_lead_to_the_same_lock(path):
-    link = path.with_name("link.npz")
-    link.symlink_to(path)
-    from ordinal_shapley.common.files import locked
-
-    with locked(path), pytest.raises(ValueError, match="another run's"):
-        sampled(link, 10)
-    sampled(link, 10)
-    assert link.is_symlink()
-    assert osv.Valuation.load(path).n_permutations == 10
-
-
 def test_a_lock_that_was_left_behind_is_no_obstacle(path):
     lock = path.with_name(".run.npz.lock")
     lock.write_text("process 1 on another machine")
     assert sampled(path, 10).n_permutations == 10
     assert not lock.exists()
-
-
-def test_what_killed_writers_left_is_cleared(path):
-    left = path.with_name(".run-unfinished-01234567.npz")
-    other = path.with_name(".run2-unfinished-01234567.npz")
-    left.touch(), other.touch()
-    sampled(path, 10)
-    assert sorted(p.name for p in path.parent.iterdir()) == [other.name, "run.npz"]
 
 
 def test_file_systems_without_locks(path, monkeypatch):

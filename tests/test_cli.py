@@ -159,20 +159,6 @@ def test_bundled_data(run, tmp_path, name, more, rows):
     np.testing.assert_array_equal(table["label"], data.y[table["row"]])
 
 
-def test_plot(run, train, tmp_path):
-    pytest.importorskip("matplotlib")
-    picture = tmp_path / "values.png"
-    assert value(run, train, "--plot", picture)[0] == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_an_earlier_result_is_replaced(run, train, tmp_path):
-    out = tmp_path / "values.csv"
-    out.write_text("old")
-    assert value(run, train, "--out", out)[0] == 0
-    assert out.read_text().startswith("row,label,")
-
-
 def test_markup_in_classes_is_text(run, people, tmp_path):
     path = tmp_path / "train.csv"
     people["outcome"] = people["outcome"].map({"old": "[bold]x", "young": "[/y]"})
@@ -216,13 +202,6 @@ def test_interrupt(run, train, monkeypatch):
 
     monkeypatch.setattr(sampling, "sample_values", interrupted)
     assert value(run, train) == (130, "", "interrupted\n")
-
-
-def test_warnings_are_lines(run, train):
-    # A tolerance that every utility meets ends each walk where truncation may first end it.
-    code, _shown, err = value(run, train, "--tolerance", 2)
-    assert code == 0
-    assert err.count("\n") == 1
 
 
 def labels_written(run, frame: pd.DataFrame, tmp_path, *more: object) -> pd.Series:

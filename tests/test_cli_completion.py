@@ -77,12 +77,6 @@ def test_choices_are_offered(offered, words, choices):
     assert offered(*words) == list(choices)
 
 
-def test_commands_and_options_are_offered(offered):
-    assert offered("ve") == ["verify"]
-    assert offered("value", "--perm") == ["--permutations"]
-    assert {"--fraction", "--value", "--json"} <= set(offered("experiment", "noise", "--"))
-
-
 @pytest.mark.parametrize(
     ("words", "columns"),
     [
@@ -96,11 +90,6 @@ def test_commands_and_options_are_offered(offered):
 )
 def test_columns_of_the_file_are_offered(offered, words, columns):
     assert offered(*words) == columns
-
-
-def test_names_of_files_are_left_to_the_shell(offered):
-    assert offered("value", "tr") == []
-    assert offered("value", "--out", "v") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from problems import size
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
-LONG = "a player whose name is far too long to be shown"
 
 
 @pytest.fixture
@@ -62,15 +60,6 @@ def test_exact_values_are_those_of_the_library(run, file, game, tmp_path, more, 
     # Highest first.
     places = [shown.index(f"  {name} ") for name in expected.to_frame().sort_values("rank").index]
     assert places == sorted(places)
-
-
-def test_a_game_of_the_documentation(run, tmp_path):
-    path = tmp_path / "game.json"
-    path.write_text('{"players": ["ann", "bob"], "utilities": {"ann > bob": 1.0}}')
-    code, shown, err = run("exact", path)
-    assert (code, err) == (0, "")
-    assert "bob     +0.5000" in shown and "ann     +0.0000" in shown
-    assert "sum        +0.5000" in shown
 
 
 @pytest.mark.parametrize("by", ["subsets", "orders"])
@@ -148,25 +137,6 @@ def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, op
         np.testing.assert_allclose(table[column], getattr(expected, column), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("columns", [40, 50, 60, 80, 120])
-def test_numbers_are_whole_on_every_screen(run, tmp_path, monkeypatch, columns):
-    path = tmp_path / "game.json"
-    names = ["ann", LONG, "[bold]c", "d"]
-    osv.TableGame.from_array(4, random_table(4, seed=3)[0].values, names=names).to_json(path)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    more = ["--method", "tmc", "--tolerance", "0.7"]
-    code, shown, _ = verified(run, path, *more)
-    assert code == 0
-    assert max(map(len, shown.splitlines())) <= columns
-    lines = shown.splitlines()
-    start = next(i for i, line in enumerate(lines) if "exact  estimate" in line)
-    for line in lines[start + 1 : start + 5]:
-        assert not re.search(r"\d…", line)
-    if columns >= 80:
-        assert "[bold]c" in shown
-        assert all(name in lines[start] for name in ("std. error", "bias", "noise", "z"))
-
-
 def test_a_constant_game_and_a_single_player(run, tmp_path):
     for players in (["a", "b", "c"], ["solo"]):
         path = tmp_path / "game.json"
@@ -176,14 +146,3 @@ def test_a_constant_game_and_a_single_player(run, tmp_path):
             assert code == 0
             assert "-0.0" not in shown
         assert run("exact", path, "--profile")[0] == 0
-
-
-# --------------------------------------------------------------------------------------------
-# Bad input
-# --------------------------------------------------------------------------------------------
-
-
-def test_nothing_is_written_when_it_fails(run, file, tmp_path):
-    out = tmp_path / "values.csv"
-    assert run("exact", file, "--out", out, "--value", "classic")[0] == 2
-    assert not out.exists()

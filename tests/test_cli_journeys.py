@@ -101,13 +101,6 @@ def test_named_columns_and_times_by_number(run, tmp_path):
     assert written(out)["credit"].to_dict() == {"x": 1.0, "y": 0.0}
 
 
-def test_nothing_converted(run, tmp_path):
-    file = tmp_path / "x.csv"
-    file.write_text("path,conversions,non_conversions\nA,0,5\n")
-    code, _shown, err = run("journeys", file, "--by-position")
-    assert (code, err) == (0, "")
-
-
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_picture(run, paths, tmp_path, kind):
     pytest.importorskip("matplotlib")
@@ -141,22 +134,6 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     code, shown, err = run("journeys", file, "--path-sep", sep, "--json")
     assert (code, err) == (0, "")
     assert json.loads(shown)["data"]["channels"] == 2
-
-
-def test_blanks_of_a_separator_count(run, tmp_path):
-    file = tmp_path / "x.csv"
-    file.write_text("path,conversions,non_conversions\nA - e-mail,1,2\nA,3,4\n")
-    code, shown, err = run("journeys", file, "--path-sep", " - ", "--json")
-    assert (code, err) == (0, "")
-    assert [channel["channel"] for channel in json.loads(shown)["channels"]] == ["A", "e-mail"]
-
-
-def test_conversions_alone_are_warned_of(run, tmp_path):
-    file = tmp_path / "x.csv"
-    file.write_text("path,conversions\nA > B,3\nB,1\n")
-    code, _, _err = run("journeys", file)
-    assert code == 0
-    assert run("journeys", file, "--worth", "conversions")[::2] == (0, "")
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")

@@ -42,20 +42,6 @@ def test_nothing_is_cut_where_there_is_no_terminal(run, file, monkeypatch):
     assert all(name in header for name in ("exact", "estimate", "std. error", "bias", "noise", "z"))
 
 
-def test_a_width_that_is_set_is_heeded(run, file, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    _, shown, _ = run("exact", file)
-    assert max(map(len, shown.splitlines())) <= 60
-    assert "…" in shown
-
-
-def test_warnings_have_no_colour_in_a_file(run, file):
-    _, _, err = run("exact", file, "--partition", "a,a,b,b", "--case", "between")
-    assert err.startswith("warning: ") and "partition" in err
-    assert err.count("\n") == 1
-    assert "\x1b" not in err
-
-
 def closed_pipe(*arguments: object) -> tuple[int, str]:
     """Run with a reader who leaves before there is anything to read."""
     command = [sys.executable, "-m", "ordinal_shapley", *map(str, arguments)]

@@ -214,51 +214,6 @@ def last_of(game):
     return game.marks[game.sequence[game.length - 1]] if game.length else 0.0
 
 
-def test_only_evaluate():
-    game = osv.CompiledGame(3, last_of, arrays={"marks": [1, 2, 4]}, names=["a", "b", "c"], order_free=False)
-    assert [game(S) for S in ((), (1,), (1, 2), (2, 0))] == [0.0, 2.0, 4.0, 1.0]
-    plain = osv.FunctionGame(lambda S: float((1, 2, 4)[S[-1]]) if len(S) else 0.0, 3)
-    assert osv.exact_values(game).values.tolist() == osv.exact_values(plain).values.tolist()
-
-
-def count_up(game, player):
-    game.count += 1
-    game.share *= 0.5
-    game.flags[game.count] += 1
-
-
-def count_down(game, player):
-    game.flags[game.count] -= 1
-    game.share *= 2.0
-    game.count -= 1
-
-
-def counted(game):
-    return game.count + game.share + game.flags.sum() / 8
-
-
-def set_share(game):
-    game.share = 8.0
-
-
-def test_a_reset_of_ones_own():
-    game = osv.CompiledGame(
-        3,
-        counted,
-        count_up,
-        count_down,
-        set_share,
-        state={"flags": np.zeros(9, int)},
-        numbers={"count": 1, "share": 4.0},
-    )
-    assert game([]) == 1 + 8.0
-    workspace = game._make_workspace()
-    for _ in range(2):
-        workspace.functions.reset(workspace)
-        workspace.functions.push(workspace, 0)
-    assert (workspace.count, workspace.share) == (3, 4.0)  # it left the count alone
-
-
 def has_zero(game):
     return 0 in game.sequence[: game.length]
 
@@ -384,14 +339,6 @@ def test_what_a_function_raises(where):
         osv.exact_values(game, n_jobs=2)
 
 
-def test_what_pop_raises():
-    game = raise_at("pop")
-    assert game([0, 2]) == 2.0
-    with pytest.raises(RuntimeError, match=r"^pop "):
-        osv.exact_values(game)
-    osv.sample_values(game, n_permutations=5, random_state=0)  # walks do not come back
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_utilities_that_are_not_finite(bad):
     def evaluate(game):
@@ -438,17 +385,3 @@ def with_a_player(game, player):
 def test_what_does_not_compile(functions, message):
     with pytest.raises(TypeError, match=f"^{message}"):
         osv.CompiledGame(3, **{"evaluate": last_of, "arrays": {"marks": [1, 2, 4]}, **functions})
-
-
-# --------------------------------------------------------------------------------------------
-# What is the library's alone
-# --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not JIT, reason="compiled code cannot set them")
-@pytest.mark.parametrize("name", ["length", "failed", "unconverged", "evaluate_address", "empty_value"])
-def test_functions_cannot_set_what_the_library_keeps(name):
-    scope = {}
-    exec(f"def evaluate(game):\n    game.{name} = 0\n    return 1.0", scope)
-    with pytest.raises(TypeError, match="evaluate"):
-        osv.CompiledGame(3, scope["evaluate"])

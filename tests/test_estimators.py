@@ -22,7 +22,6 @@ from ordinal_shapley import (
     OrdinalShapley,
     PartialOrdinalShapley,
     Truncation,
-    Valuation,
     sample_values,
 )
 from ordinal_shapley.estimators.usual import usual_truncation
@@ -146,24 +145,6 @@ class TestGivenValidation:
         assert model.train_indices_ is None
         assert model.valid_indices_ is None
 
-    def test_fit_returns_self_and_sets_attributes(self):
-        X, y = data(16)
-        model = small()
-        assert model.fit(X, y, X, y) is model
-        assert isinstance(model.valuation_, Valuation)
-        assert model.values_.shape == (16,)
-        assert model.classes_.tolist() == [0, 1]
-        assert model.n_features_in_ == 3
-        assert not hasattr(model, "feature_names_in_")
-
-    def test_position_weight_is_used(self):
-        X, y = data(16)
-        gaussian = small(method="mc").fit(X, y, X, y)
-        uniform = small(method="mc", position_weight="uniform").fit(X, y, X, y)
-        assert not np.array_equal(gaussian.values_, uniform.values_)
-        classic = small(ClassicShapley, method="mc").fit(X, y, X, y)
-        np.testing.assert_array_equal(classic.values_, uniform.values_)
-
 
 class TestOwnSplit:
     def test_is_scikit_learns_stratified_split(self):
@@ -245,16 +226,6 @@ class TestFrames:
         names = X.index[model.train_indices_].tolist()
         assert model.valuation_.to_frame().index.tolist() == names
         assert_same_fit(model, small().fit(X.to_numpy(), y))
-
-    def test_names_with_given_validation(self):
-        X, y = self.frame()
-        model = small().fit(X, y, X, y)
-        assert model.valuation_.to_frame().index.tolist() == X.index.tolist()
-
-    def test_repeated_names(self):
-        X, y = self.frame()
-        X.index = ["same"] * 24
-        assert len(small().fit(X, y).values_) == 16
 
     def test_series_go_by_position(self):
         X, y = self.frame()

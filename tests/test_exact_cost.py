@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from types import SimpleNamespace
 
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.exact import enumeration, plan
+from ordinal_shapley.exact import plan
 from test_exact import random_table
 
 
@@ -24,33 +22,6 @@ def test_what_takes_too_long_is_refused():
     game = osv.FunctionGame(lambda S: 0.0, 1000)
     with pytest.raises(ValueError, match=r"1000 players"):
         osv.exact_values(game)
-
-
-def test_the_time_is_what_all_utilities_take_shared_by_the_workers(monkeypatch):
-    monkeypatch.setattr(plan, "seconds_an_evaluation", lambda game, scope: 4.0)
-    hint = "give partition and case if only some orders matter, "
-    for value, more in (("partial_ordinal", hint), ("ordinal", "")):
-        expected = (
-            r"1,957 utilities, about 1.09 hours at 4 s each on 2 workers, more than max_seconds \(3600\): "
-            f"{more}estimate it with sample_values, or raise max_seconds"
-        )
-        with pytest.raises(ValueError, match=expected):
-            osv.exact_values(random_table(6)[0], value, n_jobs=2)
-    # Few utilities are not worth asking, unless a limit was.
-    monkeypatch.setattr(plan, "seconds_an_evaluation", lambda game, scope: 1e6)
-    osv.exact_values(random_table(5)[0])
-    with pytest.raises(ValueError, match=r"326 .*max_seconds"):
-        osv.exact_values(random_table(5)[0], max_seconds=10)
-
-
-def test_the_pace_is_that_of_the_first_utilities(monkeypatch):
-    ticks = itertools.count()
-    clock = SimpleNamespace(perf_counter=lambda: 1e-4 * next(ticks))
-    monkeypatch.setattr(enumeration, "time", clock)
-    game, _ = random_table(6)
-    scope = plan.make_scope(game, "partial_ordinal", None, None, None)
-    # One first, which is not counted, then 1, 2, 4 .. to 512 and the 932 that are left of 1,956.
-    assert enumeration.seconds_an_evaluation(game, scope) == pytest.approx(11 * 1e-4 / 1955, rel=1e-9)
 
 
 def test_the_memory_that_is_asked_for(monkeypatch):

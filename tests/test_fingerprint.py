@@ -150,27 +150,11 @@ def test_weights_of_orders_too():
         osv.Valuation.merge([part(True, 0), part(False, 10)])
 
 
-def test_nested_code():
-    assert fingerprint(lambda s: sum((lambda i: i + 1)(i) for i in s)) != fingerprint(
-        lambda s: sum((lambda i: i + 2)(i) for i in s)
-    )
-
-
 def test_global_variables_count_also_those_of_helpers(monkeypatch):
     before = fingerprint(of_factor), fingerprint(helped), fingerprint(times)
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
     after = fingerprint(of_factor), fingerprint(helped), fingerprint(times)
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, True]
-
-
-def test_methods_of_the_class_count():
-    class Other(Scaled):
-        def __call__(self, sequence):
-            return -super().__call__(sequence)
-
-    other = Other(2.0)
-    Other.__qualname__ = Scaled.__qualname__
-    assert fingerprint(other) != fingerprint(Scaled(2.0))
 
 
 def test_counting_calls_makes_no_other_function():
@@ -224,19 +208,6 @@ def test_what_refers_to_itself_or_cannot_be_taken_apart():
     for thing in (recursive, scaled(ring), scaled(lock), scaled(deep), scaled(iter([1])), len, njit):
         assert fingerprint(thing) == fingerprint(thing)
     assert fingerprint(scaled(lock)) == fingerprint(scaled(threading.Lock()))
-
-
-def test_an_empty_cell():
-    def make():
-        def utility(sequence):
-            return later
-
-        found = fingerprint(utility)
-        later = 1.0
-        return found, fingerprint(utility)
-
-    first, second = make()
-    assert first != second
 
 
 def test_another_process_finds_the_same():

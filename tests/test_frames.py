@@ -62,20 +62,6 @@ def test_classes_of_any_type(frame, y, kind):
         utility(frame, other)
 
 
-@pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        (pd.date_range("2026", periods=N), "of type datetime64.*: turn dates and durations into numbers"),
-        (pd.Series(["x", "y"] * 12, dtype="string"), "of type string, expected numbers: encode categories"),
-        (pd.Series(["x", 1.0] * 12), "of type object, expected numbers: encode categories"),
-        (pd.Series(["1", "2"] * 12, dtype=object), "of type object, expected numbers: encode categories"),
-    ],
-)
-def test_columns_that_are_no_numbers(frame, y, column, words):
-    with pytest.raises(TypeError, match=r"X .*'d'"):
-        utility(frame.assign(d=column), y)
-
-
 GAMES = [
     (osv.LogisticGame, {}),
     (osv.NearestNeighborGame, {}),
@@ -105,21 +91,6 @@ def test_an_index_with_nothing_in_common_is_told_of(frame, y, kind, options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kind(**rows | {"y": y})  # counted from 0, as after reset_index
-
-
-def test_labels_that_cannot_be_looked_up_are_left_alone(frame, y):
-    index = pd.Index([[i] for i in range(N)], dtype=object)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        utility(frame.set_axis(index), y.set_axis(index[::-1]))
-
-
-def test_fit_tells_of_it_once(frame, y):
-    model = osv.ClassicShapley(n_permutations=2, random_state=0)
-    for arguments in ((frame, y[::-1]), (frame, y[::-1], frame, y)):
-        with pytest.warns(UserWarning, match="y .*X") as caught:
-            model.fit(*arguments)
-        assert len(caught) == 1
 
 
 def test_indices_that_say_nothing_are_not_told_of(frame, y):

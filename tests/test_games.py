@@ -64,14 +64,6 @@ def test_an_array_is_not_copied():
     assert np.shares_memory(game._make_workspace().values, frozen)
 
 
-def test_default_and_keys():
-    game = osv.TableGame(3, {(): -1, (np.int64(2), 0): 5}, default=0.5)
-    assert (game(()), game([2, 0]), game([0, 2])) == (-1.0, 5.0, 0.5)
-    assert repr(game) == "TableGame(3 players, 16 sequences)"
-    assert game.player_classes is None
-    assert game.player_sizes.tolist() == [1, 1, 1]
-
-
 def test_whether_order_matters_is_read_from_the_table():
     n = 4
     worth = {S: float(sum(S)) for S in naive.sequences_of(range(n))}
@@ -80,12 +72,6 @@ def test_whether_order_matters_is_read_from_the_table():
     for S in worth:
         alone = len(S) < 2
         assert osv.TableGame(n, {**worth, S: 0.125}).order_free is alone
-
-
-def test_json_as_windows_writes_it(tmp_path):
-    path = tmp_path / "game.json"
-    path.write_text('{"players": ["a", "é"], "utilities": {"a > é": 2}}', encoding="utf-8-sig")
-    assert osv.TableGame.from_json(path)([0, 1]) == 2.0
 
 
 def test_json_and_back(tmp_path):
@@ -136,12 +122,6 @@ def test_bad_files(tmp_path, content, message):
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(ValueError, match=message):
         osv.TableGame.from_json(path)
-
-
-def test_names_that_a_file_cannot_hold(tmp_path):
-    game = osv.TableGame(2, {}, names=["a>b", "c"])
-    with pytest.raises(ValueError, match="names holds 'a>b'"):
-        game.to_json(tmp_path / "game.json")
 
 
 def test_frames():
@@ -265,12 +245,6 @@ def test_a_fickle_function_is_reported():
         osv.exact_values(game)
 
 
-def test_results_that_are_no_numbers():
-    for result in (None, "x", [1.0, 2.0]):
-        with pytest.raises(TypeError, match=r"expected a number"):
-            osv.exact_values(osv.FunctionGame(lambda S, result=result: result if len(S) else 0.0, 3))
-
-
 def test_an_interrupt_in_a_plain_function_stops_the_run():
     def U(sequence):
         if len(sequence) == 2:
@@ -337,17 +311,6 @@ def test_other_processes(func):
     with joblib.parallel_config(backend="loky"):
         two = osv.exact_values(game, n_jobs=2)
     assert one.values.tobytes() == two.values.tobytes()
-
-
-def test_runs_of_one_function_pool_and_of_another_do_not():
-    def run(func, first):
-        game = osv.FunctionGame(func, 4)
-        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
-
-    pooled = osv.Valuation.merge([run(sum_of_players, 0), run(sum_of_players, 10)])
-    assert pooled.n_permutations == 20
-    with pytest.raises(ValueError):
-        osv.Valuation.merge([run(sum_of_players, 0), run(plain(weighted_places), 10)])
 
 
 # --------------------------------------------------------------------------------------------

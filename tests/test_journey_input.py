@@ -74,12 +74,6 @@ def test_every_form_gives_the_same_game():
     assert counts_of(again) == FORMS
 
 
-def test_an_event_table_needs_one_converted_row():
-    events = as_events([["A", "B"], ["B", "C"]], [0, 0])
-    events.loc[0, "converted"] = 1
-    assert counts_of(osv.JourneyGame.from_events(events)) == {"A > B": (1, 0), "B > C": (0, 1)}
-
-
 @pytest.mark.parametrize(
     ("repeats", "expected"),
     [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})],
@@ -100,11 +94,6 @@ def test_repeats(repeats, expected):
     assert "1 channel, 2 journeys, 0 conversions, " in repr(osv.JourneyGame([["A"]], [0], [2]))
     with pytest.raises(ValueError, match=r"journeys\[0\] .*'A'"):
         osv.JourneyGame([journey], [5], [2])
-
-
-def test_the_same_channel_twice_at_one_time_is_no_tie():
-    events = as_events([["A", "A", "B"]], [1]).assign(time=[0, 0, 1])
-    assert counts_of(osv.JourneyGame.from_events(events, repeats="first")) == {"A > B": (1, 0)}
 
 
 def test_counts_add_up_over_texts_of_one_path():
@@ -139,40 +128,6 @@ def test_channels_can_be_numbers_and_have_a_given_order():
     game = osv.JourneyGame([[3, 1], [np.int64(2)]], [1, 1], channels=[1, 2, 3, 4])
     assert game.player_labels.tolist() == ["1", "2", "3", "4"]
     assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
-
-
-def test_a_single_channel():
-    game = osv.JourneyGame.from_paths(["A"], [7], [13])
-    for value in VALUES:
-        assert game.credit(value).loc["A"].tolist() == pytest.approx([7.0, 1.0])
-        assert game.credit(value, by_position=True).to_numpy().tolist() == [[pytest.approx(7.0)]]
-    assert osv.exact_values(game).values.tolist() == pytest.approx([7.0])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda f: f.iloc[:0], "frame has no rows"),
-        (
-            lambda f: f.drop(columns="time"),
-            "frame has no column 'time', its columns are 'journey'",
-        ),
-        (lambda f: pd.concat([f, f[["channel"]]], axis=1), "frame has 2 columns 'channel'"),
-        (lambda f: f.assign(channel=[None, "B", "C"]), "frame has no channel at row 0"),
-        (lambda f: f.assign(journey=["j", np.nan, "j"]), "frame has no journey at row 1"),
-        (lambda f: f.assign(time=[0, np.nan, 2]), "frame has no time at row 1"),
-        (lambda f: f.assign(time=pd.to_datetime([None, "2026-01-01", "2026-01-02"])), "no time at row 0"),
-        (lambda f: f.assign(time=["1", "2", "10"]), "is of type .*, expected numbers or dates"),
-        (lambda f: f.assign(converted=[0, 2, 0]), r"frame\['converted'\] is 2 at row 1"),
-        (lambda f: f.assign(converted=["no", "no", "no"]), r"frame\['converted'\] is 'no' at row 0"),
-        (lambda f: f.assign(time=[0, 1, 1]), "journey 'j0' touches 'B' and 'C' at the same time, 1, so that"),
-        (lambda f: f.assign(channel=["A", " ", "C"]), "journey 'j0' holds the blank name"),
-        (lambda f: f.assign(channel=["A", "B", "A"]), "journey 'j0' touches 'A' twice"),
-    ],
-)
-def test_event_tables_that_cannot_be_read(change, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        osv.JourneyGame.from_events(change(as_events([["A", "B", "C"]], [1])))
 
 
 # --------------------------------------------------------------------------------------------

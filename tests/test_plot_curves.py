@@ -86,19 +86,6 @@ def test_runs_are_averaged_and_their_spread_is_a_band():
     np.testing.assert_allclose(plot_removal(runs).lines[0].get_ydata(), mean)
 
 
-def test_the_spread_of_many_methods_is_bars_at_their_markers():
-    groups = {f"method {k}": [removal(10 * k + run, 21) for run in range(3)] for k in range(5)}
-    ax = plot_removal(groups)
-    assert not bands(ax)
-    assert legend(ax) == list(groups)
-    for line, bars in zip(ax.lines, ax.collections, strict=True):
-        heights = np.array([run.high_first for run in groups[line.get_label()]])
-        mean, spread = heights.mean(axis=0), heights.std(axis=0, ddof=1)
-        start, step = line.get_markevery()
-        expected = np.c_[mean - spread, mean + spread][start::step]
-        np.testing.assert_allclose([segment[:, 1] for segment in bars.get_segments()], expected)
-
-
 def test_detection_has_its_curve_chance_and_the_best():
     found = detection(0)
     ax = plot_detection({"mine": found})
@@ -112,14 +99,6 @@ def test_detection_has_its_curve_chance_and_the_best():
         "rows inspected, lowest values first (%)",
         "wrong labels found (%)",
     )
-
-
-def test_detection_over_runs():
-    runs = [detection(seed) for seed in range(3)]
-    ax = plot_detection(runs)
-    label = f"by value, AUC {np.mean([run.auc for run in runs]):.2f}"
-    np.testing.assert_allclose(lines(ax)[label][:, 1], 100 * np.mean([run.found for run in runs], axis=0))
-    assert ax.get_legend().get_title().get_text() == "mean ± SD of 3 runs"
 
 
 def history_of(values, stderr=0.1, rule=None):

@@ -64,13 +64,6 @@ def test_values_are_sorted_and_carry_their_intervals():
     assert "Partial ordinal Shapley value, ctmc, 1,200 permutations" in ax.get_title()
 
 
-def test_few_players_carry_their_labels_many_do_not():
-    ax = plot_values(valuation([0.2, 0.1], labels=np.array(["b", "a"])))
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b"]
-    many = plot_values(valuation(np.arange(100.0)))
-    assert many.get_xlabel() == "players, lowest value first: 0, 1, 2, 3, 4 … 99"
-
-
 def test_players_without_a_value_are_left_out_and_without_an_error_have_no_interval():
     ax = plot_values(valuation([np.nan, 0.5, 0.1], [np.nan, np.nan, 0.1]))
     assert points(ax, "value").tolist() == [[1, 0.1], [2, 0.5]]
@@ -166,17 +159,6 @@ def test_estimates_stand_over_exact_values_with_their_intervals():
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["estimate", "estimate = exact value", "50 % interval"]
     assert [text.get_text() for text in ax.texts] == ["0", "1"]
-
-
-def test_estimates_of_several_methods_and_real_results():
-    game = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0}, names=["ann", "bob", "cy"])
-    exact = osv.exact_values(game)
-    runs = {f"seed {seed}": osv.sample_values(game, n_permutations=100, random_state=seed) for seed in (0, 1)}
-    ax = plot_estimates(exact, runs)
-    for name, run in runs.items():
-        (drawn,) = (line for line in ax.lines if line.get_label() == name)
-        np.testing.assert_array_equal(drawn.get_xydata(), np.c_[exact.values, run.values])
-    assert [text.get_text() for text in ax.texts] == ["ann", "bob", "cy"]
 
 
 def test_profile_has_the_highest_player_on_top():

@@ -40,20 +40,6 @@ def test_shows_counts_rate_figure_and_time_left(capsys):
     assert "at most 0:16 left" in text
 
 
-def test_sequences_are_counted_to_their_end(capsys):
-    text = shown(capsys, (100, 100, 1.0), (500, 500, 2.0), total=1_000, force=True, unit="sequences")
-    assert "500/1,000 sequences" in text
-    assert "400 sequences/s" in text
-    assert "  0:01 left" in text
-    assert "at most" not in text
-
-
-def test_without_a_total_there_is_no_time_left(capsys):
-    text = shown(capsys, FIRST, SECOND, total=None, force=True)
-    assert "200 permutations" in text
-    assert "left" not in text
-
-
 def test_silent_when_disabled_or_no_terminal(capsys):
     assert shown(capsys, FIRST, SECOND, enabled=False, force=True) == ""
     assert shown(capsys, FIRST, SECOND) == ""

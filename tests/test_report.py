@@ -18,7 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import ordinal_shapley as osv
 from ordinal_shapley.report.labels import witnesses
 from pages import Page
-from test_valuation import by_hand, make, moments_of
+from test_valuation import by_hand
 from test_valuation_views import HOSTILE, of_hostile
 
 pytest.importorskip("jinja2", reason="Jinja2 is not installed")
@@ -91,15 +91,6 @@ class TestTable:
             for place, player in enumerate(lowest)
         ]
 
-    def test_ties_and_unknown_values(self):
-        valuation = by_hand([0.5, math.nan, 0.5, -1.0], [0.1, math.nan, 0.1, math.nan])
-        page = Page(valuation.to_html())
-        assert page.data["order"] == [1, 3, 2, 0]
-        assert page.column("value") == [0.5, None, 0.5, -1.0]
-        assert page.column("high")[3] is None
-        assert page.tables["rows"][1][2] == "–"  # noqa: RUF001
-        assert [row[1] for row in page.tables["suspects"][1:]] == ["3"]
-
     def test_columns_of_all_types(self):
         frame = pd.DataFrame(
             {
@@ -156,13 +147,6 @@ class TestWords:
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
         scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
         assert tiles == ["40", str(valuation.n_permutations), str(below), str(above), *scores]
-
-    def test_the_level_is_kept_to(self):
-        page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
-        assert page.facts["99 % intervals"] == "1 below 0, 0 above 0, 1 that touch 0"
-        assert page.column("high")[0] == pytest.approx(-1 + 2.5758293 * 0.1)
-        assert "a 99 % interval" in page.texts["spread"]
-        assert "No player has a 99 % interval" not in page.texts["lowest"]
 
 
 class TestPictures:
@@ -226,17 +210,6 @@ class TestPictures:
         assert table[0][1] == table[0][2] == table[0][3]
         assert "not rows held out for this" in page.texts["gone"]
 
-    def test_removal_where_order_matters_is_a_mean_over_orders(self):
-        game = osv.FunctionGame(lambda sequence: float(len(sequence) > 0 and sequence[0] == 0), 4)
-        valuation = osv.sample_values(game, n_permutations=50, random_state=0)
-        page = Page(valuation.to_html(game=game))
-        rows = [[float(x) for x in row] for row in page.tables["removal"][1:]]
-        assert "mean over 5 random orders of the players left" in page.texts["gone"]
-        assert "validation" not in page.texts["gone"]
-        assert {round(5 * x, 9) for row in rows for x in row[1:3]} <= {0, 1, 2, 3, 4, 5}
-        best = int(valuation.ranking()[0])
-        assert all(row[1] == (0 if best == 0 else row[1]) for row in rows[1:])
-
 
 def leave_one_out(X, y, row):
     """What liblinear's model of the other rows says, intercept penalised as a weight of its own."""
@@ -293,22 +266,8 @@ class TestLabels:
             :20
         ]
 
-    def test_by_class(self, run):
-        valuation, _, labels, *_, page = run
-        for kind, count, mean, *_ in page.tables["classes"][1:]:
-            mine = labels == kind
-            assert int(count) == mine.sum()
-            assert float(mean.replace(MINUS, "-")) == pytest.approx(valuation.values[mine].mean(), rel=1e-3)
-
 
 class TestWhatIsMissing:
-    def test_no_errors_and_no_values(self):
-        page = Page(make(moments_of([[-1.0, 2.0]])).to_html())
-        assert page.facts["Standard errors"].startswith("not known")
-        page = Page(by_hand([math.nan] * 2, [math.nan] * 2).to_html())
-        assert page.texts["values"].count("No value is known") == 1
-        assert page.column("value") == [None, None]
-
     def test_a_game_that_can_not_be_played_without_some(self):
         def utility(sequence):
             if len(sequence) < 3:
@@ -319,16 +278,6 @@ class TestWhatIsMissing:
         page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(game=game))
         assert "could not be played without some of the players" in page.texts["gone"]
         assert "three at least" in page.texts["gone"]
-
-    def test_clients(self):
-        X, y, X_valid, y_valid = blobs(12)
-        game = osv.LogisticGame(X, y, X_valid, y_valid, groups=["a", "b", "c"] * 4, position_weight="uniform")
-        valuation = osv.sample_values(game, n_permutations=5, random_state=0)
-        page = Page(valuation.to_html(game=game))
-        assert page.column("player") == ["a", "b", "c"]
-        assert page.facts["Training rows"] == "12, of 3 players"
-        assert len(page.tables["removal"]) == 4
-        assert "Pass the labels as y" in page.texts["lowest"]
 
 
 class TestHostileInput:

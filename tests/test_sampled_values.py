@@ -10,7 +10,6 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.sampling.plan import make_weight_game
 from problems import JIT, random_problem, size
 from test_designs import table
 from test_ordinal_sampling import in_out_samples, played
@@ -321,13 +320,6 @@ def test_partition_of_a_game_of_rows():
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
 
 
-@pytest.mark.parametrize("partition", [np.arange(150), np.arange(150) // 2 + 0.5])
-def test_groups_may_be_any_numbers(partition):
-    game = osv.FunctionGame(lambda s: float(len(s)), 150, order_free=True)
-    result = osv.sample_values(game, partition=partition, case="within", n_permutations=2, random_state=0)
-    np.testing.assert_array_equal(result.values, 1.0)
-
-
 def test_noise_that_is_small_beside_the_contributions_is_seen():
     worth = np.array([1.0, 2.0, 3.0, 4.0])
     noise = np.random.default_rng(0).normal(size=(4, 4))
@@ -352,12 +344,3 @@ def test_weights_near_the_smallest_numbers_keep_their_precision():
         random_state=0,
     )
     np.testing.assert_allclose(result.values, 1e-17, rtol=1e-6)
-
-
-def test_weights_below_the_smallest_number_are_refused():
-    def uniform(sequence):
-        return 1 / math.factorial(len(sequence))
-
-    assert make_weight_game(uniform, 171).n_players == 171
-    with pytest.raises(ValueError, match="172 players"):
-        make_weight_game(uniform, 172)

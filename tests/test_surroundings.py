@@ -192,47 +192,6 @@ def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
     assert threading.active_count() <= threads
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks into /proc")
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_no_child_stays_behind(backend, tmp_path):
-    code = """
-    import os, signal, sys, threading
-    import joblib
-    import ordinal_shapley as osv
-    from ordinal_shapley.datasets import load_wine
-
-    data = load_wine()
-    game = osv.LogisticGame(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2])
-    if __name__ == "__main__":
-        threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-        try:
-            with joblib.parallel_config(backend=sys.argv[1], n_jobs=2):
-                osv.sample_values(game, n_permutations=10**9, random_state=3, checkpoint=sys.argv[2])
-        except KeyboardInterrupt as interrupt:
-            print(os.getpid(), interrupt)
-    """
-    number, held = script(code, backend, tmp_path / "run.npz").split(maxsplit=1)
-    assert "permutations are kept" in held
-
-    def children():
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                environment = (process / "environ").read_bytes()
-            except OSError:
-                continue
-            if f"LOKY_PARENT={number}".encode() in environment:
-                found.append(process)
-        return found
-
-    assert children() == []
-    session = [
-        process for process in Path("/proc").glob("[0-9]*")
-        if (process / "stat").exists() and f" {number} " in (process / "stat").read_text().split(")")[-1]
-    ]  # fmt: skip
-    assert session == []
-
-
 # --------------------------------------------------------------------------------------------
 # Clocks, locks and failing games
 # --------------------------------------------------------------------------------------------

@@ -10,14 +10,9 @@ import pytest
 
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import (
-    DESIGNS,
     METHODS,
-    MODELS,
     NEIGHBOR_SCORINGS,
-    POSITION_WEIGHTS,
-    REPEATS,
     SCORINGS,
-    TRUNCATIONS,
     VALUES,
 )
 
@@ -52,21 +47,10 @@ def offered(run, monkeypatch, tmp_path):
         ((*VALUE, "--scoring", ""), SCORINGS),
         ((*VALUE, "--model", "neighbors", "--scoring", ""), NEIGHBOR_SCORINGS),
         ((*VALUE, "--dataset", "wine", "--model", "ridge", "--scoring", "n"), ("neg_mean_squared_error",)),
-        ((*VALUE, "--model", ""), MODELS),
-        ((*NOISE, "--scoring", ""), SCORINGS),
-        ((*VALUE, "--design", ""), DESIGNS),
-        ((*VALUE, "--truncation", ""), TRUNCATIONS),
-        ((*VALUE, "--position-weight", ""), POSITION_WEIGHTS),
         ((*VALUE, "--method", "c"), ("cmc", "ctmc")),
         ((*NOISE, "--value", "ordinal", "--value", "c"), ("classic",)),
         ((*REMOVAL, "--dataset", "cancer"), ("cancer", "cancer-wisconsin")),
         (("exact", "--value", "b"), ("blend",)),
-        (("exact", "--by", ""), ("subsets", "orders")),
-        (("verify", "--average", ""), ("all", "selected")),
-        (("verify", "--case", "w"), ("within",)),
-        (("reproduce", "a"), ("adult", "all")),
-        (("reproduce", "wine", "--protocol", ""), ("paper", "authors")),
-        (("journeys", "--repeats", ""), REPEATS),
         (("journeys", "--worth", "c"), ("conversions",)),
         (("completion", ""), ("bash", "zsh", "fish", "powershell")),
         (("experiment", "r"), ("removal",)),

@@ -28,7 +28,6 @@ def test_numbers_of_any_kind_pass(value):
         (arguments.number, 1, {"below": 1}),
         (arguments.integer, 0, {}),
         (arguments.integer, 2**63, {}),
-        (arguments.integer, 10**5000, {}),
         (arguments.integer, -1, {"least": 0, "most": 1000}),
         (arguments.integer, 1001, {"least": 0, "most": 1000}),
     ],

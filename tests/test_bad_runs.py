@@ -123,7 +123,11 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("run", "name", "what", "options"), RUNS, ids=lambda each: named(each) or str(each))
+@pytest.mark.parametrize(
+    ("run", "name", "what", "options"),
+    RUNS,
+    ids=[f"{named(run)}-{name}-{what}" for run, name, what, _ in RUNS],
+)
 def test_runs(run, name, what, options):
     more = {"n_permutations": 2, "random_state": 0} if run is osv.sample_values else {}
     if options.get("method") in ("cmc", "ctmc"):

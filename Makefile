@@ -9,15 +9,16 @@ SHARE ?= 1
 # Each process starts with a run of tests that stand together, so most share what their module makes.
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
-.PHONY: help demo test test-nojit test-bounds coverage test-interop lint format docs clean
+.PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
 .PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-pieces bench-workers
-.PHONY: reproduce reliability mutation notebooks picture dist check-dist test-pythons test-numbas
+.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
-	@echo "make test         the test suite, in a process a core"
-	@echo "make test-nojit   the same with the compiler off"
+	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too"
+	@echo "make test-all     all of it, and tests of kernels that check every index"
+	@echo "make test-nojit   the suite with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
 	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
@@ -35,7 +36,6 @@ help:
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
-	@echo "make mutation     which changes of the source no test notices; rewrites a section of docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
 	@echo "make check-dist   install both, each into an empty environment, and run them there"
 	@echo "make test-pythons a quick part of the suite from the wheel, on each Python here"
@@ -68,10 +68,6 @@ $(VENV)/.stamp-release: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	@touch $@
 
-$(VENV)/.stamp-mutation: pyproject.toml | $(VENV)/.stamp-dev
-	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
-	@touch $@
-
 # Its row is left out where it cannot be installed.
 $(VENV)/.stamp-bench: pyproject.toml | $(VENV)/.stamp-dev
 	@$(BIN)/python -m pip install --quiet --editable '.[bench]' && touch $@ \
@@ -90,7 +86,14 @@ demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
 # Compiled before, or each process would; without a stamp, as NUMBA_CACHE_DIR may be another one than last time.
 test: $(VENV)/.stamp-dev
 	$(BIN)/ordinal-shapley compile
+	$(PYTEST_ALL_CORES) -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" $(patsubst %,tests/test_%.py,exact sampling ordinal_sampling \
+	    permutations games)
+
+test-all: $(VENV)/.stamp-dev
+	$(BIN)/ordinal-shapley compile
 	$(PYTEST_ALL_CORES)
+	$(MAKE) test-bounds
 
 # An index out of bounds raises in a C function, which Python can only report; to pytest that is an error.
 test-bounds: export NUMBA_BOUNDSCHECK = 1
@@ -115,7 +118,6 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tests/rules/check_rules.py
-	PYTHONPATH=tests $(BIN)/python -m rules.check_figures
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
@@ -169,13 +171,6 @@ bench-workers: $(VENV)/.stamp-dev
 
 reliability: $(VENV)/.stamp-dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/reliability.py $(SHARE)
-
-# Takes up where it was stopped; SHARE here is that of the sample.
-mutation: $(VENV)/.stamp-mutation
-	PYTHONPATH=benchmarks $(BIN)/python benchmarks/mutation.py $(SHARE)
-
-docs: $(VENV)/.stamp-docs
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 
 # The wheel is built from the sdist, so that an sdist that lacks a file does not pass.
 dist: $(VENV)/.stamp-release

@@ -2,7 +2,7 @@
 
 import os
 
-collect_ignore_glob = ["rival_scripts/*", "page/*", "mutate/*"]
+collect_ignore_glob = ["rival_scripts/*", "page/*"]
 LOAD_BEFORE = round(os.getloadavg()[0], 2)
 
 

@@ -308,8 +308,7 @@ def measure(share: str = "1") -> record.Record:
 
 
 def pages(found: record.Record, docs: Path) -> dict[str, str]:
-    """Return the page, but for the section that benchmarks/mutation.py writes."""
-    mutants = record.between((docs / "reliability.md").read_text(encoding="utf-8"), "mutation")
+    """Return the page."""
     share = "" if found["share"] == 1.0 else f" This was {found['share']:.0%} of the full work, `SHARE=1`."
     inputs = [
         (words, *(f"{counts[kind]:,}" for kind in ("all", "answer", "error")), 0)
@@ -326,9 +325,6 @@ def pages(found: record.Record, docs: Path) -> dict[str, str]:
         wrap(FAULTY),
         table(("fault", "injected", "results lost or changed"), faults),
         wrap(OUTRO),
-        "<!-- mutation -->",
-        mutants,
-        "<!-- end of mutation -->",
     ]
     return {"reliability.md": "\n\n".join(parts) + "\n"}
 

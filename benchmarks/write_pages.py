@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mutation
 import ordinal_error
 import pieces
 import reliability
@@ -21,7 +20,6 @@ MODULES = (
     ordinal_error,
     pieces,
     reliability,
-    mutation,
     reproduction,
 )
 SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)

@@ -18,8 +18,7 @@ import pytest
 
 import ordinal_shapley as osv
 import ordinal_shapley_kernels
-from ordinal_shapley_kernels import abi, watching
-from ordinal_shapley_kernels.abi import SOURCE_DIGEST
+from ordinal_shapley_kernels import abi
 from problems import JIT, wine
 
 PACKAGE = Path(ordinal_shapley_kernels.__file__).parent
@@ -285,35 +284,6 @@ def test_a_second_process_compiles_meanwhile_and_may_fail(tmp_path):
     assert alone[2] == failed[2] == "0"
 
 
-SPANS = """
-import numpy as np
-import ordinal_shapley as osv
-from ordinal_shapley_kernels import abi
-for n_columns in (3, 60):
-    X = np.random.default_rng(0).normal(size=(70, n_columns))
-    game = osv.LogisticGame(X[:60], np.arange(60) % 2, X[60:], np.arange(10) % 2, scoring="neg_log_loss")
-    game.prefix_utilities([0, 1, 2, 3])
-    print(sum(own.is_compiled and own.func.__module__.endswith(".span") for own in abi.all_symbols()))
-"""
-
-
-def test_data_of_few_columns_need_no_kernels_of_spans(tmp_path):
-    few, many = map(int, run(SPANS, tmp_path, PYTHONPATH=os.pathsep.join(sys.path)).split())
-    assert few == 0
-    assert many > 5
-
-
-def test_half_of_the_work_is_shared_and_waits_for_nothing_but_itself():
-    lacking = []
-    for symbol in abi.all_symbols():
-        if "logistic" in symbol.name:
-            _order(symbol, lacking)
-    shared = abi._share(lacking)
-    assert 0.3 < sum(symbol.size for symbol in shared) / sum(symbol.size for symbol in lacking) <= 0.5
-    kept = [symbol for symbol in lacking if symbol not in shared]
-    assert not any(callee in shared for symbol in kept for callee in symbol.callees())
-
-
 def _order(symbol, before):
     """Add a symbol and what it calls to a list, callees first."""
     for callee in symbol.callees():
@@ -341,65 +311,6 @@ except KeyboardInterrupt:
 """
     copy_of_package(tmp_path)
     assert float(run(code, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))) == pytest.approx(PEAK)
-
-
-def test_an_interrupt_that_nobody_can_raise_is_raised_at_the_end():
-    import sys
-
-    hook = sys.unraisablehook
-    with pytest.raises(KeyboardInterrupt), watching.hearing_interrupts():  # noqa: PT012
-        lost = type("Lost", (), {"exc_value": KeyboardInterrupt()})()
-        sys.unraisablehook(lost)
-    assert sys.unraisablehook is hook
-
-
-def test_the_last_who_came_is_told_and_nobody_who_left():
-    first, second = [], []
-    one, other = watching.watching(first.append), watching.watching(second.append)
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
-    watching.Watcher.tell(True)
-    other.__exit__(None, None, None)
-    watching.Watcher.tell(False)
-    assert (first, second) == ([], [True])
-
-
-def test_a_forked_process_needs_no_lock_that_another_thread_held():
-    import threading
-
-    held, go = threading.Event(), threading.Event()
-
-    def hold():
-        with abi._LOCK:
-            held.set()
-            go.wait(60)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(60)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if abi._LOCK.acquire(timeout=10) else 1)
-    go.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def test_names_tell_sources_and_signatures_apart():
-    symbols = abi.all_symbols()
-    assert len({symbol.name for symbol in symbols}) == len(symbols)
-
-    def twice(n: int) -> int:
-        return 2 * n
-
-    def twice_as_float(n: float) -> float:
-        return 2 * n
-
-    twice_as_float.__name__ = "twice"
-    names = {abi.Symbol(func).name for func in (twice, twice_as_float)}
-    assert len(names) == 2
-    assert len(SOURCE_DIGEST) == 64
 
 
 def test_every_callee_is_known_before_its_caller_is_loaded():

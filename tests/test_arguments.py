@@ -1,10 +1,9 @@
-"""Checks of arguments: what passes, and what the errors say."""
+"""Checks of numbers: what passes, and what is out of range or no number."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,68 +18,35 @@ def test_numbers_of_any_kind_pass(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "limits", "words"),
+    ("check", "value", "limits"),
     [
-        (math.nan, {}, "x is nan, expected a finite number"),
-        (10**400, {}, "x is inf, expected a finite number"),
-        (0, {"above": 0}, "x is 0, expected a finite number above 0"),
-        (-0.5, {"least": 0}, "x is -0.5, expected a finite number of at least 0"),
-        (2, {"most": 1}, "x is 2, expected a finite number of at most 1"),
-        (1, {"below": 1}, "x is 1, expected a finite number below 1"),
-        (1.5, {"least": 0, "most": 1}, "x is 1.5, expected a number from 0 to 1"),
-        (1, {"above": 0, "below": 1}, "x is 1, expected a number between 0 and 1"),
-        (0, {"above": 0, "most": 1}, "x is 0, expected a number above 0 and at most 1"),
-        (1, {"least": 0, "below": 1}, "x is 1, expected a number of at least 0 and below 1"),
-        (math.inf, {"instead": "'all' or a"}, "x is inf, expected 'all' or a finite number"),
+        (arguments.number, math.nan, {}),
+        (arguments.number, 10**400, {}),
+        (arguments.number, 0, {"above": 0}),
+        (arguments.number, -0.5, {"least": 0}),
+        (arguments.number, 2, {"most": 1}),
+        (arguments.number, 1, {"below": 1}),
+        (arguments.integer, 0, {}),
+        (arguments.integer, 2**63, {}),
+        (arguments.integer, -1, {"least": 0, "most": 1000}),
+        (arguments.integer, 1001, {"least": 0, "most": 1000}),
     ],
 )
-def test_what_is_out_of_range_is_told_with_the_limits(value, limits, words):
-    with pytest.raises(ValueError) as caught:
-        arguments.number("x", value, **limits)
-    assert str(caught.value) == words
+def test_what_is_out_of_range(check, value, limits):
+    with pytest.raises(ValueError, match=r"^x is "):
+        check("x", value, **limits)
 
 
 @pytest.mark.parametrize("value", [True, np.True_, "1", None, 1j, [1.0]])
-def test_what_is_no_number_is_a_type_error(value):
-    with pytest.raises(TypeError) as caught:
-        arguments.number("x", value, above=0)
-    assert str(caught.value) == f"x is {value!r}, expected a number above 0"
-    with pytest.raises(TypeError) as caught:
-        arguments.integer("x", value, least=2)
-    assert str(caught.value) == f"x is {value!r}, expected an integer of at least 2"
-
-
-@pytest.mark.parametrize(
-    ("value", "limits", "words"),
-    [
-        (0, {}, "x is 0, expected an integer of at least 1"),
-        (2**63, {}, f"x is {2**63}, expected an integer below 2**63"),
-        (-1, {"least": 0, "most": 1000}, "x is -1, expected an integer from 0 to 1,000"),
-        (1001, {"least": 0, "most": 1000}, "x is 1001, expected an integer from 0 to 1,000"),
-        (2**32, {"most": 2**32 - 1}, f"x is {2**32}, expected an integer below 2**32"),
-    ],
-)
-def test_integers_out_of_range(value, limits, words):
-    with pytest.raises(ValueError) as caught:
-        arguments.integer("x", value, **limits)
-    assert str(caught.value) == words
-
-
-def test_integers_that_python_has_no_text_for():
-    with pytest.raises(ValueError, match="x is of 16,610 bits, expected an integer below 2"):
-        arguments.integer("x", 10**5000)
+def test_what_is_no_number(value):
+    for check in (arguments.number, arguments.integer):
+        with pytest.raises(TypeError, match=r"^x is "):
+            check("x", value, least=0)
 
 
 def test_integers_and_flags_come_back_as_those_of_python():
     assert type(arguments.integer("x", np.uint8(3))) is int
     assert arguments.integer("x", 10**30, most=math.inf) == 10**30
-    assert arguments.integer("x", 5, most=5) == 5 and arguments.integer("x", 1) == 1
     assert arguments.flag("x", np.True_) is True and arguments.flag("x", False) is False
-    with pytest.raises(TypeError, match="x is 1, expected True or False"):
+    with pytest.raises(TypeError, match="x"):
         arguments.flag("x", 1)
-
-
-def test_names_of_files():
-    assert arguments.file_name("x", "a.npz") == "a.npz" and arguments.file_name("x", Path("a")) == Path("a")
-    with pytest.raises(TypeError, match="x is b'a', expected the name of a file"):
-        arguments.file_name("x", b"a")

@@ -1,347 +1,61 @@
-"""Wrong input gets one clear error that names the argument, before any fit."""
+"""Wrong input gets an error of one line that names the argument, before any work."""
 
 from __future__ import annotations
 
+import math
+import re
+from functools import partial
+
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
+from ordinal_shapley import bounds, plots
+from ordinal_shapley.experiments import data_oob, knn_shapley, leave_one_out
 from problems import random_problem
+from test_valuation import by_hand
 
 PROBLEM = random_problem(3, n=12, n_valid=8)
+X, Y, X_VALID, Y_VALID = PROBLEM
 THREE = random_problem(3, n=12, n_valid=8, n_classes=3)
+NUMBERS = dict(PROBLEM._asdict(), y=X[:, 0], y_valid=X_VALID[:, 0])
+NAN, INF = math.nan, math.inf
 
 
-def spoil(array, index, value):
+def spoilt(array, index, value):
     array = np.array(array, dtype=float)
     array[index] = value
     return array
 
 
-def game(problem=PROBLEM, **changes):
-    arguments = {**problem._asdict(), **changes}
-    return osv.LogisticGame(
-        arguments.pop("X"),
-        arguments.pop("y"),
-        arguments.pop("X_valid"),
-        arguments.pop("y_valid"),
-        **arguments,
-    )
+def masked(array):
+    return np.ma.masked_array(array, array > 0)
 
 
-X, Y, X_VALID, Y_VALID = PROBLEM
-
-# name: (changed arguments, error, patterns that the message must hold)
-GAMES = {
-    "NaN in X": (
-        {"X": spoil(X, (4, 2), np.nan)},
-        ValueError,
-        ["X", "row 4", "column 2", "(?i)nan"],
-    ),
-    "inf in X": ({"X": spoil(X, (7, 0), np.inf)}, ValueError, ["X", "row 7", "column 0", "inf"]),
-    "NaN in X_valid": (
-        {"X_valid": spoil(X_VALID, (1, 1), np.nan)},
-        ValueError,
-        ["X_valid", "row 1", "column 1"],
-    ),
-    "inf in X_valid": (
-        {"X_valid": spoil(X_VALID, (0, 2), -np.inf)},
-        ValueError,
-        ["X_valid", "row 0", "column 2"],
-    ),
-    "X not numeric": ({"X": X.astype(str).astype(object) + "a"}, (TypeError, ValueError), ["X"]),
-    "X complex": ({"X": X + 1j}, (TypeError, ValueError), ["X"]),
-    "X one-dimensional": ({"X": X[:, 0]}, ValueError, ["X"]),
-    "X without columns": ({"X": X[:, :0], "X_valid": X_VALID[:, :0]}, ValueError, ["X"]),
-    "X and y of different lengths": ({"y": Y[:-1]}, ValueError, ["y", "11", "12"]),
-    "X_valid and y_valid of different lengths": (
-        {"y_valid": Y_VALID[:-1]},
-        ValueError,
-        ["y_valid", "7", "8"],
-    ),
-    "different numbers of features": (
-        {"X_valid": X_VALID[:, :2]},
-        ValueError,
-        ["X_valid", "2", "3"],
-    ),
-    "a label that never occurs in training": (
-        {"y_valid": np.where(np.arange(8) == 2, 9, Y_VALID)},
-        ValueError,
-        ["y_valid", "9"],
-    ),
-    "labels of another type": (
-        {"y_valid": Y_VALID.astype(str)},
-        (TypeError, ValueError),
-        ["y_valid"],
-    ),
-    "one class": (
-        {"y": np.zeros(12, int), "y_valid": np.zeros(8, int)},
-        ValueError,
-        ["y", "class"],
-    ),
-    "no training rows": ({"X": X[:0], "y": Y[:0]}, ValueError, ["X"]),
-    "no validation rows": (
-        {"X_valid": X_VALID[:0], "y_valid": Y_VALID[:0]},
-        ValueError,
-        ["X_valid"],
-    ),
-    "NaN in y": ({"y": spoil(Y, 3, np.nan)}, ValueError, ["y"]),
-    "None in y": (
-        {"y": np.array([None, *Y[1:]], dtype=object)},
-        (TypeError, ValueError),
-        ["y"],
-    ),
-    "y two-dimensional": ({"y": np.column_stack([Y, Y])}, ValueError, ["y"]),
-    "negative weight": (
-        {"sample_weight": spoil(np.ones(12), 5, -1)},
-        ValueError,
-        ["sample_weight", "5"],
-    ),
-    "NaN weight": ({"sample_weight": spoil(np.ones(12), 5, np.nan)}, ValueError, ["sample_weight"]),
-    "infinite weight": (
-        {"sample_weight": spoil(np.ones(12), 5, np.inf)},
-        ValueError,
-        ["sample_weight"],
-    ),
-    "weights of the wrong length": (
-        {"sample_weight": np.ones(11)},
-        ValueError,
-        ["sample_weight", "11", "12"],
-    ),
-    "C of 0": ({"C": 0}, ValueError, [r"\bC\b"]),
-    "negative C": ({"C": -1.0}, ValueError, [r"\bC\b"]),
-    "C not a number": ({"C": np.nan}, ValueError, [r"\bC\b"]),
-    "infinite C": ({"C": np.inf}, ValueError, [r"\bC\b"]),
-    "C a string": ({"C": "1"}, TypeError, [r"\bC\b"]),
-    "unknown metric": ({"scoring": "acuracy"}, ValueError, ["scoring", "acuracy", "'accuracy'"]),
-    "metric not a string": ({"scoring": None}, (TypeError, ValueError), ["scoring"]),
-    "unknown position weight": (
-        {"position_weight": "gauss"},
-        ValueError,
-        ["position_weight", "gauss", "'gaussian'"],
-    ),
-    "position weights of the wrong length": (
-        {"position_weight": lambda m: np.ones(m + 1)},
-        ValueError,
-        ["position_weight"],
-    ),
-    "negative position weights": (
-        {"position_weight": lambda position, m: -1.0},
-        ValueError,
-        ["position_weight"],
-    ),
-    "position weights not numbers": (
-        {"position_weight": lambda position, m: np.nan},
-        ValueError,
-        ["position_weight"],
-    ),
-    "position weight of three arguments": (
-        {"position_weight": lambda a, b, c: 1.0},
-        TypeError,
-        ["position_weight"],
-    ),
-    "f1 without its class in validation": (
-        {"scoring": "f1", "y_valid": np.zeros(8, int)},
-        ValueError,
-        ["f1", "y_valid"],
-    ),
-    "X of dates": ({"X": np.full((12, 3), np.datetime64("2020-01-01"))}, TypeError, ["X"]),
-    "roc_auc without both classes in validation": (
-        {"scoring": "roc_auc", "y_valid": np.ones(8, int)},
-        ValueError,
-        ["roc_auc"],
-    ),
-    "groups of the wrong length": ({"groups": np.arange(11)}, ValueError, ["groups", "11", "12"]),
-    "missing group": (
-        {"groups": np.array(["a"] * 11 + [None], dtype=object)},
-        (TypeError, ValueError),
-        ["groups"],
-    ),
-    "labels of the wrong length": ({"labels": np.zeros(5)}, ValueError, ["labels"]),
-    "unknown empty value": ({"empty_value": "zero"}, ValueError, ["empty_value", "majority"]),
-    "empty value not a number": ({"empty_value": np.nan}, ValueError, ["empty_value"]),
-}
+def named(function):
+    """What a test is called by."""
+    return getattr(function, "func", function).__name__ if callable(function) else None
 
 
-def match(error, patterns):
-    import re
-
-    text = str(error.value)
-    assert "\n" not in text.strip()
-    for pattern in patterns:
-        assert re.search(pattern, text), f"{pattern!r} not in {text!r}"
-
-
-@pytest.mark.parametrize("case", GAMES)
-def test_game(case):
-    changes, kind, patterns = GAMES[case]
-    with pytest.raises(kind) as error:
-        game(**changes)
-    match(error, patterns)
+def refuses(call, name, error, **given):
+    with pytest.raises(error) as caught:
+        call(**given)
+    words = str(caught.value)
+    assert re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", words), f"{name} is not in {words!r}"
+    assert "\n" not in words.strip()
 
 
-def test_roc_auc_of_three_classes():
-    with pytest.raises(ValueError, match=r"scoring.*roc_auc"):
-        game(THREE, scoring="roc_auc")
-
-
-def test_a_frame_names_its_row_and_column():
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        spoil(X, (4, 2), np.nan), columns=["age", "height", "weight"], index=list("abcdefghijkl")
-    )
-    with pytest.raises(ValueError, match="X") as error:
-        game(X=frame)
-    match(error, ["weight", r"\b(4|e)\b"])
-
-
-def test_missing_labels_of_a_frame():
-    import pandas as pd
-
-    for dtype in ("Int64", "string", "object", "category"):
-        labels = pd.Series([None, *(["0", "1"] * 6)[1:]]).astype("float" if dtype == "Int64" else "object")
-        with pytest.raises((TypeError, ValueError), match=r"^y "):
-            game(y=labels.astype(dtype), y_valid=["0"] * 8)
-
-
-def test_a_sparse_matrix_names_its_row_and_column():
-    from scipy import sparse
-
-    with pytest.raises(ValueError, match="X") as error:
-        game(X=sparse.csr_array(spoil(X, (4, 2), np.nan)))
-    match(error, ["row 4", "column 2"])
-
-
-def test_frames_with_different_columns():
-    import pandas as pd
-
-    with pytest.raises(ValueError, match="X_valid"):
-        game(
-            X=pd.DataFrame(X, columns=["a", "b", "c"]),
-            X_valid=pd.DataFrame(X_VALID, columns=["a", "b", "d"]),
-        )
-
-
-def test_a_target_of_many_floats_looks_like_regression():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=400)
-    with pytest.raises(ValueError, match="looks like regression"):
-        osv.LogisticGame(rng.normal(size=(400, 2)), y, rng.normal(size=(5, 2)), y[:5])
-    # Few distinct floats are class labels.
-    osv.LogisticGame(rng.normal(size=(400, 2)), (y > 0).astype(float), rng.normal(size=(5, 2)), [0.0] * 5)
-
-
-@pytest.mark.parametrize(
-    ("sequence", "kind"),
-    [
-        ([0, 0], ValueError),
-        ([12], ValueError),
-        ([-1], ValueError),
-        ([0.5], (TypeError, ValueError)),
-        (["a"], (TypeError, ValueError)),
-        ([[0, 1]], (TypeError, ValueError)),
-        (3, (TypeError, ValueError)),
-    ],
-)
-def test_sequences(sequence, kind):
-    with pytest.raises(kind, match="sequence"):
-        game()(sequence)
-
-
-def test_features_that_defeat_the_arithmetic_are_told_of():
-    huge = PROBLEM._replace(X=X * 1e15, X_valid=X_VALID * 1e15)
-    with pytest.warns(RuntimeWarning, match="standardise"):
-        game(huge).prefix_utilities(np.arange(12))
-    with pytest.warns(RuntimeWarning, match="standardise"):
-        osv.sample_values(game(huge), n_permutations=2, random_state=0)
-
-
-# name: (arguments of sample_values, error, patterns)
-SAMPLES = {
-    "unknown method": ({"method": "tcm"}, ValueError, ["method", "tcm", "'tmc'"]),
-    "unknown value": ({"value": "shapley"}, ValueError, ["value", "shapley", "'partial_ordinal'"]),
-    "classic value of an ordered game": (
-        {"value": "classic"},
-        ValueError,
-        ["classic", "position_weight=.uniform", "value=.ordinal"],
-    ),
-    "class fraction of 0": (
-        {"method": "cmc", "class_fraction": 0.0},
-        ValueError,
-        ["class_fraction", "0"],
-    ),
-    "class fraction above 1": (
-        {"method": "ctmc", "class_fraction": 1.5},
-        ValueError,
-        ["class_fraction", "1.5"],
-    ),
-    "class fraction not a number": (
-        {"method": "cmc", "class_fraction": np.nan},
-        ValueError,
-        ["class_fraction"],
-    ),
-    "unknown average": ({"average": "mean"}, ValueError, ["average", "mean", "'all'"]),
-    "no permutations": ({"n_permutations": 0}, ValueError, ["n_permutations"]),
-    "half a permutation": ({"n_permutations": 1.5}, (TypeError, ValueError), ["n_permutations"]),
-    "truncation not a rule": ({"method": "tmc", "truncation": 0.05}, TypeError, ["truncation"]),
-    "truncation by name": (
-        {"method": "tmc", "truncation": "roulette"},
-        TypeError,
-        ["truncation is 'roulette'", r"Truncation\.roulette\(\)"],
-    ),
-    "more permutations than there are numbers": (
-        {"n_permutations": 2**62 + 1},
-        ValueError,
-        ["n_permutations is 4611686018427387905", r"at most 2\*\*62"],
-    ),
-    "labels from a generator": (
-        {"method": "cmc", "labels": (i % 2 for i in range(12))},
-        TypeError,
-        ["labels is a generator", "one entry for each player"],
-    ),
-    "groups in a set": (
-        {"partition": set(range(12)), "case": "within"},
-        TypeError,
-        ["partition is a set", "one entry for each player"],
-    ),
-    "groups in a dictionary": (
-        {"partition": dict.fromkeys(range(12)), "case": "within"},
-        TypeError,
-        ["partition is a dict"],
-    ),
-    "a number for labels": ({"method": "cmc", "labels": 3}, TypeError, ["labels is 3"]),
-    "a player without a group": (
-        {"partition": [0.0] * 11 + [np.nan], "case": "within"},
-        ValueError,
-        ["partition has a missing label at player 11: expected one for each player"],
-    ),
-    "truncation where there is none": (
-        {"method": "mc", "truncation": osv.Truncation.paper()},
-        ValueError,
-        ["truncation", "mc"],
-    ),
-    "stopping not a rule": ({"stopping": 100}, TypeError, ["stopping"]),
-    "labels of the wrong length": (
-        {"method": "cmc", "labels": np.zeros(3)},
-        ValueError,
-        ["labels", "3", "12"],
-    ),
-    "random state a string": (
-        {"random_state": "seed"},
-        (TypeError, ValueError),
-        ["random_state"],
-    ),
-    "negative random state": ({"random_state": -1}, ValueError, ["random_state"]),
-    "no jobs": ({"n_jobs": 0}, ValueError, ["n_jobs"]),
-    "half a job": ({"n_jobs": 1.5}, (TypeError, ValueError), ["n_jobs"]),
-}
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def no_work(monkeypatch):
     """Fail when any shard of work is started."""
-    import joblib
 
     def fail(*_args, **_kwargs):
         raise AssertionError("the work has started")
@@ -349,24 +63,344 @@ def no_work(monkeypatch):
     monkeypatch.setattr(joblib.Parallel, "__call__", fail)
 
 
-@pytest.mark.parametrize("case", SAMPLES)
-@pytest.mark.usefixtures("no_work")
-def test_sampling(case):
-    changes, kind, patterns = SAMPLES[case]
-    arguments = {"n_permutations": 2, "random_state": 0, **changes}
-    with pytest.raises(kind) as error:
-        osv.sample_values(game(), **arguments)
-    match(error, patterns)
+# --------------------------------------------------------------------------------------------
+# Games of rows
+# --------------------------------------------------------------------------------------------
+
+EMPTY, FLAT, RAGGED = np.zeros((0, 3)), X[:, 0], [[1.0, 2.0], [3.0]]
+# Of every game of rows: name, values that are wrong.
+ROWS = {
+    "X": [FLAT, X[:, :0], EMPTY, RAGGED, masked(X), None],
+    "X_valid": [X_VALID[:, :2], EMPTY],
+    "y": [Y[:-1], Y[:5], masked(Y), np.ones((12, 1, 1), int)],
+    "y_valid": [Y_VALID[:-1], Y_VALID[:, None, None]],
+    "groups": [np.arange(11), [None, "a"] * 6, np.array([1, "a"] * 6, object)],
+    "labels": [np.zeros(5)],
+    "sample_weight": [
+        np.ones(11),
+        np.full(12, 1e40),
+        -np.ones(12),
+        spoilt(np.ones(12), 5, NAN),
+        spoilt(np.ones(12), 5, INF),
+        np.full(12, 1 + 1j),
+        np.full(12, "2020", "M8[D]"),
+        ["1"] * 12,
+    ],
+    "position_weight": [
+        "gauss",
+        None,
+        3,
+        lambda m: np.ones(m + 1),
+        lambda i, m: -1.0,
+        lambda i, m: NAN,
+        lambda i, m: INF,
+        lambda m: np.ones(m) * 1j,
+        lambda m: ["a"] * m,
+        lambda a, b, c: 1.0,
+        lambda i, *, m: 1.0,
+    ],
+    "empty_value": ["zero", NAN, -1e308, True],
+    "scoring": ["guess", 3],
+}
+GAMES = [
+    (osv.LogisticGame, PROBLEM._asdict()),
+    (osv.NearestNeighborGame, PROBLEM._asdict()),
+    (osv.RidgeGame, NUMBERS),
+    (partial(osv.EstimatorGame, GaussianNB()), PROBLEM._asdict()),
+]
 
 
-@pytest.mark.usefixtures("no_work")
-def test_clients_of_mixed_classes_need_labels():
-    mixed = game(groups=np.arange(12) // 4)
-    with pytest.raises(ValueError, match="labels"):
-        osv.sample_values(mixed, method="cmc", n_permutations=2, random_state=0)
+@pytest.mark.parametrize(("game", "problem"), GAMES, ids=named)
+@pytest.mark.parametrize("name", ROWS)
+def test_games_of_rows(game, problem, name):
+    for value in ROWS[name]:
+        refuses(game, name, (TypeError, ValueError), **problem | {name: value})
 
 
-@pytest.mark.usefixtures("no_work")
-def test_not_a_game():
-    with pytest.raises(TypeError, match="game"):
-        osv.sample_values(X, n_permutations=2)
+OWN = [
+    (
+        osv.LogisticGame,
+        "X",
+        [spoilt(X, (4, 2), NAN), spoilt(X, (7, 0), INF), X * 1e155, X.astype(str), X + 1j],
+    ),
+    (osv.LogisticGame, "X", [sp.csr_array(spoilt(X, (4, 2), NAN)), np.full((12, 3), np.datetime64("2020"))]),
+    (osv.LogisticGame, "X_valid", [spoilt(X_VALID, (1, 1), NAN), X_VALID * 1e155]),
+    (osv.LogisticGame, "y", [np.zeros(12, int), spoilt(Y, 3, NAN), np.column_stack([Y, Y])]),
+    (osv.LogisticGame, "y", [[None, *Y[1:]], np.arange(12) + 0.5, pd.to_datetime(["2020", None] * 6)]),
+    (osv.LogisticGame, "y_valid", [np.where(np.arange(8) == 2, 9, Y_VALID), Y_VALID.astype(str)]),
+    (osv.LogisticGame, "C", [0, -1.0, NAN, INF, "1", 1e200]),
+    (osv.LogisticGame, "scoring", ["acuracy", None, np.array(["f1"])]),
+    (partial(osv.LogisticGame, scoring="f1"), "y_valid", [np.zeros(8, int)]),
+    (partial(osv.LogisticGame, scoring="roc_auc"), "y_valid", [np.ones(8, int)]),
+    (osv.NearestNeighborGame, "X", [X * NAN]),
+    (osv.NearestNeighborGame, "n_neighbors", [0, 2.0]),
+    (osv.NearestNeighborGame, "scoring", ["roc_auc"]),
+    (osv.NearestNeighborGame, "empty_value", ["mean"]),
+    (osv.NearestNeighborGame, "sample_weight", [np.zeros(12)]),
+    (osv.NearestNeighborGame, "y_valid", [np.full(8, 5)]),
+    (partial(osv.NearestNeighborGame, y_valid=np.zeros(8, int)), "scoring", ["f1"]),
+    (partial(osv.RidgeGame, y=FLAT, y_valid=X_VALID[:, 0]), "alpha", [0.0, 1e-40, "1"]),
+    (partial(osv.RidgeGame, y=FLAT, y_valid=X_VALID[:, 0]), "scoring", ["accuracy"]),
+    (partial(osv.RidgeGame, y=FLAT, y_valid=X_VALID[:, 0]), "empty_value", ["majority"]),
+    (partial(osv.RidgeGame, y_valid=X_VALID[:, 0]), "y", [[1.0, NAN] * 6, list("abcdefghijkl"), X[:, :2]]),
+    (partial(osv.RidgeGame, y=FLAT), "y_valid", [np.ones(8), np.full(8, 0.1)]),
+    (osv.EstimatorGame, "estimator", [DecisionTreeClassifier, "tree", StandardScaler(), KMeans(2), X]),
+    (partial(osv.EstimatorGame, GaussianNB()), "scoring", ["best", 3]),
+    (partial(osv.EstimatorGame, GaussianNB()), "empty_value", ["mean", None]),
+    (partial(osv.EstimatorGame, GaussianNB()), "error_score", ["ignore", NAN]),
+    (partial(osv.EstimatorGame, GaussianNB()), "order_free", [1]),
+    (partial(osv.EstimatorGame, GaussianNB()), "weight_name", [1]),
+    (partial(osv.EstimatorGame, GaussianNB()), "random_state", [None, -1]),
+    (partial(osv.EstimatorGame, GaussianNB()), "cache_size", [-1, 1.5]),
+    (partial(osv.EstimatorGame, GaussianNB()), "y", [np.ones(12, int)]),
+    (partial(osv.EstimatorGame, GaussianNB()), "y_valid", [np.full(8, 7)]),
+    (partial(osv.EstimatorGame, Ridge()), "y", [["a"] * 12, np.full(12, INF)]),
+]
+
+
+@pytest.mark.parametrize(("game", "name", "values"), OWN, ids=named)
+def test_games_of_their_own(game, name, values):
+    arguments = PROBLEM._asdict()
+    for given in getattr(game, "keywords", {}):
+        arguments.pop(given, None)
+    for value in values:
+        refuses(game, name, (TypeError, ValueError), **arguments | {name: value})
+
+
+def test_the_place_of_a_bad_number_is_told():
+    frame = pd.DataFrame(spoilt(X, (4, 2), NAN), columns=["age", "height", "kg"], index=list("abcdefghijkl"))
+    for table, names in ((frame.to_numpy(), ["4", "2"]), (frame, ["e", "kg"])):
+        for name in names:
+            refuses(osv.LogisticGame, name, ValueError, **PROBLEM._asdict() | {"X": table})
+    for dtype in ("string", "object", "category"):
+        labels = pd.Series([None, *(["0", "1"] * 6)[1:]]).astype(dtype)
+        refuses(osv.LogisticGame, "y", (TypeError, ValueError), **PROBLEM._asdict() | {"y": labels})
+    names = {"X": pd.DataFrame(X, columns=list("abc")), "X_valid": pd.DataFrame(X_VALID, columns=list("abd"))}
+    refuses(osv.LogisticGame, "X_valid", ValueError, **PROBLEM._asdict() | names)
+    refuses(osv.LogisticGame, "roc_auc", ValueError, **THREE._asdict(), scoring="roc_auc")
+
+
+def test_a_target_of_many_floats_looks_like_regression():
+    rows, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400.0)
+    refuses(osv.LogisticGame, "y", ValueError, X=rows, y=y, X_valid=rows, y_valid=y)
+    # Few distinct numbers are classes, and so are any as text.
+    osv.LogisticGame(rows, (y > 99).astype(float), rows[:5], [0.0] * 5)
+    assert len(osv.LogisticGame(rows, y.astype(str), rows, y.astype(str)).classes_) == 400
+
+
+def test_features_that_defeat_the_arithmetic_are_told_of():
+    with pytest.warns(RuntimeWarning, match="standardise"):
+        osv.LogisticGame(X * 1e15, Y, X_VALID * 1e15, Y_VALID).prefix_utilities(np.arange(12))
+
+
+@pytest.mark.parametrize("sequence", [[0, 0], [12], [-1], [0.5], ["a"], [[0, 1]], 3])
+def test_sequences(sequence):
+    with pytest.raises((TypeError, ValueError), match="sequence"):
+        osv.LogisticGame(*PROBLEM)(sequence)
+
+
+# --------------------------------------------------------------------------------------------
+# Everything else, one line an argument: what is a ValueError, what is a TypeError
+# --------------------------------------------------------------------------------------------
+
+
+def zeros(sequence):
+    return 0.0
+
+
+def paper(**options):
+    return osv.Truncation("paper", **options)
+
+
+def patience(**options):
+    return osv.Truncation("patience", **{"target": "mean", **options})
+
+
+def roulette(**options):
+    return osv.Truncation("roulette", **{"tol": 0.1, "repeats": 4, "target": "none", **options})
+
+
+table = partial(osv.TableGame, n_players=2, utilities={})
+tmc = partial(bounds.tmc_tail, eps=0.1, low=[0.0, -0.1], high=[0.5, 0.2])
+total, strata = partial(tmc, n_permutations=10), partial(tmc, counts=[5, 5])
+cmc = partial(bounds.cmc_tail, eps=0.1, low=0.0, high=0.5, n_permutations=10, q=0.5)
+norm = partial(bounds.lp_tail, eps=0.1, tails=[lambda eps: 0.1])
+needed = partial(bounds.permutations_needed, eps=0.1, failure=0.05, low=[0.0, -0.1], high=[0.5, 0.2])
+ranges = partial(bounds.position_ranges, a=[0.0, 0.1], b=[0.5, 0.4])
+knn = partial(knn_shapley, X=X, y=Y, X_valid=X_VALID, y_valid=Y_VALID)
+oob = partial(data_oob, X=X, y=Y)
+curves = partial(osv.remove_high_value, values=np.ones(12), X=X, y=Y, X_test=X_VALID, y_test=Y_VALID)
+journeys = partial(osv.JourneyGame, journeys=[["A"]], conversions=[1])
+VALUATION, OTHER = (by_hand([1.0, 2.0], [0.1, 0.1], first_permutation=k, seed=k) for k in (0, 100))
+
+
+def one(game):
+    return 1.0
+
+
+def pop(game, player):
+    pass
+
+
+compiled = partial(osv.CompiledGame, 3, one)
+
+ARGUMENTS = [
+    (osv.MaxPermutations, "n_permutations", [0, -5], [1e3, "10", True]),
+    (osv.MaxEvaluations, "n_evaluations", [0, -1], [True, "1", None]),
+    (osv.MaxSeconds, "seconds", [0, -1, INF, NAN], [True, "1", None]),
+    (osv.RelativeChange, "tol", [0.0, -1, NAN, INF], [None, True]),
+    (osv.RelativeChange, "window", [0], [10.0]),
+    (osv.RelativeChange, "floor", [-1e-9, INF], ["0"]),
+    (osv.MaxStandardError, "bound", [0, NAN], ["1"]),
+    (partial(osv.MaxStandardError, bound=1.0), "relative", [], [1]),
+    (partial(osv.MaxStandardError, bound=1.0), "min_permutations", [0], []),
+    (osv.RankStability, "correlation", [1.1], []),
+    (osv.RankStability, "k", [0], [0.1]),
+    (osv.RankStability, "overlap", [-0.1], []),
+    (osv.RankStability, "window", [0], []),
+    (osv.History, "rule", [], [None, osv.MaxPermutations]),
+    (partial(osv.History, osv.MaxPermutations(5)), "most_rounds", [0], [2.0]),
+    (osv.Truncation, "rule", ["relative", ["a"]], []),
+    (paper, "tol", [-0.1, NAN, INF], ["0.1", True]),
+    (paper, "repeats", [6], []),
+    (paper, "target", ["mean"], []),
+    (patience, "repeats", [0], []),
+    (osv.Truncation.patience, "patience", [0], [1.5, True]),
+    (osv.Truncation.patience, "target", ["own"], []),
+    (osv.Truncation.roulette, "least", [0, 1.5, NAN], ["0.1", True]),
+    (osv.Truncation.roulette, "pilot", [1, 10**30], [2.5]),
+    (roulette, "tol", [0.0], []),
+    (roulette, "repeats", [1], []),
+    (roulette, "target", ["mean"], []),
+    (table, "n_players", [0, 13], [2.0, True]),
+    (table, "utilities", [], [[1, 2], {"01": 1}]),
+    (table, "default", [NAN], []),
+    (table, "names", [["a"], ["a", "a"]], []),
+    (partial(osv.TableGame.from_array, 2), "values", [np.zeros(4), [0, 1, 2, 3, NAN]], [list("abcde")]),
+    (partial(osv.FunctionGame, n_players=3), "func", [], [3]),
+    (partial(osv.FunctionGame, zeros), "n_players", [0], []),
+    (partial(osv.FunctionGame, zeros, 3), "order_free", [], ["no"]),
+    (total, "eps", [0, NAN, 10**400], ["0.1", True]),
+    (total, "low", [[0.0, 0.3], [0.0], [[0.0, 0.1]], []], [[[0.0], [0.1, 0.2]]]),
+    (total, "high", [[INF, 1.0]], [["a", "b"], None]),
+    (total, "n_permutations", [0, None], [10.0]),
+    (total, "k", [3, 0], [1.0]),
+    (total, "bias", [-0.1], []),
+    (total, "printed", [True], []),
+    (total, "counts", [[5, 5]], []),
+    (strata, "counts", [[5, 5, 5], [5, 0]], [[5.0, 5.0]]),
+    (strata, "k", [1], []),
+    (strata, "bias", [], ["0"]),
+    (cmc, "eps", [-1], []),
+    (cmc, "low", [0.6], []),
+    (cmc, "n_permutations", [2**70], []),
+    (cmc, "q", [0, 1.01], [None]),
+    (cmc, "bias", [INF], []),
+    (norm, "eps", [0], []),
+    (norm, "p", [0.5], ["2"]),
+    (norm, "tails", [[], [lambda eps: -1]], [len, [0.1], [lambda eps: None]]),
+    (needed, "eps", [0, 1e-9], []),
+    (needed, "failure", [0, 1], []),
+    (needed, "n_players", [0], []),
+    (needed, "p", [0], []),
+    (needed, "q", [2], []),
+    (needed, "k", [3], []),
+    (needed, "bias", [0.1], []),
+    (needed, "printed", [True], []),
+    (ranges, "a", [[0.6, 0.1]], ["no"]),
+    (ranges, "b", [[1.0]], []),
+    (ranges, "empty_value", [NAN], []),
+    (partial(bounds.position_ranges, a=[0.5, 0.1], b=[0.5, 0.2]), "nonnegative", [True], []),
+    (knn, "X", [X[:, 0], X * NAN], []),
+    (knn, "y", [Y[:3], ["a"] * 12], []),
+    (knn, "X_valid", [X_VALID[:, :1]], []),
+    (knn, "y_valid", [np.full(8, 9)], [None]),
+    (knn, "n_neighbors", [0], [2.5]),
+    (oob, "X", [X * 1e60], [[["a"]] * 12]),
+    (oob, "y", [Y[:3], np.arange(12) + 0.5], []),
+    (oob, "n_estimators", [0], [True]),
+    (oob, "random_state", [-1], ["x"]),
+    (oob, "n_jobs", [0], []),
+    (leave_one_out, "game", [], [[1.0]]),
+    (partial(leave_one_out, osv.FunctionGame(len, 3)), "n_jobs", [], [1.5]),
+    (osv.corrupt_labels, "y", [[1, 1, 1], [], [0.5, 1.7], [[0, 1], [1, 0]]], []),
+    (partial(osv.corrupt_labels, [0, 1]), "fraction", [1.2, NAN], ["0.2", True]),
+    (partial(osv.detect_noisy_labels, [1, 2, 3]), "noisy", [[], [0, 1, 2], [3], [-1], [0, 1, 0]], [[0.5]]),
+    (partial(osv.detect_noisy_labels, noisy=[0]), "values", [[1, 2, INF], []], []),
+    (osv.detect_noisy_labels(np.arange(6.0), [3]).found_at, "share", [1.5], []),
+    (curves, "values", [np.ones(11), np.full(12, NAN)], [["a"] * 12, {1: 2}]),
+    (curves, "marks", [0], [2.5]),
+    (curves, "estimator", [], ["tree", Ridge(), Ridge]),
+    (curves, "X_test", [np.ones((8, 2))], []),
+    (curves, "y_test", [np.ones(3), ["1"] * 8], []),
+    (curves, "X", [np.ones(12)], []),
+    (journeys, "journeys", [[], [[]], [["A", " "]], [list(range(101))]], ["A > B", ["A > B"], [5]]),
+    (journeys, "journeys", [[["A", "A"]]], [[{"A", "B"}], {("A",)}, pd.DataFrame({"a": [1]})]),
+    (journeys, "conversions", [[1, 2], [-1], [INF], [1e-300], [1e40]], [["x"]]),
+    (journeys, "non_conversions", [[NAN], [1, 2]], []),
+    (journeys, "repeats", ["both"], []),
+    (journeys, "unseen", ["longest"], []),
+    (partial(journeys, worth="conversions"), "unseen", ["zero"], []),
+    (journeys, "worth", ["money"], []),
+    (journeys, "ordered", [], ["no"]),
+    (journeys, "channels", [["B"], ["A", "A"], []], [{"A"}]),
+    (partial(osv.JourneyGame.from_events), "frame", [], [[["j", "A", 1, 1]]]),
+    (partial(osv.JourneyGame.from_frame), "frame", [], [{"path": ["A"], "conversions": [1]}]),
+    (VALUATION.confidence_interval, "level", [0, 1, 95, -0.5, NAN], ["a"]),
+    (VALUATION.to_frame, "level", [0, NAN], ["a"]),
+    (VALUATION.suspects, "level", [95], []),
+    (VALUATION.probability_below, "threshold", [], ["a"]),
+    (VALUATION.save, "path", [], [5, None, b"x"]),
+    (osv.Valuation.load, "path", [], [5, None, b"x"]),
+    (VALUATION.to_csv, "path", [], [3]),
+    (VALUATION.to_parquet, "path", [], [3]),
+    (osv.Valuation.merge, "valuations", [[], [VALUATION, OTHER]], [None, 3, VALUATION, [VALUATION, None]]),
+    (VALUATION.to_html, "X", [[[1.0]], [1.0, 2.0]], []),
+    (VALUATION.to_html, "y", [["a"]], []),
+    (VALUATION.to_html, "game", [osv.TableGame(3, {})], [5]),
+    (VALUATION.to_html, "history", [], [[]]),
+    (VALUATION.to_html, "title", [], [5]),
+    (VALUATION.to_html, "settings", [], [["a"]]),
+    (VALUATION.to_html, "warnings", [], ["text"]),
+    (VALUATION.to_html, "level", [95], []),
+    (VALUATION.to_html, "path", [], [5]),
+    (partial(plots.plot_values, VALUATION), "highlight", [[3], [-1], [0.5]], []),
+    (partial(plots.plot_values, VALUATION), "classes", [[0]], []),
+    (partial(plots.plot_values, VALUATION), "level", [1.0], []),
+    (plots.plot_values, "valuation", [], [None, [0.1, 0.2]]),
+    (partial(plots.plot_estimates, estimates=VALUATION), "exact", [[[1.0]]], [["a", "b"]]),
+    (
+        partial(plots.plot_estimates, [1.0, 2.0, 3.0]),
+        "estimates",
+        [VALUATION, {}],
+        [[1.0], {"a": [VALUATION]}],
+    ),
+    (plots.plot_profile, "result", [], [1.0]),
+    (plots.plot_removal, "curves", [[], {}, {"a": []}], [3.0, [VALUATION]]),
+    (plots.plot_detection, "detections", [], [{"a": None}]),
+    (plots.plot_convergence, "history", [osv.History(osv.MaxPermutations(5))], [[]]),
+    (plots.plot_stopping, "history", [osv.History(osv.MaxPermutations(5))], [[]]),
+    (plots.plot_credit, "credit", [pd.DataFrame({"x": [1.0]}), pd.DataFrame({"credit": []})], [[1.0]]),
+    (compiled, "push", [pop], [one]),
+    (compiled, "pop", [pop], []),
+    (compiled, "is_defined", [one], []),
+    (compiled, "order_free", [], [2]),
+    (compiled, "names", [["a", "a", "b"]], []),
+    (compiled, "empty_value", [NAN], []),
+    (compiled, "cache", [], [True]),
+    (compiled, "arrays", [{"a b": [1]}, {"_a": [1]}, {3: [1]}, {"class": [1]}, {"self": [1]}], [[1]]),
+    (compiled, "arrays", [], [{"a": 3.0}, {"a": np.zeros((1,) * 4)}, {"a": ["x"]}, {"a": masked(Y)}]),
+    (compiled, "state", [{"length": [1]}], [{"a": [1j]}, {"a": [[1], [1, 2]]}, {"a": [None]}]),
+    (compiled, "numbers", [{"scores": 1}, {"a": 2**63}, {"a": INF}], [{"a": "x"}, {"a": True}]),
+    (partial(osv.CompiledGame, n_players=3), "evaluate", [], [5, None, len, lambda a, b: 1.0]),
+    (partial(osv.CompiledGame, evaluate=one), "n_players", [0], []),
+]
+
+
+@pytest.mark.parametrize(("call", "name", "values", "types"), ARGUMENTS, ids=named)
+@pytest.mark.filterwarnings("ignore:every journey converts")
+def test_arguments(call, name, values, types):
+    for value in values:
+        refuses(call, name, ValueError, **{name: value})
+    for value in types:
+        refuses(call, name, TypeError, **{name: value})

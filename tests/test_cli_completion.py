@@ -10,14 +10,9 @@ import pytest
 
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import (
-    DESIGNS,
     METHODS,
-    MODELS,
     NEIGHBOR_SCORINGS,
-    POSITION_WEIGHTS,
-    REPEATS,
     SCORINGS,
-    TRUNCATIONS,
     VALUES,
 )
 
@@ -52,21 +47,10 @@ def offered(run, monkeypatch, tmp_path):
         ((*VALUE, "--scoring", ""), SCORINGS),
         ((*VALUE, "--model", "neighbors", "--scoring", ""), NEIGHBOR_SCORINGS),
         ((*VALUE, "--dataset", "wine", "--model", "ridge", "--scoring", "n"), ("neg_mean_squared_error",)),
-        ((*VALUE, "--model", ""), MODELS),
-        ((*NOISE, "--scoring", ""), SCORINGS),
-        ((*VALUE, "--design", ""), DESIGNS),
-        ((*VALUE, "--truncation", ""), TRUNCATIONS),
-        ((*VALUE, "--position-weight", ""), POSITION_WEIGHTS),
         ((*VALUE, "--method", "c"), ("cmc", "ctmc")),
         ((*NOISE, "--value", "ordinal", "--value", "c"), ("classic",)),
         ((*REMOVAL, "--dataset", "cancer"), ("cancer", "cancer-wisconsin")),
         (("exact", "--value", "b"), ("blend",)),
-        (("exact", "--by", ""), ("subsets", "orders")),
-        (("verify", "--average", ""), ("all", "selected")),
-        (("verify", "--case", "w"), ("within",)),
-        (("reproduce", "a"), ("adult", "all")),
-        (("reproduce", "wine", "--protocol", ""), ("paper", "authors")),
-        (("journeys", "--repeats", ""), REPEATS),
         (("journeys", "--worth", "c"), ("conversions",)),
         (("completion", ""), ("bash", "zsh", "fish", "powershell")),
         (("experiment", "r"), ("removal",)),
@@ -75,12 +59,6 @@ def offered(run, monkeypatch, tmp_path):
 )
 def test_choices_are_offered(offered, words, choices):
     assert offered(*words) == list(choices)
-
-
-def test_commands_and_options_are_offered(offered):
-    assert offered("ve") == ["verify"]
-    assert offered("value", "--perm") == ["--permutations"]
-    assert {"--fraction", "--value", "--json"} <= set(offered("experiment", "noise", "--"))
 
 
 @pytest.mark.parametrize(
@@ -98,23 +76,12 @@ def test_columns_of_the_file_are_offered(offered, words, columns):
     assert offered(*words) == columns
 
 
-def test_names_of_files_are_left_to_the_shell(offered):
-    assert offered("value", "tr") == []
-    assert offered("value", "--out", "v") == []
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_scripts(run, shell):
     code, shown, err = run("completion", shell)
     assert (code, err) == (0, "")
     assert "_ORDINAL_SHAPLEY_COMPLETE" in shown
     assert f"complete_{shell}" in shown
-
-
-def test_an_unknown_shell(run):
-    code, shown, err = run("completion", "tcsh")
-    assert (code, shown) == (2, "")
-    assert err == "error: SHELL is 'tcsh', expected one of 'bash', 'zsh', 'fish', 'powershell'\n"
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no Bash")

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.tables import problem
 from problems import size
 from test_exact import random_table
 
@@ -171,49 +170,3 @@ def test_experiments(run, train, tmp_path, kind):
     ]
     assert (whole["settings"]["runs"], whole["settings"]["seed"]) == (2, 4)
     assert whole["written"] == [str(out)]
-
-
-@pytest.mark.parametrize(
-    ("command", "options", "settings"),
-    [
-        (("value",), ["--dataset", "adult"], {"valid_fraction": 0.5, "rows": 400}),
-        (("value",), ["--dataset", "wine"], {"valid_fraction": 0.3, "rows": None, "impute": False}),
-        (("experiment", "noise"), ["--dataset", "adult", "--rows", 90], {"rows": 90, "fraction": 0.2}),
-        (
-            ("experiment", "removal"),
-            ["--dataset", "adult"],
-            {"valid_fraction": 0.5, "test_fraction": 1 / 3, "rows": 600, "marks": 20},
-        ),
-    ],
-)
-def test_settings_are_those_in_use(run, monkeypatch, command, options, settings):
-    draw = problem.draw
-
-    def few(table, rows, seed):
-        assert rows == settings["rows"]
-        return draw(table, 40, seed)
-
-    monkeypatch.setattr(problem, "draw", few)  # the rest is as with so many rows
-    more = ["--runs", 1, "--value", "ordinal"] if command[0] == "experiment" else []
-    whole = document(run, *command, *options, "--permutations", 1, *more)
-    assert {name: whole["settings"][name] for name in settings} == settings
-
-
-def test_a_single_run_has_no_spread(run, train):
-    options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
-    whole = document(run, "experiment", "removal", train, *options)
-    assert {line["all_rows"]["std"] for line in whole["values"]} == {None}
-
-
-def test_objects_stand_one_a_line(run, file):
-    _, shown, _ = run("exact", file, "--json")
-    lines = [line for line in shown.splitlines() if '"player":' in line]
-    assert [json.loads(line.rstrip(","))["player"] for line in lines] == NAMES
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(("value", "none.csv", "--target", "y"), 2), (("exact", "none.json"), 2), (("exact", "--no"), 2)],
-)
-def test_an_error_prints_no_document(run, arguments, code):
-    assert run(*arguments, "--json")[:2] == (code, "")

@@ -13,27 +13,6 @@ from problems import size
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("value", "--permutations", "1e3"), "--permutations is '1e3', expected a whole number such as 1000"),
-        (("value", "--permutations", 0), "--permutations is 0, expected at least 1"),
-        (("value", "--jobs", 5000), "--jobs is 5000, expected at most 1024"),
-        (("value", "--seed", 2**64), f"--seed is {2**64}, expected at most {2**64 - 1}"),
-        (("value", "--C", "x"), "--C is 'x', expected a number"),
-        (("verify", "game.json", "--most-z", "big"), "--most-z is 'big', expected a number"),
-        (("valu",), "No such command 'valu'. Did you mean 'value'?"),
-        (("value", "--permutatons", 3), "No such option: --permutatons (Possible options: --permutations)"),
-        (("exact",), "Missing argument 'GAME.json'; `ordinal-shapley exact --help` says what there is"),
-        (("exact", "a", "b"),
-         "Got unexpected extra argument(s) (b); `ordinal-shapley exact --help` says what there is"),
-        (("value", "--drop"), "Option '--drop' requires an argument; `--help` says what there is"),
-    ],
-)  # fmt: skip
-def test_usage_errors_say_what_would_do(run, arguments, line):
-    assert run(*arguments) == (2, "", f"error: {line}\n")
-
-
-@pytest.mark.parametrize(
     ("text", "written"),
     [
         ("plain", "plain"),

@@ -105,9 +105,7 @@ def test_errors_come_back_with_their_permutation(dask):
             raise ArithmeticError("no")
         return 0.0
 
-    with pytest.raises(
-        RuntimeError, match=r"permutation 0: .* raised ArithmeticError for the sequence \(.*no"
-    ):
+    with pytest.raises(RuntimeError, match=r"permutation 0: .*ArithmeticError"):
         sampled(osv.FunctionGame(utility, 5))
 
 

@@ -73,12 +73,6 @@ def test_blocks_run(page, tmp_path, monkeypatch):
             printed = done.stdout
 
 
-def test_output_that_differs_is_found():
-    assert is_output("a 0.5 ...\nb", "a   0.5 1.2\nb\n")
-    assert not is_output("a 0.5", "a 0.6")
-    assert not is_output("", "a")
-
-
 def test_blocks_for_other_machines_ask_for_what_there_is():
     found = [text for page in PAGES for _, kind, text in blocks(page) if kind == "py"]
     calls = [
@@ -102,20 +96,3 @@ def test_make_targets_named_exist():
         for target in re.findall(r"^make (?:\w+=\S+ )*([\w-]+)", text, re.MULTILINE)
     }
     assert named <= targets
-
-
-def test_tests_named_exist():
-    named = [
-        (path, word)
-        for page in PAGES
-        for _, kind, text in blocks(page)
-        if kind == "sh"
-        for path, word in re.findall(r"pytest (tests/\S+\.py)(?: -k (\w+))?", text)
-    ]
-    assert any(word for _, word in named)
-    for path, word in named:
-        assert re.search(rf"^\s*def test_\w*{word}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
-
-
-def test_the_readme_shows_python_and_a_command():
-    assert {"python", "bash"} <= {kind for _, kind, _ in blocks(ROOT / "README.md")}

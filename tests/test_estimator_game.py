@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,8 +12,7 @@ import scipy.sparse
 import sklearn
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.cluster import KMeans
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -26,13 +20,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.experiments import leave_one_out
 from ordinal_shapley.games import _trainer
 from problems import random_problem, size, wine
 
@@ -194,12 +187,6 @@ def test_scores_of_three_classes_and_of_words(scoring):
         assert played.empty_value_ == pytest.approx(naive.majority_score(problem.y_valid, scoring, 3))
 
 
-def test_f1_of_two_words_is_that_of_the_second():
-    words = np.array(["no", "yes"])
-    named = PROBLEM._replace(y=words[PROBLEM.y], y_valid=words[PROBLEM.y_valid])
-    assert game(problem=named, scoring="f1")(range(6)) == game(scoring="f1")(range(6))
-
-
 def test_groups_and_sample_weights():
     owners = ["b", "a", "a", "b", "c", "c"]
     weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
@@ -241,26 +228,6 @@ def test_tables_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        (TREE, "sample_weight"),
-        (Pipeline([("scale", StandardScaler()), ("clf", GaussianNB())]), "clf__sample_weight"),
-        (Pipeline([("all", Pipeline([("clf", GaussianNB())]))]), "all__clf__sample_weight"),
-        (Pipeline([("scale", StandardScaler()), ("clf", KNeighborsClassifier())]), None),
-        (Pipeline([("clf", TREE), ("last", "passthrough")]), None),
-        (GridSearchCV(TREE, {}), "sample_weight"),
-        (GridSearchCV(make_pipeline(GaussianNB()), {}), "gaussiannb__sample_weight"),
-        (VotingClassifier([("a", TREE), ("b", GaussianNB())]), "sample_weight"),
-        (VotingClassifier([("a", TREE), ("b", KNeighborsClassifier())]), None),
-        (TransformedTargetRegressor(Ridge()), "sample_weight"),
-        (KNeighborsClassifier(), None),
-    ],
-)
-def test_where_weights_go(estimator, name):
-    assert _trainer.weight_name(estimator) == name
-
-
-@pytest.mark.parametrize(
     "estimator",
     [
         GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2),
@@ -288,11 +255,11 @@ def test_metadata_routing():
 
 def test_models_without_weights():
     near = KNeighborsClassifier(1)
-    with pytest.raises(ValueError, match="KNeighborsClassifier, whose fit takes no sample_weight, and "):
+    with pytest.raises(ValueError, match="sample_weight"):
         game(near)
-    with pytest.raises(ValueError, match=r"Pipeline, whose last step KNeighbors.* position_weight='uniform'"):
+    with pytest.raises(ValueError, match="position_weight"):
         game(make_pipeline(StandardScaler(), near))
-    with pytest.raises(ValueError, match="leave sample_weight out"):
+    with pytest.raises(ValueError, match="sample_weight"):
         game(near, position_weight="uniform", sample_weight=np.ones(6))
     played = game(near, position_weight="uniform")
     assert played.order_free
@@ -308,7 +275,7 @@ def test_a_name_for_weights_may_be_given():
 
     played = game(Own(), weight_name="importance")
     assert played([0, 1, 2, 3]) == game(GaussianNB())([0, 1, 2, 3])
-    with pytest.raises(ValueError, match="name the argument of fit in weight_name"):
+    with pytest.raises(ValueError, match="weight_name"):
         game(Own())
 
 
@@ -320,7 +287,7 @@ def test_order_of_rows_alone_can_matter():
     orders = [np.random.default_rng(k).permutation(12) for k in range(8)]
     assert len({free(order) for order in orders}) == 1
     assert len({ordered(order) for order in orders}) > 1
-    with pytest.raises(ValueError, match="order_free is True, but positions matter"):
+    with pytest.raises(ValueError, match="order_free"):
         game(learner, problem, order_free=True)
 
 
@@ -343,7 +310,7 @@ def test_seeds():
 
 def test_a_model_left_to_chance_is_reported():
     answers = iter([1.0, 0.0])  # of two fits
-    with pytest.warns(UserWarning, match="DecisionTreeClassifier scores differently each time"):
+    with pytest.warns(UserWarning, match="DecisionTreeClassifier"):
         game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
 
 
@@ -390,15 +357,13 @@ def test_copies_in_a_process_share_what_they_know():
 
 def test_failures_name_the_sequence():
     played = game(Watched(fails_at=4))
-    with pytest.raises(RuntimeError, match=r"failed for the sequence \(0, 1, 2, 3\): Arithmetic.*4 r"):
+    with pytest.raises(RuntimeError, match=r"\(0, 1, 2, 3\)"):
         played([0, 1, 2, 3])
-    with pytest.raises(
-        RuntimeError, match=r"permutation 0: estimator Watched failed for .*error_score=NUMBER"
-    ):
+    with pytest.raises(RuntimeError, match=r"permutation 0: .*error_score"):
         osv.sample_values(played, n_permutations=2, random_state=0)
     with pytest.raises(RuntimeError, match="failed for the sequence"):
         osv.exact_values(played, n_jobs=1)
-    with pytest.raises(RuntimeError, match="Watched failed on all rows in their given order: Arithmetic"):
+    with pytest.raises(RuntimeError, match="Watched"):
         game(Watched(fails_at=6), error_score=0.0)
 
 
@@ -420,32 +385,12 @@ def not_finite(model, X, y):
 
 
 def test_scores_must_be_numbers():
-    with pytest.raises(RuntimeError, match=r"failed on all rows .* the score is nan"):
+    with pytest.raises(RuntimeError, match="nan"):
         game(scoring=not_finite, empty_value=0.0)
-    with pytest.raises(ValueError, match="constant prediction scores nan: expected a number"):
+    with pytest.raises(ValueError, match="nan"):
         game(scoring=not_finite)
-    with pytest.raises(ValueError, match="'majority', but scoring does not score a constant"):
+    with pytest.raises(ValueError, match="scoring"):
         game(scoring=lambda model, X, y: model.tree_.node_count)
-
-
-def test_warnings_are_those_of_the_first_fit(recwarn):
-    with pytest.warns(UserWarning, match="this is odd"):
-        played = game(Watched(warns=True))
-    osv.sample_values(played, n_permutations=5, random_state=0)
-    assert played([2, 0, 1]) >= 0
-    assert len(recwarn) == 0
-    with pytest.warns(UserWarning, match="still heard"):
-        warnings.warn("still heard", UserWarning, stacklevel=1)
-
-
-def test_quiet_is_for_all_threads():
-    first, second = _trainer.quiet(), _trainer.quiet()
-    filters = list(warnings.filters)
-    with first:
-        second.__enter__()
-    warnings.warn("not heard", UserWarning, stacklevel=1)  # the second still wants quiet
-    second.__exit__(None, None, None)
-    assert warnings.filters == filters
 
 
 # --------------------------------------------------------------------------------------------
@@ -465,7 +410,7 @@ def test_any_number_of_processes_gives_the_same_bits():
     exact = [osv.exact_values(small, "ordinal", n_jobs=n).values for n in (1, 2)]
     np.testing.assert_array_equal(*exact)
     failing = game(Watched(fails_at=4, warns=False))
-    with pytest.raises(RuntimeError, match="permutation 0: estimator Watched failed for the sequence"):
+    with pytest.raises(RuntimeError, match=r"permutation 0: .*Watched"):
         osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
 
 
@@ -480,65 +425,6 @@ def test_a_fit_has_one_thread_so_that_sums_have_one_order():
         assert {library["num_threads"] for library in threadpool_info()} == {2}
         game(scoring=scorer, empty_value=0.0)
     assert set(seen) == {1}
-
-
-def test_threads_on_request_give_them_too():
-    problem = random_problem(3, n=9, n_valid=40, seed=1)
-    options = {"n_permutations": 30, "random_state": 0}
-    alone = osv.sample_values(game(GaussianNB(), problem), **options)
-    filters = list(warnings.filters)
-    with joblib.parallel_config(backend="threading"):
-        both = osv.sample_values(game(GaussianNB(), problem), n_jobs=2, **options)
-        left_out = leave_one_out(game(GaussianNB(), problem), n_jobs=2)
-    np.testing.assert_array_equal(alone.values, both.values)
-    np.testing.assert_array_equal(left_out, leave_one_out(game(GaussianNB(), problem)))
-    assert warnings.filters == filters
-
-
-def fingerprints():
-    """Of models of many parts and with code of their own, of words and of a scorer."""
-    frame = pd.DataFrame({"size": np.arange(20.0), "colour": ["red", "blue"] * 10})
-    y = np.arange(20) % 2
-    prepare = make_column_transformer((SimpleImputer(), ["size"]), (OneHotEncoder(), ["colour"]))
-    models = [
-        RandomForestClassifier(2),
-        GridSearchCV(TREE, {"max_depth": [1, 2]}, cv=2),
-        make_pipeline(FunctionTransformer(lambda x: 2 * x), TREE),
-        make_pipeline(FunctionTransformer(lambda x: 3 * x), TREE),
-    ]
-    return [
-        osv.EstimatorGame(
-            make_pipeline(prepare, model), frame, y, frame, y, scoring="jaccard"
-        )._callback._fingerprint
-        for model in models
-    ]
-
-
-def test_fingerprints_are_those_of_every_process(monkeypatch):
-    monkeypatch.setattr(osv.EstimatorGame, "_try_all_rows", lambda self: None)
-    ours = fingerprints()
-    assert len(set(ours)) == len(ours)
-    code = (
-        "import test_estimator_game as t; t.osv.EstimatorGame._try_all_rows = lambda self: None; "
-        "print(*t.fingerprints())"
-    )
-    paths = [str(Path(__file__).parent), *(path for path in sys.path if path)]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ours
-
-
-def test_axioms_and_verification():
-    played = game(problem=PROBLEM._replace(X=PROBLEM.X[:3], y=PROBLEM.y[:3]))
-    report = osv.check_axioms(played, n_jobs=1)
-    assert report.efficiency.status == "holds"
-    found = osv.verify(played, n_permutations=20, random_state=0, n_jobs=1)
-    assert np.isfinite(found.exact).all()
 
 
 def test_runs_go_on_and_know_their_game(tmp_path):
@@ -563,56 +449,6 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         osv.sample_values(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)
     ]
     assert osv.Valuation.merge(parts).n_permutations == 20
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "words"),
-    [
-        ({"estimator": DecisionTreeClassifier}, TypeError, "estimator is the class DecisionTreeClassifier"),
-        ({"estimator": "tree"}, TypeError, "estimator is 'tree', expected a classifier or regressor"),
-        ({"estimator": np.ones((9, 9))}, TypeError, "estimator is a ndarray, expected a classifier"),
-        ({"estimator": StandardScaler()}, TypeError, "estimator is StandardScaler, expected"),
-        ({"estimator": KMeans(2)}, TypeError, "estimator is KMeans, expected a classifier"),
-        ({"scoring": "best"}, ValueError, "scoring is 'best', expected a function or a name"),
-        ({"scoring": 3}, ValueError, "scoring is 3"),
-        ({"empty_value": "mean"}, ValueError, "empty_value is 'mean', expected 'majority' or a number"),
-        ({"empty_value": None}, TypeError, "empty_value is None"),
-        ({"error_score": "ignore"}, TypeError, "error_score is 'ignore', expected 'raise' or a number"),
-        ({"error_score": np.nan}, ValueError, "error_score is nan"),
-        ({"order_free": 1}, TypeError, "order_free is 1"),
-        ({"weight_name": 1}, TypeError, "weight_name is 1"),
-        ({"random_state": None}, TypeError, "random_state is None, expected an integer"),
-        ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"cache_size": -1}, ValueError, "cache_size is -1, expected an integer from 0 to 100,000,000"),
-        (
-            {"sample_weight": [1e31] * 6},
-            ValueError,
-            r"sample_weight is up to 1e\+31, expected at most 1e\+30",
-        ),
-        ({"cache_size": 1.5}, TypeError, "cache_size is 1.5"),
-        ({"X": PROBLEM.X[:, :1]}, ValueError, "X_valid has 2 features, expected 1"),
-        ({"X": PROBLEM.X[0]}, ValueError, "X has 1 dimensions"),
-        ({"estimator": GaussianNB(), "X": PROBLEM.X + np.nan}, RuntimeError, r"failed on all rows .*NaN"),
-        ({"y": PROBLEM.y[:3]}, ValueError, "y has 3 entries, expected 6"),
-        ({"y": np.ones(6, int)}, ValueError, "y holds one class only"),
-        ({"y_valid": np.full(20, 7)}, ValueError, "y_valid holds 7, which never occurs in y"),
-        ({"sample_weight": np.full(6, 1e40)}, ValueError, "sample_weight is up to 1e.40"),
-        ({"position_weight": "late"}, ValueError, "position_weight is 'late'"),
-        ({"estimator": DecisionTreeRegressor(), "y": ["a"] * 6}, TypeError, "y holds values of type <U1"),
-        ({"estimator": Ridge(), "y": np.full(6, np.inf)}, ValueError, "y is inf at row 0"),
-        ({"estimator": Ridge(), "scoring": "accuracy"}, ValueError, "does not score a constant"),
-    ],
-)
-def test_refused_by_name(changes, error, words):
-    arguments = {"estimator": TREE, **PROBLEM._asdict()} | changes
-    with pytest.raises(error, match=words):
-        osv.EstimatorGame(**arguments)
-
-
-def test_what_it_says_of_itself():
-    assert repr(game(make_pipeline(TREE))) == (
-        "EstimatorGame(Pipeline, 6 players, 6 rows, position_weight='gaussian', scoring='accuracy')"
-    )
 
 
 # --------------------------------------------------------------------------------------------
@@ -654,22 +490,5 @@ def test_regressors_are_split_and_valued():
     fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
     owners = np.arange(20) // 4
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
-    with pytest.raises(ValueError, match="labels is missing: method 'ctmc'"):
+    with pytest.raises(ValueError, match="labels"):
         osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)
-
-
-def test_what_estimators_refuse():
-    with pytest.raises(ValueError, match=r"C is 2\.0, which is for estimator=None"):
-        osv.PartialOrdinalShapley(estimator=TREE, C=2.0).fit(*PROBLEM)
-    with pytest.raises(ValueError, match=r"error_score is 0\.5, which is for a given estimator"):
-        osv.ClassicShapley(error_score=0.5).fit(*PROBLEM)
-    with pytest.raises(TypeError, match="estimator is 'tree', expected a classifier or regressor"):
-        osv.OrdinalShapley(estimator="tree").fit(*PROBLEM)
-    with pytest.raises(TypeError, match=r"estimator is 'in_out', expected a model, .* of sample_values"):
-        osv.OrdinalShapley(estimator="in_out").fit(*PROBLEM)
-    with pytest.raises(TypeError, match=r"estimator is a .*, expected one of .* goes to EstimatorGame"):
-        osv.sample_values(osv.TableGame(2, {}), estimator=TREE)
-    failing = osv.ClassicShapley("mc", estimator=KNeighborsClassifier(4), n_permutations=3, random_state=0)
-    with pytest.raises(RuntimeError, match="KNeighborsClassifier failed for the sequence"):
-        failing.fit(*PROBLEM)
-    assert failing.set_params(error_score=0.5).fit(*PROBLEM).game_.error_score == 0.5

@@ -7,7 +7,6 @@ import pytest
 
 import ordinal_shapley as osv
 import unbiased
-from bench import record
 from bench.evidence import Reference, agreement, coverage, from_definition, z_scores
 from problems import size
 
@@ -76,33 +75,3 @@ def test_values_of_the_formula_are_exact(monkeypatch, ordered):
     np.testing.assert_allclose(osv.exact_values(case.game, "ordinal").values, values, atol=1e-15)
     assert case.game.order_free != ordered
     assert values.min() > 0.0
-
-
-@pytest.mark.parametrize("reference", [unbiased.full_walks(4, 50), unbiased.single_sequences(4, 50, 4, 2)])
-def test_a_case_is_measured_and_shown(tmp_path, reference):
-    case = unbiased.rare_players(24, ordered=True)._replace(reference=reference)
-    trials = [unbiased.Trial("ordinal", (10, 20), 4), unbiased.Trial("ordinal", (10,), 4, "patience")]
-    found = record.plain(unbiased.measured(case, trials))
-    first, last = found["trials"][0]["lengths"]
-    result = [
-        osv.sample_values(
-            case.game,
-            "ordinal",
-            "tmc",
-            truncation=osv.Truncation.roulette(),
-            n_permutations=20,
-            random_state=seed,
-        )
-        for seed in range(4, 8)
-    ]
-    assert last["evaluations"] == np.mean([run.n_evaluations for run in result])
-    assert first["pilot_evaluations"] > 0 and first["pilot_seconds"] < first["seconds"]
-    assert {"all", "feature, tenth 1", "value, tenth 10", "few"} <= set(found["trials"][0]["z of sums"])
-    assert 0.5 < found["trials"][0]["rows"]["sd"] < 2.0
-    (tmp_path / "variance.md").write_text("<!-- unbiased --><!-- end of unbiased -->\n", encoding="utf-8")
-    machine = {"cpu": "", "cores": 1, "system": "", "load_before": 0.0, "python": "", "versions": {}}
-    whole = {**machine, "date": "", "cases": {"small": found, "owners": found}}
-    page = unbiased.pages(whole, tmp_path)["variance.md"]
-    assert page.count("| small | ordinal | 4 x 20 |") == 1
-    assert page.count("| small | ordinal, patience | 4 x 10 |") == 1
-    assert page.count("| small | ordinal | 10 |") == page.count("| small | ordinal | 20 |") == 1

@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from types import SimpleNamespace
 
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.exact import enumeration, plan
+from ordinal_shapley.exact import plan
 from test_exact import random_table
 
 
 def test_what_takes_too_long_is_refused():
     game = osv.FunctionGame(lambda S: 0.0, 11)
-    with pytest.raises(
-        ValueError, match=r"108,505,112 utilities, about .* more than max_seconds \(1\).*sample_values"
-    ):
+    with pytest.raises(ValueError, match=r"108,505,112.*max_seconds"):
         osv.exact_values(game, max_seconds=1)
     osv.exact_values(osv.FunctionGame(lambda S: 0.0, 5), max_seconds=math.inf)
     game = osv.FunctionGame(lambda S: 0.0, 30, order_free=True)
-    with pytest.raises(
-        ValueError, match=r"takes about 10\^32 utilities.*ask for value='classic' \(1,073,741,824"
-    ):
+    with pytest.raises(ValueError, match=r"10\^32"):
         osv.exact_values(game)
     game = osv.FunctionGame(lambda S: 0.0, 1000)
-    with pytest.raises(ValueError, match=r"1000 players, whose subsets alone are more than 10\^301"):
+    with pytest.raises(ValueError, match=r"1000 players"):
         osv.exact_values(game)
-
-
-def test_the_time_is_what_all_utilities_take_shared_by_the_workers(monkeypatch):
-    monkeypatch.setattr(plan, "seconds_an_evaluation", lambda game, scope: 4.0)
-    hint = "give partition and case if only some orders matter, "
-    for value, more in (("partial_ordinal", hint), ("ordinal", "")):
-        expected = (
-            r"1,957 utilities, about 1.09 hours at 4 s each on 2 workers, more than max_seconds \(3600\): "
-            f"{more}estimate it with sample_values, or raise max_seconds"
-        )
-        with pytest.raises(ValueError, match=expected):
-            osv.exact_values(random_table(6)[0], value, n_jobs=2)
-    # Few utilities are not worth asking, unless a limit was.
-    monkeypatch.setattr(plan, "seconds_an_evaluation", lambda game, scope: 1e6)
-    osv.exact_values(random_table(5)[0])
-    with pytest.raises(ValueError, match=r"326 utilities, .* more than max_seconds \(10\)"):
-        osv.exact_values(random_table(5)[0], max_seconds=10)
-
-
-def test_the_pace_is_that_of_the_first_utilities(monkeypatch):
-    ticks = itertools.count()
-    clock = SimpleNamespace(perf_counter=lambda: 1e-4 * next(ticks))
-    monkeypatch.setattr(enumeration, "time", clock)
-    game, _ = random_table(6)
-    scope = plan.make_scope(game, "partial_ordinal", None, None, None)
-    # One first, which is not counted, then 1, 2, 4 .. to 512 and the 932 that are left of 1,956.
-    assert enumeration.seconds_an_evaluation(game, scope) == pytest.approx(11 * 1e-4 / 1955, rel=1e-9)
 
 
 def test_the_memory_that_is_asked_for(monkeypatch):
@@ -73,9 +40,7 @@ def test_what_takes_too_much_memory_is_refused(monkeypatch):
     monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     game, _ = random_table(5)
     osv.exact_values(game, "ordinal")
-    with pytest.raises(
-        ValueError, match=r"the weights of .* sequences takes .* GiB and .* are at hand: estimate"
-    ):
+    with pytest.raises(ValueError, match="GiB"):
         osv.exact_values(osv.FunctionGame(lambda S: 0.0, 8), "weighted_ordinal", order_weight=lambda S: 1.0)
-    with pytest.raises(ValueError, match="the table of 8 players takes"):
+    with pytest.raises(ValueError, match="8 players"):
         osv.TableGame(8, {})

@@ -11,8 +11,6 @@ from bench import record
 from bench.problems import Problem
 from ordinal_shapley_kernels import logistic_factor, logistic_solver
 from problems import random_problem
-from rules import check_figures as rules
-from rules.stated import Measured
 from write_pages import SCRIPTS
 
 
@@ -63,55 +61,5 @@ def test_a_block_is_replaced():
     new = record.replaced(page, "x", "new\n")
     assert new == "a\n<!-- x -->\n\nnew\n\n<!-- end of x -->\nb\n"
     assert record.replaced(new, "x", "new") == new
-    with pytest.raises(ValueError, match="the page needs <!-- y --> and <!-- end of y -->, once each"):
+    with pytest.raises(ValueError, match="y"):
         record.replaced(page, "y", "new")
-
-
-def test_figures_in_the_text_are_measured():
-    assert rules.breaches() == []
-
-
-def figures(text):
-    return [found[0] for found in rules.FIGURE.finditer(rules.prose(text))]
-
-
-@pytest.mark.parametrize(
-    "text, found",
-    [
-        ("It takes 5 to 100 µs, or 3 ms.", ["5 to 100 µs", "3 ms"]),
-        ("It is three times as fast, and 12.5x faster.", ["three times", "12.5x faster"]),
-        ("A third of the rows, two thirds of the time, half of it.", ["A third", "two thirds", "half of"]),
-        ("tens of nanoseconds, milliseconds", ["tens of nanoseconds", "milliseconds"]),
-        ("tens of millions of sequences a second", ["tens of millions of sequences a second"]),
-        ("150,000 fits a second in 2 GiB", ["150,000 fits a second", "2 GiB"]),
-        ("ahead in 40 of 40 runs, by 0.34", ["40 of 40", "0.34"]),
-        ("The third of 20 rows in the second run, at ten places.", []),
-        ("| 3 % | 4 ms |", ["3 %", "4 ms"]),
-        ("[two](a.md#half-of) `5 ms`\n\n```text\n6 ms\n```\n\n    W = 7 s\n\n8 ms", ["8 ms"]),
-        ("<!-- speed -->\n9 ms\n<!-- end of speed -->\n<!-- mine -->\n8 ms\n<!-- end of mine -->", ["8 ms"]),
-    ],
-)
-def test_what_is_a_figure(text, found):
-    assert figures(text) == found
-
-
-def test_a_figure_that_is_not_listed_is_found():
-    texts = {"a.md": "one\n\nIt takes 5\nms here."}
-    assert list(rules.check_listed(texts, {"a.md": ["takes 5 ms"]})) == []
-    assert list(rules.check_listed(texts, {"a.md": ["takes 5 ms", "6 ms"]})) == [
-        "a.md: stated.py lists words that are no longer there: '6 ms'"
-    ]
-    (found,) = rules.check_listed(texts, {"a.md": ["here"]})
-    assert found == "a.md:3: '5 ms' is in no record: list it in tests/rules/stated.py"
-
-
-def test_a_figure_that_is_not_as_measured_is_found():
-    texts = {"a.md": "It takes 5 ms."}
-    tie = Measured("a.md", "5 ms", "bench", lambda found: round(found["ms"]) == 5)
-    assert list(rules.check_measured(texts, {"bench": {"ms": 5.2}}, [tie])) == []
-    (other,) = rules.check_measured(texts, {"bench": {"ms": 5.7}}, [tie])
-    assert other == "a.md: '5 ms' is not what benchmarks/results/bench.json says"
-    (missing,) = rules.check_measured(texts, {}, [tie])
-    assert missing.endswith("needs benchmarks/results/bench.json, which is missing")
-    (gone,) = rules.check_measured({"a.md": "It takes 6 ms."}, {"bench": {"ms": 5.2}}, [tie])
-    assert "no longer there" in gone

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import time
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
-from ordinal_shapley.sampling import ahead
-from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.sampling.shards import random_orders
-from ordinal_shapley.valuation.scores import guess_of, is_better, score_words
+from ordinal_shapley.valuation.scores import is_better, score_words
 from problems import size, wine
 
 
@@ -107,17 +102,6 @@ def test_a_score_of_ones_own_is_not_asked_what_guessing_does():
     assert score_words(result) == "1 by the model of all rows"
 
 
-def test_a_score_that_is_for_no_constant_prediction():
-    # Counts that are all 0 have a mean that this score refuses.
-    X, _, X_valid, _ = rows()
-    options = {"scoring": "neg_mean_poisson_deviance", "empty_value": -9.0, "position_weight": "uniform"}
-    counts = np.exp(X[:, 0]), np.zeros(len(X_valid))
-    game = osv.EstimatorGame(DecisionTreeRegressor(max_depth=1), X, counts[0], X_valid, counts[1], **options)
-    result = value(game)
-    assert result.full_score == game(range(40)) < 0
-    assert result.guess_score is None
-
-
 class Picky(DecisionTreeClassifier):
     """Counts the fits to all rows, and refuses them in any but the given order if told to."""
 
@@ -148,19 +132,6 @@ def test_a_model_outside_of_kernels_is_fitted_to_all_rows_once(monkeypatch, refu
         assert result.full_score == game(random_orders(40, 0, 1)[0])
 
 
-def test_its_time_counts(monkeypatch):
-    def slow(*arguments):
-        time.sleep(0.2)
-        return [SimpleNamespace(utilities=[1.0])] * 10
-
-    monkeypatch.setattr(ahead, "looks", slow)
-    X, _, X_valid, _ = rows(n=12)
-    game = osv.RidgeGame(X[:, 1:], X[:, 0], X_valid[:, 1:], X_valid[:, 0])
-    assert value(game).seconds >= 0.2
-    with pytest.raises(TimeoutError, match=r"0\.\d+ s went into the score of the model of all rows; give"):
-        value(game, stopping=osv.MaxSeconds(0.1))
-
-
 def test_players_without_rows_have_none():
     result = value(osv.TableGame(2, {(0, 1): 1.0}))
     assert (result.full_score, result.guess_score, score_words(result)) == (None, None, "")
@@ -172,54 +143,6 @@ def test_its_fits_are_not_counted():
     game = osv.RidgeGame(X[:, 1:], X[:, 0], X_valid[:, 1:], X_valid[:, 0])
     result = value(game, n_permutations=3)
     assert result.n_evaluations == 3 * 12
-
-
-def test_no_warning_comes_from_it(monkeypatch):
-    game = osv.LogisticGame(*rows())
-    expected = np.mean([game(order) for order in random_orders(40, 0, 10)])
-
-    def warn(self, workspace):
-        raise AssertionError("a warning of fits that are no part of the run")
-
-    monkeypatch.setattr(osv.LogisticGame, "_warn_of", warn)
-    assert [value(game, n_jobs=k).full_score for k in (1, 2)] == [expected] * 2
-
-
-def test_words_say_when_the_model_is_no_better():
-    result = value(osv.LogisticGame(*rows()))
-    good, equal, bad = (
-        dataclasses.replace(result, full_score=full, guess_score=0.5) for full in (0.75, 0.5, 0.25)
-    )
-    assert [is_better(r) for r in (good, equal, bad)] == [True, False, False]
-    assert score_words(good) == "0.75 by the model of all rows, 0.5 by guessing"
-    game = SimpleNamespace(scoring="roc_auc", order_free=False, scored_orders=10)
-    assert score_words(bad, game) == (
-        "0.25 by the model of all rows (the mean over random orders), 0.5 by guessing: no better, so these "
-        "values say little"
-    )
-    game.scored_orders = 1
-    assert "all rows (in a random order), 0.5" in score_words(bad, game)
-    assert "no better" in score_words(equal)
-    assert repr(good).endswith("full_score=0.75, guess_score=0.5)")
-    # Rounding makes no model better: r2 of a mean is 0 to some digits only.
-    assert is_better(dataclasses.replace(result, full_score=0.1 + 0.2, guess_score=0.3)) is False
-
-
-@pytest.mark.parametrize(
-    ("scoring", "classes", "words"),
-    [
-        ("accuracy", True, "always predicting the commonest class"),
-        ("roc_auc", True, "guessing"),
-        ("neg_log_loss", True, "guessing"),
-        ("r2", False, "always predicting the mean"),
-        (lambda model, X, y: 0.0, True, "always predicting the commonest class"),
-    ],
-)
-def test_what_guessing_is_called(scoring, classes, words):
-    # Games of numbers lack the attribute, or have none.
-    numbers = [SimpleNamespace(scoring=scoring), SimpleNamespace(scoring=scoring, classes_=None)]
-    for game in [SimpleNamespace(scoring=scoring, classes_=["no", "yes"])] if classes else numbers:
-        assert guess_of(game) == words
 
 
 def test_files_keep_it_and_older_ones_lack_it(tmp_path):
@@ -252,80 +175,3 @@ def noise(tmp_path):
     frame = pd.DataFrame({"a": rng.normal(size=n), "t": np.where(np.arange(n) % 3, "no", "yes")})
     frame.to_csv(tmp_path / "noise.csv", index=False)
     return tmp_path / "noise.csv"
-
-
-def test_the_command_says_it(run, noise):
-    arguments = ("value", noise, "--target", "t", "--permutations", 10)
-    code, shown, _ = run(*arguments)
-    assert code == 0
-    line = next(line for line in shown.splitlines() if line.startswith("score"))
-    assert "by the model of all rows (the mean over random orders), 0.6667 by always predicting" in line
-    assert line.rstrip().endswith("no better, so these values say little")
-    score = json.loads(run(*arguments, "--json")[1])["score"]
-    assert score["guessing"] == pytest.approx(2 / 3)
-    assert score["all_rows"] <= 2 / 3
-    assert score["better_than_guessing"] is False
-
-
-def test_a_good_model_is_not_complained_of(run):
-    arguments = ("value", "--dataset", "wine", "--value", "classic", "--permutations", 2)
-    code, shown, _ = run(*arguments)
-    assert code == 0
-    assert "no better" not in shown
-    assert "of all rows, 0.3889 by always predicting the commonest class" in shown
-    assert json.loads(run(*arguments, "--json")[1])["score"]["better_than_guessing"] is True
-
-
-def test_page_and_notebook_say_it():
-    result = value(osv.LogisticGame(*rows()))
-    sentence = "The model of all rows is no better than guessing"
-    poor = dataclasses.replace(result, full_score=0.3, guess_score=0.4)
-    assert sentence not in result.to_html()
-    page = poor.to_html()
-    assert sentence in page
-    assert "0.3 by the model of all rows, 0.4 by guessing: no better" in page
-    assert "0.3 by the model of all rows, 0.4 by guessing: no better" in poor._repr_html_()
-
-
-def dear(game):
-    """The same game, whose models of all rows take long, it says."""
-    game._much = 0.0
-    return game
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_of_dear_models_two_are_enough_if_they_agree(n_jobs):
-    which = set()
-    for seed in range(6):
-        game = osv.LogisticGame(*rows())
-        scores = np.array([game(order) for order in random_orders(40, seed, 10)])
-        agree = np.std(scores[:2], ddof=1) / np.sqrt(2) <= 0.005 * scores[:2].mean()
-        which.add(bool(agree))
-        found = value(dear(game), n_permutations=1, random_state=seed, n_jobs=n_jobs).full_score
-        assert found == np.mean(scores[:2] if agree else scores)
-    assert which == {True, False}
-
-
-@pytest.mark.parametrize(("tol", "orders"), [(10.0, 2), (0.0, 20)])
-def test_what_patience_compares_with_takes_few_dear_models(tol, orders):
-    rule = osv.Truncation.patience(tol=tol)
-    options = {"method": "tmc", "truncation": rule, "n_permutations": 3}
-    game = osv.LogisticGame(*rows())
-    scores = [game(order) for order in random_orders(40, 0, 20)]
-    assert len(set(scores[:2])) == 2
-    usual = value(game, **options)
-    few = value(dear(game), **options)
-    # With one tolerance all walks end at once, with the other the target is the same.
-    assert usual.n_evaluations - few.n_evaluations == 20 - orders
-    assert target_score(game, rule, 0) == np.mean(scores[:orders])
-
-
-def test_where_order_plays_no_part_one_dear_model_is_enough():
-    game = dear(osv.LogisticGame(*rows(), position_weight="uniform"))
-    rule = osv.Truncation.patience(tol=0.01)
-    result = value(game, method="tmc", truncation=rule, n_permutations=1)
-    usual = value(
-        osv.LogisticGame(*rows(), position_weight="uniform"), method="tmc", truncation=rule, n_permutations=1
-    )
-    assert usual.n_evaluations - result.n_evaluations == 19
-    assert result.full_score == usual.full_score == game(range(40))

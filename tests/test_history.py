@@ -60,15 +60,6 @@ def test_readings_are_the_change_of_the_values_kept():
     assert measured[-1] < 0.01 <= measured[1:-1].min()
 
 
-def test_two_rules_that_measure_are_kept_apart():
-    history = osv.History(osv.RelativeChange(1e-3) & osv.RelativeChange(1e-2, 500) | osv.MaxPermutations(900))
-    sample(history)
-    other = "relative change over 500 permutations"
-    assert history.limits == {CHANGE: 1e-3, other: 1e-2}
-    assert np.isnan(history.readings[other][:5]).all()
-    assert np.isfinite(history.readings[other][5:]).all()
-
-
 def test_readings_of_every_rule_are_at_the_limit_when_it_stops():
     rules = {
         osv.MaxStandardError(0.03): ["largest standard error"],
@@ -143,35 +134,3 @@ def test_rounds_do_not_share_memory_with_the_run():
     values[:] = 7.0
     assert not history.values.any()
     assert not history.stderr.any()
-
-
-def test_another_run_starts_anew():
-    history = osv.History(osv.MaxPermutations(300))
-    sample(history)
-    first = history.values
-    feed(history, 1)
-    assert history.n_permutations.tolist() == [100]
-    sample(history)
-    np.testing.assert_array_equal(history.values, first)
-    assert repr(history) == "History(MaxPermutations(n_permutations=300), 3 rounds)"
-
-
-def test_estimators_take_one():
-    X, y = np.arange(12.0)[:, None], np.arange(12) // 6
-    history = osv.History(osv.MaxPermutations(200))
-    model = osv.PartialOrdinalShapley(method="mc", stopping=history, random_state=0).fit(X, y, X, y)
-    np.testing.assert_array_equal(history.values[-1], model.values_)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ((None,), TypeError, "rule is None, expected a rule"),
-        ((osv.MaxPermutations,), TypeError, "rule is <class"),
-        ((osv.MaxPermutations(5), 0), ValueError, "most_rounds is 0, expected an integer from 1"),
-        ((osv.MaxPermutations(5), 2.0), TypeError, r"most_rounds is 2\.0"),
-    ],
-)
-def test_bad_input_is_named(arguments, error, words):
-    with pytest.raises(error, match=words):
-        osv.History(*arguments)

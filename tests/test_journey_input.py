@@ -74,12 +74,6 @@ def test_every_form_gives_the_same_game():
     assert counts_of(again) == FORMS
 
 
-def test_an_event_table_needs_one_converted_row():
-    events = as_events([["A", "B"], ["B", "C"]], [0, 0])
-    events.loc[0, "converted"] = 1
-    assert counts_of(osv.JourneyGame.from_events(events)) == {"A > B": (1, 0), "B > C": (0, 1)}
-
-
 @pytest.mark.parametrize(
     ("repeats", "expected"),
     [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})],
@@ -98,13 +92,8 @@ def test_repeats(repeats, expected):
         assert f"repeats={repeats!r}" in repr(game)
     assert "3 channels, 1 journey, 1 conversion, " in repr(osv.JourneyGame([["A", "B", "C"]], [1]))
     assert "1 channel, 2 journeys, 0 conversions, " in repr(osv.JourneyGame([["A"]], [0], [2]))
-    with pytest.raises(ValueError, match=r"journeys\[0\] touches 'A' twice, expected distinct channels"):
+    with pytest.raises(ValueError, match=r"journeys\[0\] .*'A'"):
         osv.JourneyGame([journey], [5], [2])
-
-
-def test_the_same_channel_twice_at_one_time_is_no_tie():
-    events = as_events([["A", "A", "B"]], [1]).assign(time=[0, 0, 1])
-    assert counts_of(osv.JourneyGame.from_events(events, repeats="first")) == {"A > B": (1, 0)}
 
 
 def test_counts_add_up_over_texts_of_one_path():
@@ -125,7 +114,7 @@ def test_games_in_which_every_journey_converts_are_warned_of():
         lambda **more: osv.JourneyGame.from_journeys([["A"], ["B", "A"]], [True, True], **more),
         lambda **more: osv.JourneyGame.from_events(as_events([["A"], ["B", "A"]], [1, 1]), **more),
     ):
-        with pytest.warns(UserWarning, match="every journey converts, so no path does better"):
+        with pytest.warns(UserWarning, match="every journey"):
             make()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -135,136 +124,10 @@ def test_games_in_which_every_journey_converts_are_warned_of():
         osv.JourneyGame.from_paths(["A", "B > A"], [3, 1], [0, 1])
 
 
-def test_another_mark_between_channels_is_warned_of():
-    with pytest.warns(
-        UserWarning, match=r"^paths\[1\] is 'A,B', .* by '>': if it should be ',', pass sep=','$"
-    ):
-        osv.JourneyGame.from_paths(["A", "A,B", "A,B"], [1, 1, 1], [1, 1, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        osv.JourneyGame.from_paths(["A, a day", "B > A, a day"], [1, 1], [1, 1])
-        osv.JourneyGame.from_paths(["A", "A,B"], [1, 1], [1, 1], sep=",")
-
-
 def test_channels_can_be_numbers_and_have_a_given_order():
     game = osv.JourneyGame([[3, 1], [np.int64(2)]], [1, 1], channels=[1, 2, 3, 4])
     assert game.player_labels.tolist() == ["1", "2", "3", "4"]
     assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
-
-
-def test_a_single_channel():
-    game = osv.JourneyGame.from_paths(["A"], [7], [13])
-    for value in VALUES:
-        assert game.credit(value).loc["A"].tolist() == pytest.approx([7.0, 1.0])
-        assert game.credit(value, by_position=True).to_numpy().tolist() == [[pytest.approx(7.0)]]
-    assert osv.exact_values(game).values.tolist() == pytest.approx([7.0])
-
-
-def test_blanks_around_names_are_left_out():
-    touches = as_events([["A", "B "], [" A"]], [1, 1])
-    for game in (osv.JourneyGame([["A", "B "], [" A"]], [1, 1]), osv.JourneyGame.from_events(touches)):
-        assert game.to_frame()["path"].tolist() == ["A", "A > B"]
-
-
-BAD = {
-    "no journeys": (lambda: osv.JourneyGame([], []), "journeys is empty"),
-    "a text for journeys": (lambda: osv.JourneyGame("A > B", [1]), "journeys is a str"),
-    "texts for lists": (lambda: osv.JourneyGame(["A > B"], [1]), "from_paths reads texts"),
-    "a number for a list": (lambda: osv.JourneyGame([5], [1]), r"journeys\[0\] is 5"),
-    "an empty journey": (lambda: osv.JourneyGame([["A"], []], [1, 1]), r"journeys\[1\] is empty"),
-    "an empty name": (lambda: osv.JourneyGame([["A", " "]], [1]), "blank name ' '"),
-    "NaN for a name": (lambda: osv.JourneyGame([["A", np.nan]], [1]), "holds nan, expected names"),
-    "None for a name": (lambda: osv.JourneyGame([["A", None]], [1]), "holds None, expected names"),
-    "a frame": (lambda: osv.JourneyGame(pd.DataFrame({"a": [1]}), [1]), "journeys is a frame"),
-    "too few counts": (lambda: osv.JourneyGame([["A"], ["B"]], [1]), "conversions has 1 entries, expected 2"),
-    "negative counts": (lambda: osv.JourneyGame([["A"]], [-1]), r"conversions\[0\] is -1, expected at"),
-    "NaN counts": (lambda: osv.JourneyGame([["A"]], [1], [np.nan]), r"non_conversions\[0\] is nan"),
-    "infinite counts": (lambda: osv.JourneyGame([["A"]], [np.inf]), r"conversions\[0\] is inf, expected"),
-    "tiny counts": (lambda: osv.JourneyGame([["A"]], [1e-300]), "is 1e-300, expected 0 or a number from"),
-    "texts for counts": (lambda: osv.JourneyGame([["A"]], ["x"]), "conversions holds values of type"),
-    "repeats": (lambda: osv.JourneyGame([["A"]], [1], repeats="both"), "repeats is 'both'"),
-    "unseen": (lambda: osv.JourneyGame([["A"]], [1], unseen="longest"), "unseen is 'longest'"),
-    "worth": (lambda: osv.JourneyGame([["A"]], [1], worth="money"), "worth is 'money'"),
-    "ordered": (lambda: osv.JourneyGame([["A"]], [1], ordered="no"), "ordered is 'no'"),
-    "unseen of counts": (
-        lambda: osv.JourneyGame([["A"]], [1], worth="conversions", unseen="zero"),
-        "unseen is 'zero', expected none with worth='conversions'",
-    ),
-    "channels": (lambda: osv.JourneyGame([["A"]], [1], channels=["B"]), "channels lacks 'A'"),
-    "channels twice": (lambda: osv.JourneyGame([["A"]], [1], channels=["A", "A"]), "holds a name twice"),
-    "no channels": (lambda: osv.JourneyGame([["A"]], [1], channels=[]), "channels is empty"),
-    "too long": (lambda: osv.JourneyGame([list(range(101))], [1]), "has 101 channels, expected at most 100"),
-    "too long for a table": (
-        lambda: osv.JourneyGame([list(range(21))], [1], ordered=False),
-        "has 21 channels, expected at most 20",
-    ),
-    "converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [2]), "converted is 2 at row 0"),
-    "converted NaN": (lambda: osv.JourneyGame.from_journeys([["A"]], [np.nan]), "converted is nan at row 0"),
-    "too few converted": (lambda: osv.JourneyGame.from_journeys([["A"]], [1, 0]), "converted has 2 entries"),
-    "an empty path": (lambda: osv.JourneyGame.from_paths(["A", ""], [1, 1]), r"paths\[1\] is ''"),
-    "a blank path": (lambda: osv.JourneyGame.from_paths(["  "], [1]), r"paths\[0\] is '  '"),
-    "a hole in a path": (lambda: osv.JourneyGame.from_paths(["A > > B"], [1]), r"paths\[0\] is 'A > > B'"),
-    "an open path": (lambda: osv.JourneyGame.from_paths(["A >"], [1]), r"paths\[0\] is 'A >'"),
-    "NaN for a path": (lambda: osv.JourneyGame.from_paths(["A", np.nan], [1, 1]), r"paths\[1\] is nan"),
-    "a list for a path": (lambda: osv.JourneyGame.from_paths([["A"]], [1]), r"paths\[0\] is \['A'\]"),
-    "sep": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=" "), "sep is ' '"),
-    "sep of another kind": (lambda: osv.JourneyGame.from_paths(["A"], [1], sep=3), "sep is 3"),
-    "value": (lambda: osv.JourneyGame([["A"]], [1]).credit("blend"), "value is 'blend'"),
-    "by position": (lambda: osv.JourneyGame([["A"]], [1]).credit(by_position=1), "by_position is 1"),
-    "a set for a journey": (
-        lambda: osv.JourneyGame([["A"], {"A", "B"}], [1, 1]),
-        r"journeys\[1\] is a set, which has no order",
-    ),
-    "a set of journeys": (lambda: osv.JourneyGame({("A",), ("B",)}, [1, 2]), "journeys is a set, which has"),
-    "a set of channels": (lambda: osv.JourneyGame([["A"]], [1], channels={"A"}), "channels is a set"),
-    "a list for a frame": (lambda: osv.JourneyGame.from_events([["j", "A", 1, 1]]), "frame is a list"),
-    "a dictionary for a frame": (
-        lambda: osv.JourneyGame.from_frame({"path": ["A"], "conversions": [1]}),
-        "frame is a dict, expected a pandas DataFrame",
-    ),
-    "a player that is not there": (lambda: osv.JourneyGame([["A"]], [1])([1]), "sequence holds player 1"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_errors_name_what_is_wrong(what):
-    call, message = BAD[what]
-    with pytest.raises((TypeError, ValueError), match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda f: f.iloc[:0], "frame has no rows"),
-        (
-            lambda f: f.drop(columns="time"),
-            "frame has no column 'time', its columns are 'journey'",
-        ),
-        (lambda f: pd.concat([f, f[["channel"]]], axis=1), "frame has 2 columns 'channel'"),
-        (lambda f: f.assign(channel=[None, "B", "C"]), "frame has no channel at row 0"),
-        (lambda f: f.assign(journey=["j", np.nan, "j"]), "frame has no journey at row 1"),
-        (lambda f: f.assign(time=[0, np.nan, 2]), "frame has no time at row 1"),
-        (lambda f: f.assign(time=pd.to_datetime([None, "2026-01-01", "2026-01-02"])), "no time at row 0"),
-        (lambda f: f.assign(time=["1", "2", "10"]), "is of type .*, expected numbers or dates"),
-        (lambda f: f.assign(converted=[0, 2, 0]), r"frame\['converted'\] is 2 at row 1"),
-        (lambda f: f.assign(converted=["no", "no", "no"]), r"frame\['converted'\] is 'no' at row 0"),
-        (lambda f: f.assign(time=[0, 1, 1]), "journey 'j0' touches 'B' and 'C' at the same time, 1, so that"),
-        (lambda f: f.assign(channel=["A", " ", "C"]), "journey 'j0' holds the blank name"),
-        (lambda f: f.assign(channel=["A", "B", "A"]), "journey 'j0' touches 'A' twice"),
-    ],
-)
-def test_event_tables_that_cannot_be_read(change, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        osv.JourneyGame.from_events(change(as_events([["A", "B", "C"]], [1])))
-
-
-def test_frames_that_cannot_be_read():
-    frame = pd.DataFrame({"path": ["A"], "conversions": [1]})
-    with pytest.raises(ValueError, match="frame has no column 'lost'"):
-        osv.JourneyGame.from_frame(frame, non_conversions="lost")
-    with pytest.raises(ValueError, match="frame has 2 columns 'path'"):
-        osv.JourneyGame.from_frame(pd.concat([frame, frame[["path"]]], axis=1))
 
 
 # --------------------------------------------------------------------------------------------

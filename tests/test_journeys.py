@@ -134,12 +134,6 @@ def test_sampling_finds_the_credit(kind):
         np.testing.assert_allclose(result.values[~varies], credits(game, value)[~varies], atol=1e-9)
 
 
-def test_every_worker_finds_the_same_bits():
-    game = game_of(random_rows(np.random.default_rng(8), 6, 30, longest=4), 6)
-    one, two = (osv.sample_values(game, n_permutations=200, random_state=3, n_jobs=n) for n in (1, 2))
-    assert one.values.tobytes() == two.values.tobytes()
-
-
 def test_a_game_tells_itself_from_others():
     rows = random_rows(np.random.default_rng(3), 4, 8)
     game = game_of(rows, 4)
@@ -282,7 +276,7 @@ def test_long_journeys_and_many_channels():
     for kind, value in itertools.product(KINDS, VALUES):
         game = game_of(rows, 3_000, **kind)
         if value == "classic" and kind == {"unseen": "backoff"}:
-            with pytest.raises(ValueError, match="converted has 100 channels, expected at most 20"):
+            with pytest.raises(ValueError, match="100 channels"):
                 game.credit(value)
         else:
             assert game.credit(value)["credit"].sum() == pytest.approx(total, rel=1e-10)
@@ -375,7 +369,7 @@ def test_an_error_where_rounding_would_hide_the_credit():
     won = [50.0 if ">" not in path else 1e-9 for path in paths]
     lost = [50.0] * len(paths)
     game = osv.JourneyGame.from_paths([*paths, ">".join(everyone)], [*won, 1e-9], [*lost, 50.0])
-    with pytest.raises(ValueError, match="rounding hides their credit"):
+    with pytest.raises(ValueError, match="rounding"):
         game.credit()
 
 
@@ -431,45 +425,3 @@ def test_credit_finds_the_truth(value, unseen):
     # Other values are far away, so that the test would tell.
     other = sets[0].true_credit("ordinal" if value == "partial_ordinal" else "partial_ordinal")
     assert np.abs((found.mean(axis=0) - other) / found.std(axis=0, ddof=1) * math.sqrt(n_sets)).max() > 20
-
-
-def test_made_journeys():
-    data = made(5_000, 7)
-    assert data.frame["conversions"].sum() + data.frame["non_conversions"].sum() == data.n_journeys == 5_000
-    assert data.game().player_labels.tolist() == data.channels == list("ABCD")
-    again, other = made(5_000, 7), made(5_000, 8)
-    pd.testing.assert_frame_equal(again.frame, data.frame)
-    assert not other.frame.equals(data.frame)
-    events = osv.JourneyGame.from_events(data.to_events(), channels=data.channels)
-    pd.testing.assert_frame_equal(events.credit(), data.game().credit(), check_exact=True)
-    wide = osv.datasets.make_journeys(50, 40, max_length=20, rates=0.01, boosts={}, random_state=0)
-    assert wide.channels[:2] == ["c0", "c1"] and wide.max_length == 20
-    alone = osv.datasets.make_journeys(20, 1, rates=1.0, random_state=0)
-    assert alone.game().credit()["credit"].tolist() == [20.0] == alone.true_credit().tolist()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_length": 5}, "max_length is 5, expected at most n_channels, 4"),
-        ({"max_length": 0}, "max_length is 0"),
-        ({"rates": 0.5}, "the chance 1.* to convert, expected 0 to 1"),
-        ({"rates": -0.1, "boosts": {}}, "the chance -0.[123] to convert"),
-        ({"rates": [0.1, 0.2]}, "rates has 2 entries, expected 4"),
-        ({"rates": [0.1, 0.2, np.nan, 0.1]}, "rates holds nan"),
-        ({"boosts": {(0, 4): 0.1}}, r"boosts has the key \(0, 4\)"),
-        ({"boosts": {(1, 1): 0.1}}, r"boosts has the key \(1, 1\)"),
-        ({"boosts": {(0, 1): math.inf}}, r"the boost of \(0, 1\) is inf"),
-        ({"boosts": [0.1]}, "boosts is a list"),
-        ({"random_state": -1}, "random_state is -1"),
-    ],
-)
-def test_journeys_that_cannot_be_made(options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        made(100, 0, **options)
-
-
-def test_a_true_rate_is_of_channels():
-    for path in (["A", "x"], ["A", "A"]):
-        with pytest.raises(ValueError, match="expected distinct channels"):
-            made(10, 0).true_rate(path)

@@ -149,31 +149,3 @@ def test_frames_sparse_rows_and_copies():
     sparse = osv.NearestNeighborGame(scipy.sparse.csr_array(X), y, scipy.sparse.csr_array(X_valid), y_valid)
     for other in (game, sparse, pickle.loads(pickle.dumps(game))):
         np.testing.assert_array_equal(other.prefix_utilities(range(8)), expected)
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "words"),
-    [
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0, expected an integer from 1 to"),
-        ({"n_neighbors": 2.0}, TypeError, r"n_neighbors is 2\.0"),
-        ({"scoring": "roc_auc"}, ValueError, "scoring is 'roc_auc', expected one of 'accuracy'"),
-        ({"scoring": "f1", "y_valid": np.zeros(10, int)}, ValueError, "scoring='f1' is that of class 1"),
-        ({"y_valid": np.full(10, 5)}, ValueError, "y_valid holds 5, which never occurs in y"),
-        ({"empty_value": "mean"}, ValueError, "empty_value is 'mean', expected 'majority' or a number"),
-        ({"sample_weight": np.zeros(8)}, ValueError, "sample_weight is 0 for every row"),
-        ({"X": np.full((8, 2), np.nan)}, ValueError, "X holds nan at row 0"),
-        ({"position_weight": 3}, TypeError, "position_weight is 3"),
-    ],
-)
-def test_refused_by_name(changes, error, words):
-    problem = random_problem(2, n=8, n_valid=10, seed=0)
-    with pytest.raises(error, match=words):
-        osv.NearestNeighborGame(**(problem._asdict() | changes))
-
-
-def test_what_it_says_of_itself():
-    game = osv.NearestNeighborGame(*random_problem(2, n=8, n_valid=10, seed=0))
-    assert repr(game) == (
-        "NearestNeighborGame(8 players, 8 rows, 2 classes, 10 validation rows, position_weight='gaussian', "
-        "n_neighbors=5, scoring='accuracy')"
-    )

@@ -8,7 +8,6 @@ import pytest
 import naive
 import ordinal_error
 import ordinal_shapley as osv
-from bench.record import plain
 from problems import random_problem, size
 
 
@@ -52,29 +51,3 @@ def test_insertion_in_the_comparison_is_unbiased():
 )
 def test_gains_from_trade(sequence, gains):
     assert ordinal_error.gains_from_trade(np.array(sequence, dtype=np.int64)) == gains
-
-
-def test_the_table():
-    def line(errors, correlations):
-        return {"evaluations": [70.0, 140.0], "error": errors, "correlation": correlations}
-
-    estimators = {
-        "in/out": line([0.5, 0.25], [0.1, 0.2]),
-        "in/out, patience": line([0.4, 0.3], [0.3, 0.4]),
-        "in/out, roulette": line([None, 0.2], [None, 0.6]),
-        "insertion": line([1.0, 0.25], [0.0, 0.1]),
-    }
-    first, second = ordinal_error.rows("tiny", {"estimators": estimators})
-    assert first == ("tiny", "70", "0.50", "0.40", "", "1.00", "4.0", "0.10", "0.30", "", "0.00")
-    assert second == ("tiny", "140", "0.25", "0.30", "0.20", "0.25", "1.0", "0.20", "0.40", "0.60", "0.10")
-
-
-def test_a_record_holds_what_the_table_needs():
-    problem = tiny()
-    found = plain(ordinal_error.measured(problem))
-    assert (found["players"], found["settings"], found["runs"]) == (8, "8 rows", 2)
-    budgets = [ordinal_error.in_out_run(problem, run)[0] for run in range(2)]
-    runs = [ordinal_error.insertion_run(problem, run, budgets[run])[1] for run in range(2)]
-    errors = np.sqrt(((np.array(runs) - problem.truth) ** 2).mean(axis=(0, 2))) / problem.truth.std()
-    np.testing.assert_allclose(found["estimators"]["insertion"]["error"], errors, rtol=1e-5)
-    assert len(list(ordinal_error.rows("tiny", found))) == 2

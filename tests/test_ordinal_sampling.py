@@ -151,21 +151,6 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool():
     np.testing.assert_allclose(pooled.stderr, one.stderr, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"value": "ordinal", "estimator": "marginal"}, "estimator='marginal' is for"),
-        ({"value": "partial_ordinal", "estimator": "in_out"}, "estimator='in_out' is for"),
-        ({"value": "ordinal", "estimator": "plain"}, "estimator is 'plain', expected one of"),
-        ({"value": "ordinal", "first_permutation": 5}, "first_permutation is 5, expected a multiple of 10"),
-    ],
-)
-def test_bad_options(options, words):
-    game, _ = played()
-    with pytest.raises(ValueError, match=words):
-        osv.sample_values(game, n_permutations=10, **options)
-
-
 def test_the_estimator_has_no_bias_unless_asked():
     problem = random_problem(2, n=20, n_valid=25, seed=4)
     model = osv.OrdinalShapley(n_permutations=20, random_state=0).fit(*problem)

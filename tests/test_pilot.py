@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-import textwrap
-import time
-
 import joblib
 import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.common import progress
 from ordinal_shapley.sampling import roulette
 from ordinal_shapley.sampling.pilot import Look
 from ordinal_shapley.sampling.plan import Plan
@@ -173,32 +164,6 @@ def test_it_costs_a_few_hundred_evaluations(monkeypatch):
     assert n in calls
 
 
-class Slow:
-    """A utility that takes its time."""
-
-    def __init__(self, seconds):
-        self.seconds = seconds
-
-    def __call__(self, sequence):
-        time.sleep(self.seconds)
-        return float(len(sequence))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_limit_within_the_pilot_says_so(n_jobs):
-    game = osv.FunctionGame(Slow(0.01), 20)
-    began = time.monotonic()
-    with pytest.raises(TimeoutError) as caught:
-        osv.sample_values(
-            game, "ordinal", stopping=osv.MaxSeconds(0.5), random_state=0, n_jobs=n_jobs, **RULE
-        )
-    assert time.monotonic() - began < 10.0  # 20 x 20 sleeps are 4 s, and more follow without the limit
-    words = str(caught.value)
-    assert "MaxSeconds(0.5) ended the run before its first permutation was complete: " in words
-    assert re.search(r"0\.\d+ s went into the pilot, \d of 20 done; give it more time$", words)
-    assert "compiling" not in words
-
-
 def test_a_checkpoint_carries_the_pilot_and_the_scores(tmp_path):
     calls = []
 
@@ -222,45 +187,3 @@ def test_a_checkpoint_carries_the_pilot_and_the_scores(tmp_path):
     assert again.full_score == first.full_score
     plain = osv.sample_values(rows, "ordinal", n_permutations=40, random_state=1, **RULE)
     assert bits(again) == bits(plain)
-
-
-def test_it_is_shown_while_it_runs(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
-    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    game = osv.LogisticGame(*random_problem(2, n=20, n_valid=15, seed=0))
-    osv.sample_values(game, "ordinal", n_permutations=20, random_state=0, progress=True, **RULE)
-    lines = re.split(r"[\r\n]+", capsys.readouterr().err)
-    counted = [line.split("  ")[0] for line in lines]
-    stages = ["0/10 models", "10/10 models", "0/20 pilot orders", "20/20 pilot orders", "0/20 permutations"]
-    assert [stage for stage in counted if stage in stages] == sorted(
-        [stage for stage in counted if stage in stages], key=stages.index
-    )
-    assert set(stages) <= set(counted)
-    assert any("pilot: 20 sizes of 20 permutations" in line for line in lines)
-
-
-@pytest.mark.skipif(not JIT or os.name == "nt", reason="about processes and signals")
-def test_ctrl_c_ends_the_pilot():
-    script = """
-        import sys, time
-        import ordinal_shapley as osv
-
-        def utility(sequence):
-            print("pilot", flush=True) if len(sequence) > 2 else None
-            time.sleep(0.05)
-            return float(len(sequence))
-
-        game = osv.FunctionGame(utility, 60)
-        rule = osv.Truncation.roulette()
-        osv.sample_values(game, "ordinal", "tmc", truncation=rule, n_permutations=10, n_jobs=2)
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, err = process.communicate(timeout=60)
-        assert time.monotonic() - began < 20
-    assert b"KeyboardInterrupt" in err
-    assert process.returncode != 0

@@ -72,27 +72,3 @@ def test_many_channels_and_positions_are_put_together():
     found = bars(ax)
     assert list(found) == ["1", "2", "3", "4", "5", "6 to 10"]
     assert sum(b - a for series in found.values() for a, b in series) == pytest.approx(cells.sum())
-
-
-def test_axes_given_are_used():
-    figure, ax = plt.subplots()
-    assert plot_credit(game().credit(), ax=ax) is ax
-    assert len(figure.axes) == 1
-
-
-def test_channels_without_credit():
-    ax = plot_credit(osv.JourneyGame.from_paths(["A"], [0], [5]).credit(by_position=True))
-    assert bars(ax) == {"1": [(0.0, 0.0)]}
-
-
-@pytest.mark.parametrize(
-    ("credit", "message"),
-    [
-        ([1.0], "credit is a list"),
-        (pd.DataFrame({"x": [1.0]}), "credit has 1 rows and the columns x"),
-        (pd.DataFrame({"credit": []}), "credit has 0 rows"),
-    ],
-)
-def test_what_it_refuses(credit, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        plot_credit(credit)

@@ -86,31 +86,6 @@ def test_runs_are_averaged_and_their_spread_is_a_band():
     np.testing.assert_allclose(plot_removal(runs).lines[0].get_ydata(), mean)
 
 
-def test_the_spread_of_many_methods_is_bars_at_their_markers():
-    groups = {f"method {k}": [removal(10 * k + run, 21) for run in range(3)] for k in range(5)}
-    ax = plot_removal(groups)
-    assert not bands(ax)
-    assert legend(ax) == list(groups)
-    for line, bars in zip(ax.lines, ax.collections, strict=True):
-        heights = np.array([run.high_first for run in groups[line.get_label()]])
-        mean, spread = heights.mean(axis=0), heights.std(axis=0, ddof=1)
-        start, step = line.get_markevery()
-        expected = np.c_[mean - spread, mean + spread][start::step]
-        np.testing.assert_allclose([segment[:, 1] for segment in bars.get_segments()], expected)
-
-
-def test_series_differ_without_colours():
-    ax = plot_removal({str(k): removal(k) for k in range(20)})
-    looks = {(line.get_marker(), str(line._unscaled_dash_pattern), line.get_linestyle()) for line in ax.lines}
-    assert len(looks) == 20
-
-
-def test_results_of_the_experiments_are_taken():
-    X, y = RNG.normal(size=(12, 2)), np.arange(12) % 2
-    curves = osv.remove_high_value(RNG.normal(size=12), X, y, X, y)
-    np.testing.assert_allclose(plot_removal(curves).lines[0].get_ydata(), curves.high_first)
-
-
 def test_detection_has_its_curve_chance_and_the_best():
     found = detection(0)
     ax = plot_detection({"mine": found})
@@ -124,45 +99,6 @@ def test_detection_has_its_curve_chance_and_the_best():
         "rows inspected, lowest values first (%)",
         "wrong labels found (%)",
     )
-
-
-def test_detection_over_runs():
-    runs = [detection(seed) for seed in range(3)]
-    ax = plot_detection(runs)
-    label = f"by value, AUC {np.mean([run.auc for run in runs]):.2f}"
-    np.testing.assert_allclose(lines(ax)[label][:, 1], 100 * np.mean([run.found for run in runs], axis=0))
-    assert ax.get_legend().get_title().get_text() == "mean ± SD of 3 runs"
-
-
-def test_there_is_no_one_best_for_different_rates():
-    ax = plot_detection({"a": detection(0), "b": detection(1, n_noisy=5)})
-    assert "best possible" not in lines(ax)
-
-
-@pytest.mark.parametrize(
-    ("plot", "curves", "error", "words"),
-    [
-        (plot_removal, [], ValueError, "curves is empty"),
-        (plot_removal, {}, ValueError, "curves is empty"),
-        (plot_removal, {"a": []}, ValueError, "curves is empty"),
-        (plot_removal, 3.0, TypeError, "curves holds a float, expected a RemovalCurves"),
-        (plot_removal, [detection(0)], TypeError, "curves holds a NoiseDetection"),
-        (plot_removal, {"a": [removal(0), removal(0, 7)]}, ValueError, "runs of 'a' have different marks"),
-        (plot_detection, {"a": None}, TypeError, "detections holds a NoneType, expected a NoiseD"),
-        (plot_detection, [detection(0), detection(0, 21)], ValueError, "the runs have different marks"),
-    ],
-)
-def test_bad_results_are_named(plot, curves, error, words):
-    with pytest.raises(error, match=words):
-        plot(curves)
-    assert not plt.get_fignums()
-
-
-def test_other_bad_input_of_curves():
-    with pytest.raises(ValueError, match="first is 'highest'"):
-        plot_removal(removal(0), first="highest")
-    with pytest.raises(TypeError, match="ax is a str, expected the Axes"):
-        plot_removal(removal(0), ax="here")
 
 
 def history_of(values, stderr=0.1, rule=None):
@@ -206,31 +142,3 @@ def test_stopping_is_what_the_rule_measured():
     assert ax.get_ylabel().replace("\n", " ") == name
     assert set(lines(ax)["stops at 0.02"][:, 1]) == {0.02}
     assert ax.get_yscale() == "log"
-
-
-def test_several_stopping_figures_and_changes_of_0():
-    rule = osv.RelativeChange(0.02) & osv.RelativeChange(0.1, window=200)
-    ax = plot_stopping(history_of(np.ones((5, 2)), rule=rule))
-    assert ax.get_ylabel() == "stopping figure"
-    assert "relative change over 200 permutations" in legend(ax)
-    assert "stops at 0.1" in legend(ax)
-    assert ax.get_yscale() == "linear"
-
-
-def test_bad_histories_are_named():
-    empty = osv.History(osv.MaxPermutations(5))
-    for plot in (plot_convergence, plot_stopping):
-        with pytest.raises(TypeError, match="history is a list, expected a History"):
-            plot([])
-        with pytest.raises(ValueError, match="history is empty"):
-            plot(empty)
-    full = history_of(np.ones((3, 2)))
-    with pytest.raises(ValueError, match="no stopping figure"):
-        plot_stopping(full)
-    with pytest.raises(ValueError, match=r"players names a player outside 0\.\.1"):
-        plot_convergence(full, players=[2])
-    with pytest.raises(ValueError, match="labels has 3 entries, expected 2"):
-        plot_convergence(full, labels=["a", "b", "c"])
-    with pytest.raises(ValueError, match=r"level is 1\.5"):
-        plot_convergence(full, level=1.5)
-    assert not plt.get_fignums()

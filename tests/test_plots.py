@@ -64,24 +64,6 @@ def test_values_are_sorted_and_carry_their_intervals():
     assert "Partial ordinal Shapley value, ctmc, 1,200 permutations" in ax.get_title()
 
 
-def test_level_sets_width_and_legend():
-    ax = plot_values(valuation([0.0, 1.0]), level=0.5)
-    widths = np.diff(intervals(ax, "50 % interval"), axis=1)
-    np.testing.assert_allclose(widths, 0.2 * NormalDist().inv_cdf(0.75))
-
-
-def test_draws_on_the_axes_given():
-    ax = plt.figure().add_subplot()
-    assert plot_values(valuation([1.0, 2.0]), ax=ax) is ax
-
-
-def test_few_players_carry_their_labels_many_do_not():
-    ax = plot_values(valuation([0.2, 0.1], labels=np.array(["b", "a"])))
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b"]
-    many = plot_values(valuation(np.arange(100.0)))
-    assert many.get_xlabel() == "players, lowest value first: 0, 1, 2, 3, 4 … 99"
-
-
 def test_players_without_a_value_are_left_out_and_without_an_error_have_no_interval():
     ax = plot_values(valuation([np.nan, 0.5, 0.1], [np.nan, np.nan, 0.1]))
     assert points(ax, "value").tolist() == [[1, 0.1], [2, 0.5]]
@@ -109,31 +91,10 @@ def test_each_class_has_its_own_marker():
     assert shapes["class x"] != shapes["class y"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"highlight": [3]}, "outside 0..2"),
-        ({"highlight": [-1]}, "outside 0..2"),
-        ({"highlight": [0.5]}, "player indices"),
-        ({"classes": [0, 1]}, "one per player"),
-        ({"level": 1.0}, "level"),
-    ],
-)
-def test_bad_input_is_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        plot_values(valuation([0.3, -0.2, 0.1]), **options)
-
-
 def test_missing_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"ordinal-shapley\[plot\]"):
         plot_values(valuation([1.0]))
-
-
-@pytest.mark.parametrize("other", [None, [0.1, 0.2]])
-def test_other_things(other):
-    with pytest.raises(TypeError, match=f"valuation is a {type(other).__name__}, expected a Valuation"):
-        plot_values(other)
 
 
 def test_long_names_are_cut_and_stay_different():
@@ -166,12 +127,6 @@ def test_pictures_of_any_size_are_drawn(n, size):
         ax.figure.canvas.draw()
 
 
-def test_many_classes_have_no_markers_of_their_own():
-    few, many = (plot_values(valuation(np.arange(26.0)), classes=np.arange(26) // k) for k in (2, 3))
-    assert few.get_legend_handles_labels()[1] == ["95 % interval", "value"]
-    assert len(many.get_legend_handles_labels()[1]) == 1 + 9
-
-
 @pytest.mark.parametrize("n", [4, 40])
 def test_names_with_dollar_signs_are_no_formulas(n):
     names = [f"$x_$ {i}" for i in range(n)]
@@ -191,30 +146,6 @@ def test_names_with_dollar_signs_are_no_formulas(n):
         plt.close(drawn.figure)
 
 
-def test_formulas_of_others_and_powers_stay():
-    ax = plt.figure().add_subplot()
-    mine = ax.text(1, 0.2, r"$\sigma^2$")
-    plot_values(valuation(np.arange(1.0, 41.0)), ax=ax).set_yscale("log")
-    assert mine.get_parse_math()
-    assert all(tick.get_parse_math() for tick in ax.get_yticklabels())
-
-
-def test_names_that_begin_with_a_dash_below_stand_in_legends():
-    detected = osv.detect_noisy_labels([0.1, 0.2, 0.3], np.array([True, False, False]))
-    ax = osv.plots.plot_detection({"_a": detected, "b": detected})
-    assert [text.get_text().strip() for text in ax.get_legend().get_texts()][:2] == [
-        "_a, AUC 1.00",
-        "b, AUC 1.00",
-    ]
-    ax = plot_estimates([0.1, 0.2], {"_a": valuation([0.1, 0.2])})
-    assert ax.get_legend().get_texts()[0].get_text().strip() == "_a"
-
-
-def test_classes_of_several_types_are_refused_by_name():
-    with pytest.raises(TypeError, match="classes mixes NoneType, str"):
-        plot_values(valuation([0.1, 0.2]), classes=[None, "a"])
-
-
 def test_estimates_stand_over_exact_values_with_their_intervals():
     exact, estimate = np.array([0.3, -0.2, 0.1]), valuation([0.25, -0.1, np.nan], [0.01, 0.02, 0.03])
     ax = plot_estimates(exact, estimate, level=0.5)
@@ -228,43 +159,6 @@ def test_estimates_stand_over_exact_values_with_their_intervals():
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["estimate", "estimate = exact value", "50 % interval"]
     assert [text.get_text() for text in ax.texts] == ["0", "1"]
-
-
-def test_the_diagonal_is_where_estimates_are_exact():
-    ax = plot_estimates([1.0, 2.0], valuation([1.0, 2.0]))
-    (diagonal,) = (line for line in ax.lines if isinstance(line, matplotlib.lines.AxLine))
-    x, y = diagonal.get_xy1()
-    assert x == y
-    assert diagonal.get_slope() == 1.0
-
-
-def test_estimates_of_several_methods_and_real_results():
-    game = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0}, names=["ann", "bob", "cy"])
-    exact = osv.exact_values(game)
-    runs = {f"seed {seed}": osv.sample_values(game, n_permutations=100, random_state=seed) for seed in (0, 1)}
-    ax = plot_estimates(exact, runs)
-    for name, run in runs.items():
-        (drawn,) = (line for line in ax.lines if line.get_label() == name)
-        np.testing.assert_array_equal(drawn.get_xydata(), np.c_[exact.values, run.values])
-    assert [text.get_text() for text in ax.texts] == ["ann", "bob", "cy"]
-
-
-@pytest.mark.parametrize(
-    ("exact", "estimates", "error", "words"),
-    [
-        ([1.0, 2.0], valuation([1.0]), ValueError, "estimates has 1 players, expected 2"),
-        ([[1.0]], valuation([1.0]), ValueError, r"exact has shape \(1, 1\)"),
-        (["a"], valuation([1.0]), TypeError, "exact holds values of type"),
-        ([1.0], [1.0], TypeError, "estimates holds a float, expected a Valuation"),
-        ([1.0], [valuation([1.0])] * 2, TypeError, "estimates is a list"),
-        ([1.0], {"a": [valuation([1.0])]}, TypeError, "estimates holds a list"),
-        ([1.0], {}, ValueError, "estimates is empty"),
-    ],
-)
-def test_bad_input_of_estimates(exact, estimates, error, words):
-    with pytest.raises(error, match=words):
-        plot_estimates(exact, estimates)
-    assert not plt.get_fignums()
 
 
 def test_profile_has_the_highest_player_on_top():
@@ -292,20 +186,3 @@ def test_profile_of_a_run_with_gaps_and_without_outliers():
     image = plot_profile(many).images[0]
     assert image.get_clim() == pytest.approx(np.quantile(many.position_profile, [0.005, 0.995]))
     assert image.colorbar.extend == "both"
-
-
-@pytest.mark.parametrize(
-    ("profile", "error", "words"),
-    [
-        (None, ValueError, "no position profile, expected one computed with position_profile=True"),
-        (np.full((1, 1), np.nan), ValueError, "without any number"),
-    ],
-)
-def test_bad_profiles(profile, error, words):
-    found = valuation([1.0])
-    found.position_profile = profile
-    with pytest.raises(error, match=words):
-        plot_profile(found)
-    with pytest.raises(TypeError, match="result is a float"):
-        plot_profile(1.0)
-    assert not plt.get_fignums()

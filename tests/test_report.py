@@ -6,7 +6,6 @@ import base64
 import hashlib
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,8 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import ordinal_shapley as osv
 from ordinal_shapley.report.labels import witnesses
-from ordinal_shapley.report.pictures import histogram
 from pages import Page
-from test_valuation import by_hand, make, moments_of
+from test_valuation import by_hand
 from test_valuation_views import HOSTILE, of_hostile
 
 pytest.importorskip("jinja2", reason="Jinja2 is not installed")
@@ -93,15 +91,6 @@ class TestTable:
             for place, player in enumerate(lowest)
         ]
 
-    def test_ties_and_unknown_values(self):
-        valuation = by_hand([0.5, math.nan, 0.5, -1.0], [0.1, math.nan, 0.1, math.nan])
-        page = Page(valuation.to_html())
-        assert page.data["order"] == [1, 3, 2, 0]
-        assert page.column("value") == [0.5, None, 0.5, -1.0]
-        assert page.column("high")[3] is None
-        assert page.tables["rows"][1][2] == "–"  # noqa: RUF001
-        assert [row[1] for row in page.tables["suspects"][1:]] == ["3"]
-
     def test_columns_of_all_types(self):
         frame = pd.DataFrame(
             {
@@ -130,11 +119,6 @@ class TestTable:
         assert own["nullable"] == [1, None, 3]
         assert own["5"] == ["[1]", "{}", "()"]
 
-    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.uint8])
-    def test_labels_of_all_widths(self, kind):
-        page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(y=np.array([0, 1, 2], kind)))
-        assert page.column("label") == [0, 1, 2]
-
     @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
     def test_many_columns(self, form):
         numbers = np.arange(210.0).reshape(3, 70)
@@ -146,30 +130,6 @@ class TestTable:
 
 
 class TestWords:
-    def test_what_was_asked(self, run):
-        *_, page = run
-        assert page.facts["Data"] == "blobs & co"
-        assert page.facts["Value"].startswith("Classic: what a row adds")
-        assert page.facts["Rows valued"] == "40"
-        assert page.facts["Score"] == "accuracy on 40 validation rows"
-        assert page.facts["Position weights"] == "uniform"
-        assert page.facts["C"].startswith("1;")
-        assert page.facts["Method"].startswith("tmc: random orders of all rows, each ended early")
-        assert page.facts["Seed"].startswith("0, permutations 0 to ")
-        assert f"ordinal-shapley {osv.__version__}, numpy {np.__version__}," in page.facts["Software"]
-
-    def test_the_rule_of_truncation_and_its_bias(self):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
-        game = osv.LogisticGame(X, y, X, y)
-        for rule in (osv.Truncation.paper(), osv.Truncation.roulette(pilot=2)):
-            found = osv.sample_values(game, method="tmc", truncation=rule, n_permutations=4, random_state=0)
-            page = Page(found.to_html())
-            assert page.facts["Method"].endswith(f"(truncation rule: {rule.rule})")
-            assert ("a bias that more" in page.texts["sure"]) == (rule.rule == "paper")
-        page = Page(osv.sample_values(game, n_permutations=4, random_state=0).to_html())
-        assert "truncation" not in page.facts["Method"]
-
     def test_how_sure(self, run):
         valuation, *_, page = run
         low, high = valuation.confidence_interval()
@@ -187,56 +147,6 @@ class TestWords:
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
         scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
         assert tiles == ["40", str(valuation.n_permutations), str(below), str(above), *scores]
-
-    @pytest.mark.parametrize(
-        ("rule", "words"),
-        [
-            ("MaxPermutations", "The number of permutations asked for"),
-            ("RelativeChange", "The values hardly changed any more"),
-            ("MaxSeconds | MaxPermutations", "The time was up and the number"),
-            ("MyRule", "MyRule"),
-        ],
-    )
-    def test_why_it_stopped(self, rule, words):
-        page = Page(by_hand([1.0], [0.1], stopped_by=rule, converged=False).to_html())
-        assert page.facts["Why it stopped"].startswith(words)
-        assert page.facts["Why it stopped"].endswith("; no rule of convergence ended the run.")
-
-    @pytest.mark.parametrize(
-        ("method", "said", "unsaid"),
-        [
-            ("mc", "Monte Carlo noise", "Orders were ended early"),
-            ("cmc", "sample of each class", "Orders were ended early"),
-            ("tmc", "Orders were ended early", "sample of each class"),
-        ],
-    )
-    def test_what_errors_dont_cover(self, method, said, unsaid):
-        valuation = by_hand([1.0], [0.1], method=method)
-        text = Page(valuation.to_html()).texts["sure"]
-        assert said in text
-        assert unsaid not in text
-        assert "Another game" in text
-        assert "Other validation rows" in Page(valuation.to_html(y=["a"])).texts["sure"]
-
-    def test_the_level_is_kept_to(self):
-        page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
-        assert page.facts["99 % intervals"] == "1 below 0, 0 above 0, 1 that touch 0"
-        assert page.column("high")[0] == pytest.approx(-1 + 2.5758293 * 0.1)
-        assert "a 99 % interval" in page.texts["spread"]
-        assert "No player has a 99 % interval" not in page.texts["lowest"]
-
-    def test_how_to_cite(self):
-        page = Page(by_hand([1.0], [0.1]).to_html())
-        cff = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
-        paper = cff[cff.index("preferred-citation") :]
-        facts = re.findall(r'(?:title|journal): "(.+)"', paper) + re.findall(r"(?:doi|year): (\S+)", paper)
-        assert len(facts) == 4
-        for fact in facts:
-            assert page.texts["cite"].count(fact) >= 2, fact
-        families, given = (re.findall(rf"{kind}-names: (\w+)", paper) for kind in ("family", "given"))
-        authors = " and ".join(f"{a}, {b}" for a, b in zip(families, given, strict=True))
-        assert authors in page.texts["cite"]
-        assert f"ordinal-shapley {osv.__version__}" in page.texts["cite"]
 
 
 class TestPictures:
@@ -262,12 +172,6 @@ class TestPictures:
         known = [count for count in counts if count]
         assert len(heights) == len(known)
         np.testing.assert_allclose(np.array(heights) / max(heights), np.array(known) / max(known), atol=1e-3)
-
-    def test_no_bar_spans_zero(self):
-        picture = histogram(by_hand(np.linspace(-1, 0.3, 97), np.full(97, 0.1)), "row", 0.9)
-        ends = [[float(x.replace(MINUS, "-")) for x in row[:2]] for row in picture.rows]
-        assert all(start >= 0 or end <= 0 for start, end in ends)
-        assert sum(int(row[2]) for row in picture.rows if row[1].startswith((MINUS, "0"))) >= 74
 
     def test_convergence_has_the_numbers_of_the_history(self, run):
         valuation, frame, *_, history, page = run
@@ -305,48 +209,6 @@ class TestPictures:
         np.testing.assert_allclose(low[both], other.low_first[both], atol=5e-5)
         assert table[0][1] == table[0][2] == table[0][3]
         assert "not rows held out for this" in page.texts["gone"]
-
-    def test_removal_says_what_the_curves_say(self):
-        names = [str(i) for i in range(8)]
-        game = osv.FunctionGame(lambda s: float(sum(s)), n_players=8, names=names, order_free=True)
-        for sign, falls, holds in (
-            (1, "falls faster", "holds better"),
-            (-1, "does not fall", "does not hold"),
-        ):
-            values = [sign * float(i) for i in range(8)]
-            page = Page(by_hand(values, [0.1] * 8).to_html(game=game))
-            assert f"goes, the score {falls}" in page.texts["gone"]
-            assert f"and {holds}" in page.texts["gone"]
-
-    def test_a_run_that_went_on_says_where_its_pictures_begin(self, tmp_path):
-        game = osv.TableGame(2, {(0,): 1.0, (0, 1): 3.0})
-        pages = []
-        for most in (150, 700):  # the rounds of the first end at 100 and 150
-            history = osv.History(osv.MaxPermutations(most))
-            options = {"stopping": history, "random_state": 0, "checkpoint": tmp_path / "run.npz"}
-            pages.append(Page(osv.sample_values(game, **options).to_html(history=history)))
-        told = "went on from a checkpoint of 150 permutations: what came before is not drawn"
-        assert [told in page.texts["convergence"] for page in pages] == [False, True]
-
-    def test_removal_where_order_matters_is_a_mean_over_orders(self):
-        game = osv.FunctionGame(lambda sequence: float(len(sequence) > 0 and sequence[0] == 0), 4)
-        valuation = osv.sample_values(game, n_permutations=50, random_state=0)
-        page = Page(valuation.to_html(game=game))
-        rows = [[float(x) for x in row] for row in page.tables["removal"][1:]]
-        assert "mean over 5 random orders of the players left" in page.texts["gone"]
-        assert "validation" not in page.texts["gone"]
-        assert {round(5 * x, 9) for row in rows for x in row[1:3]} <= {0, 1, 2, 3, 4, 5}
-        best = int(valuation.ranking()[0])
-        assert all(row[1] == (0 if best == 0 else row[1]) for row in rows[1:])
-
-    def test_every_picture_has_a_name(self, run):
-        *_, page = run
-        pictures = [attributes for tag, attributes in page.tags if tag == "svg" and "role" in attributes]
-        assert len(pictures) == 5
-        for attributes in pictures:
-            assert page.texts[attributes["aria-labelledby"]]
-        names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-        assert len(names) == len(set(names))
 
 
 def leave_one_out(X, y, row):
@@ -404,83 +266,8 @@ class TestLabels:
             :20
         ]
 
-    def test_the_partial_ordinal_value_is_warned_of(self):
-        X, y, X_valid, y_valid = blobs(8)
-        game = osv.LogisticGame(X, y, X_valid, y_valid)
-        valuation = osv.sample_values(game, n_permutations=5, random_state=0)
-        told = Page(valuation.to_html(game=game)).texts["warnings"]
-        assert "only dimly" in told
-        assert "--value ordinal on the command line, OrdinalShapley" in told
-
-    def test_the_only_row_of_its_class(self):
-        X, y, X_valid, y_valid = blobs(8)
-        y[:] = 0
-        y[2] = 1
-        game = osv.LogisticGame(X, y, X_valid, y_valid)
-        (witness,) = witnesses(game, None, y.astype(str), np.array([2]))
-        assert (witness.predicted, witness.agreeing, witness.commonest) == (None, 0, "0")
-
-    def test_neighbours_without_a_game(self):
-        numbers = pd.DataFrame({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]})
-        valuation = by_hand([-1.0, 1, 2, 3, 4, 5], [0.1] * 6)
-        page = Page(valuation.to_html(X=numbers, y=["b", "a", "a", "b", "b", "b"]))
-        assert page.tables["suspects"][1][2:5] == ["b", "for the label", "3 of 5"]
-        text = Page(valuation.to_html(X=numbers.astype(str), y=["b", "a"] * 3)).texts["lowest"]
-        assert "pass the game, or columns that are numbers" in text
-        game = osv.NearestNeighborGame(numbers, ["a", "b"] * 3, numbers, ["a", "b"] * 3)
-        text = Page(valuation.to_html(X=numbers.astype(str), game=game)).texts["lowest"]
-        assert "this game can't say; pass columns that are numbers as X" in text
-
-    def test_targets_that_are_numbers(self):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
-        game = osv.RidgeGame(X, y, X, y)
-        valuation = osv.sample_values(game, n_permutations=4, random_state=0)
-        page = Page(valuation.to_html(X=X, y=y, game=game))
-        assert "only classes are looked at" in page.texts["lowest"]
-        assert "wrong labels" not in page.texts["lowest"]
-        assert page.facts["Score"] == "r2 on 30 validation rows"
-        assert page.facts["alpha"].startswith("1; the larger")
-        assert page.column("label") == y.tolist()
-        assert "classes" not in page.tables
-        text = Page(valuation.to_html(X=X, game=game)).texts["lowest"]
-        assert "only classes are looked at" in text and "Pass the labels" not in text
-
-    def test_by_class(self, run):
-        valuation, _, labels, *_, page = run
-        for kind, count, mean, *_ in page.tables["classes"][1:]:
-            mine = labels == kind
-            assert int(count) == mine.sum()
-            assert float(mean.replace(MINUS, "-")) == pytest.approx(valuation.values[mine].mean(), rel=1e-3)
-
 
 class TestWhatIsMissing:
-    def test_alone_a_result_says_what_to_pass(self):
-        page = Page(by_hand([1.0, -1.0], [0.1, 0.1], labels=["ann", "bob"]).to_html())
-        assert "Values of 2 players" in page.texts["spread"]
-        assert "Pass the players' own columns as X" in page.texts["all"]
-        assert "Pass a History as the stopping rule" in page.texts["convergence"]
-        assert "Pass the game that was played" in page.texts["gone"]
-        assert "Pass the labels as y" in page.texts["lowest"]
-        assert set(page.tables) == {"rows", "spread", "suspects"}
-
-    def test_one_row(self):
-        page = Page(by_hand([0.5], [0.1]).to_html(X=pd.DataFrame({"x": [1.0]}), y=["a"]))
-        assert page.column("x", own=True) == [1.0]
-        assert "Shapley values of 1 row<" in by_hand([0.5], [0.1]).to_html(y=["a"])
-        assert "Nothing can be said of the labels" in page.texts["lowest"]
-
-    def test_nobody_below_zero(self):
-        page = Page(by_hand([1.0, 2.0], [0.1, 0.1]).to_html())
-        assert "No player has a 95 % interval that lies below 0" in page.texts["lowest"]
-
-    def test_no_errors_and_no_values(self):
-        page = Page(make(moments_of([[-1.0, 2.0]])).to_html())
-        assert page.facts["Standard errors"].startswith("not known")
-        page = Page(by_hand([math.nan] * 2, [math.nan] * 2).to_html())
-        assert page.texts["values"].count("No value is known") == 1
-        assert page.column("value") == [None, None]
-
     def test_a_game_that_can_not_be_played_without_some(self):
         def utility(sequence):
             if len(sequence) < 3:
@@ -491,21 +278,6 @@ class TestWhatIsMissing:
         page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(game=game))
         assert "could not be played without some of the players" in page.texts["gone"]
         assert "three at least" in page.texts["gone"]
-
-    def test_a_history_without_rounds(self):
-        history = osv.History(osv.MaxPermutations(5))
-        page = Page(by_hand([1.0], [0.1]).to_html(history=history))
-        assert "The history holds no values" in page.texts["convergence"]
-
-    def test_clients(self):
-        X, y, X_valid, y_valid = blobs(12)
-        game = osv.LogisticGame(X, y, X_valid, y_valid, groups=["a", "b", "c"] * 4, position_weight="uniform")
-        valuation = osv.sample_values(game, n_permutations=5, random_state=0)
-        page = Page(valuation.to_html(game=game))
-        assert page.column("player") == ["a", "b", "c"]
-        assert page.facts["Training rows"] == "12, of 3 players"
-        assert len(page.tables["removal"]) == 4
-        assert "Pass the labels as y" in page.texts["lowest"]
 
 
 class TestHostileInput:
@@ -547,45 +319,6 @@ class TestHostileInput:
 
 
 class TestArguments:
-    @pytest.mark.parametrize(
-        ("more", "error", "words"),
-        [
-            ({"X": [[1.0]]}, ValueError, "X has 1 rows, expected one a player, 2"),
-            ({"X": [1.0, 2.0]}, ValueError, "X has 1 dimensions"),
-            ({"y": ["a"]}, ValueError, "y has 1"),
-            ({"game": 5}, TypeError, "game is a int, expected the game that was played"),
-            (
-                {"game": osv.TableGame(3, {(0,): 1.0})},
-                ValueError,
-                "game has 3 players, expected that of these 2",
-            ),
-            ({"history": []}, TypeError, "history is a list, expected a History"),
-            ({"title": 5}, TypeError, "title is 5, expected a text"),
-            ({"settings": ["a"]}, TypeError, "settings is a list, expected a dictionary"),
-            ({"level": 95}, ValueError, "level is 95"),
-            ({"path": 5}, TypeError, "path is 5, expected the name of a file"),
-        ],
-    )
-    def test_bad_ones(self, more, error, words):
-        with pytest.raises(error, match=re.escape(words)):
-            by_hand([1.0, 2.0], [0.1, 0.1]).to_html(**more)
-
-    def test_a_history_of_others(self, run):
-        with pytest.raises(ValueError, match="history is of 40 players, expected that of these 2 values"):
-            by_hand([1.0, 2.0], [0.1, 0.1]).to_html(history=run[4])
-
-    def test_without_jinja(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "jinja2", None)
-        with pytest.raises(ImportError, match=r"pip install 'ordinal-shapley\[report\]'"):
-            by_hand([1.0], [0.1]).to_html()
-
-    def test_warnings_stand_at_the_top(self):
-        html = by_hand([1.0], [0.1]).to_html(warnings=["a <b> of one's own"])
-        assert "a <b> of one's own" in Page(html).texts["warnings"]
-        assert html.index('id="warnings"') < html.index('id="lowest"')
-        with pytest.raises(TypeError, match="warnings is 'text', expected a list of texts"):
-            by_hand([1.0], [0.1]).to_html(warnings="text")
-
     def test_the_file_is_the_page(self, tmp_path):
         path = tmp_path / "r.html"
         html = by_hand([1.0], [0.1], labels=["ü"]).to_html(path)
@@ -648,13 +381,6 @@ class TestCommandLine:
         assert page.facts["Score"] == "accuracy on 6 validation rows"
         assert "Ordinal Shapley values of 14 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
 
-    def test_targets_that_are_numbers(self, command):
-        call, frame = command
-        frame.assign(old=frame["age"] / 7).to_csv("train.csv", index=False)
-        assert call("--permutations", 2, "--model", "ridge")[0] == 0
-        page = Page(Path("r.html").read_text(encoding="utf-8"))
-        assert page.facts["Data"] == "train.csv, with the numbers to predict in column old"
-
     def test_the_values_are_the_same_without(self, command):
         call, _ = command
         assert call("--out", "a.csv", "--permutations", 5)[0] == 0
@@ -669,12 +395,3 @@ class TestCommandLine:
         page = Page(Path("r.html").read_text(encoding="utf-8"))
         assert [row[0] for row in page.tables["courses"]] == ["permutations", "5"]
         assert "dot s0" in [attributes.get("class") for tag, attributes in page.tags if tag == "circle"]
-
-    def test_refusals(self, command, monkeypatch):
-        call, _ = command
-        code, _, err = call("--out", "r.html")
-        assert (code, err) == (2, "error: --out and --report both name 'r.html'; give two files\n")
-        monkeypatch.setitem(sys.modules, "jinja2", None)
-        code, _, err = call()
-        assert (code, err) == (2, "error: --report needs Jinja2: pip install 'ordinal-shapley[report]'\n")
-        assert not Path("r.html").exists()

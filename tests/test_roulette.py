@@ -272,41 +272,6 @@ def test_a_constant_game_and_one_player():
         assert result.values.tolist() == [2.0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"least": 0}, ValueError, "least is 0, expected a number above 0 and at most 1"),
-        ({"least": 1.5}, ValueError, "least is 1.5"),
-        ({"least": math.nan}, ValueError, "least is nan"),
-        ({"least": "0.1"}, TypeError, "least is '0.1'"),
-        ({"least": True}, TypeError, "least is True"),
-        ({"pilot": 1}, ValueError, "pilot is 1, expected an integer from 2 to 10,000"),
-        ({"pilot": 10**30}, ValueError, "expected an integer from 2 to 10,000"),
-        ({"pilot": 2.5}, TypeError, "pilot is 2.5"),
-    ],
-)
-def test_bad_arguments(arguments, error, words):
-    with pytest.raises(error, match=words):
-        osv.Truncation.roulette(**arguments)
-
-
-def test_a_rule_by_hand_is_checked_too():
-    assert osv.Truncation("roulette", 0.1, 4, "none") == osv.Truncation.roulette(0.1, 4)
-    for arguments, words in (
-        ((0.0, 4, "none"), "tol is 0.0, expected a number above 0"),
-        ((0.1, 1, "none"), "repeats is 1, expected an integer from 2"),
-        ((0.1, 4, "mean"), "target is 'mean', expected 'none'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            osv.Truncation("roulette", *arguments)
-
-
-def test_a_failing_utility_in_the_pilot_is_told():
-    game = osv.FunctionGame(lambda sequence: math.nan if len(sequence) == 3 else 0.0, 5)
-    with pytest.raises(ValueError, match="func returned nan for the sequence"):
-        osv.sample_values(game, method="tmc", truncation=osv.Truncation.roulette(), n_permutations=10)
-
-
 # Squares of such contributions are out of range, and so are their standard errors.
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])

@@ -212,19 +212,6 @@ def test_a_whole_walk_is_no_early_stop():
         assert result.mean_walk_length == 2
 
 
-def test_a_warning_when_most_walks_end_at_the_class_completing_row():
-    problem = wine(True).first(30)
-    game = osv.LogisticGame(*problem)
-    with pytest.warns(UserWarning, match="class"):
-        osv.sample_values(
-            game,
-            method="tmc",
-            truncation=osv.Truncation.paper(1.1),
-            n_permutations=5,
-            random_state=0,
-        )
-
-
 @pytest.mark.parametrize(
     ("class_fraction", "counts", "expected"),
     [
@@ -326,20 +313,6 @@ def test_same_bits_on_every_backend(backend):
     expected = bits(small_run(1))
     with joblib.parallel_config(backend=backend):
         assert bits(small_run(2)) == expected
-
-
-def test_same_bits_after_a_run_of_another_game():
-    expected = bits(small_run())
-    osv.sample_values(osv.LogisticGame(*named("cancer")), n_permutations=2, random_state=0)
-    assert bits(small_run()) == expected
-
-
-def test_same_game_sampled_twice():
-    game = osv.LogisticGame(*wine(True).first(size(60, 8)))
-    first, second = (
-        osv.sample_values(game, method="tmc", n_permutations=3, random_state=0) for _ in range(2)
-    )
-    assert bits(first) == bits(second)
 
 
 def test_more_permutations_begin_with_the_same_ones():
@@ -512,10 +485,3 @@ def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins
     late = osv.sample_values(game, stopping=rule, first_permutation=250, random_state=3)
     assert late.ranges[0][0] == 250
     assert late.ranges[0][1] % 100 == 0
-
-
-@pytest.mark.parametrize("first", [-1, 2**62, 1.0, True, "0"])
-def test_first_permutation_is_checked(first):
-    game, _ = six_players()
-    with pytest.raises((TypeError, ValueError), match="first_permutation"):
-        osv.sample_values(game, n_permutations=5, first_permutation=first)

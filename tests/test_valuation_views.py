@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import math
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,7 +11,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ordinal_shapley.valuation.reliability import duration, reliability_words
 from test_valuation import by_hand, make, moments_of
 
 HOSTILE = [
@@ -71,25 +68,6 @@ class TestReliability:
         assert by_hand([1.0, 2.0, 7.0, nan], [0.1, 0.2, nan, nan]).reliability == known
         assert by_hand([1e150, 2e150], [1e149, 2e149]).reliability == pytest.approx(known)
 
-    def test_in_words(self):
-        result = by_hand([1.0, 2.0, 4.0], [0.1, 0.2, 0.1])
-        words = f"{result.reliability:.2f}: 99 % of the variance between values is not noise"
-        assert reliability_words(result) == words
-        timed = dataclasses.replace(result, converged=False, sampling_seconds=100.0)
-        more = "; about 5 minutes more would halve the standard errors"
-        assert reliability_words(timed) == words + more
-        assert reliability_words(dataclasses.replace(timed, converged=True)) == words
-        assert "so ranks mostly are" in reliability_words(by_hand([1.0, 2.0], [5.0, 5.0]))
-        assert reliability_words(by_hand([1.0], [0.1])) == ""
-        assert "Reliability 0.99." in result._repr_html_()
-
-    @pytest.mark.parametrize(
-        ("seconds", "words"),
-        [(0.1, "a second"), (100, "100 seconds"), (150, "2 minutes"), (7_200, "2 hours"), (2e5, "2 days")],
-    )
-    def test_durations(self, seconds, words):
-        assert duration(seconds) == words
-
 
 class TestSuspects:
     @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
@@ -108,20 +86,11 @@ class TestSuspects:
         assert found.index.tolist() == ["c", "b"]
         assert found["rank"].tolist() == [3, 2]
 
-    def test_none(self):
-        found = by_hand([0.5, -0.1], [0.1, 0.1]).suspects()
-        assert found.empty
-        assert "ci_high" in found
-
     def test_without_an_error_nobody_is_suspect(self):
         assert make(moments_of([[-1.0, -2.0]])).suspects().empty
 
     def test_without_noise_the_value_decides(self):
         assert by_hand([0.0, -1e-9], [0.0, 0.0]).suspects().index.tolist() == [1]
-
-    def test_bad_level(self):
-        with pytest.raises(ValueError, match="level is 95, expected a number between 0 and 1"):
-            by_hand([1.0], [1.0]).suspects(95)
 
 
 def test_plot_is_that_of_the_plots(monkeypatch):
@@ -150,12 +119,6 @@ class TestFiles:
         assert [row["below_zero"] for row in read] == ["False", "False", "True"]
         assert [path.name for path in tmp_path.iterdir()] == ["v.csv"]
 
-    def test_csv_of_a_multiindex(self, tmp_path):
-        index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
-        by_hand([1.0, 2.0], [0.1, 0.1], labels=np.asarray(index)).to_csv(tmp_path / "v.csv")
-        read = pd.read_csv(tmp_path / "v.csv")
-        assert read[["player_0", "player_1"]].to_numpy().tolist() == [["x", 1], ["y", 2]]
-
     def test_parquet(self, tmp_path):
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
         for labels in (None, ["a", "b"], [3, 5], np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")):
@@ -167,25 +130,6 @@ class TestFiles:
                 read, valuation.to_frame(), check_names=False, check_exact=True, check_index_type=False
             )
         assert [path.name for path in tmp_path.iterdir()] == ["v.parquet"]
-
-    def test_parquet_of_mixed_labels(self, tmp_path):
-        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-        valuation = by_hand([0.1, 0.2, 0.3], [0.1] * 3, labels=np.array(["a", 1, None], dtype=object))
-        with pytest.warns(UserWarning, match="mixed types are written as strings") as caught:
-            valuation.to_parquet(tmp_path / "v.parquet")
-        assert caught[0].filename == __file__
-        assert pd.read_parquet(tmp_path / "v.parquet").index.tolist() == ["a", "1", "None"]
-
-    def test_parquet_says_what_to_install(self, tmp_path, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(ImportError, match=r"pip install 'ordinal-shapley\[parquet\]'"):
-            by_hand([0.1], [0.1]).to_parquet(tmp_path / "v.parquet")
-        assert not [*tmp_path.iterdir()]
-
-    @pytest.mark.parametrize("method", ["to_csv", "to_parquet"])
-    def test_no_path(self, method):
-        with pytest.raises(TypeError, match="path is 3, expected the name of a file"):
-            getattr(by_hand([0.1], [0.1]), method)(3)
 
     def test_a_failure_keeps_the_old_file(self, tmp_path, monkeypatch):
         path = tmp_path / "v.csv"
@@ -227,17 +171,3 @@ class TestNotebook:
         assert HOSTILE[0] in names
         assert HOSTILE[1] in names
         assert max(map(len, names)) <= 40
-
-    @pytest.mark.parametrize(
-        ("valuation", "words"),
-        [
-            (make(moments_of([[-1.0, -2.0]])), "No player has a standard error yet"),
-            (by_hand([1.0], [0.1]), "values of 1 player<"),
-            (by_hand([0.0, 0.0], [0.0, 0.0]), "0 above 0, 0 below, 2 touch it"),
-            (by_hand([math.nan, 1.0], [math.nan, 0.1]), "1 without one"),
-        ],
-    )
-    def test_odd_results(self, valuation, words):
-        html = valuation._repr_html_()
-        assert words in html
-        assert "nan" not in html

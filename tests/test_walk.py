@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from ordinal_shapley import LogisticGame
-from problems import named, random_problem, size, twins, wine
+from problems import named, size, twins, wine
 
 METRICS = ["accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"]
 # Metrics without a certificate converge to a tolerance.
@@ -71,16 +71,6 @@ def test_against_a_scikit_learn_loop(scoring):
     utility = naive.LogisticUtility(*problem, scoring=scoring, solver=naive.liblinear)
     order = np.random.default_rng(8).permutation(len(problem.y))[: size(80, 8)]
     check_walk(game, utility, order, 1e-6 if scoring == "neg_log_loss" else 1e-12)
-
-
-@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "neg_log_loss"])
-def test_three_classes_of_which_validation_has_two(scoring):
-    problem = random_problem(3, n=30, n_valid=20, n_classes=3)
-    keep = problem.y_valid != 1
-    problem = problem._replace(X_valid=problem.X_valid[keep], y_valid=problem.y_valid[keep])
-    game = LogisticGame(*problem, scoring=scoring)
-    utility = naive.LogisticUtility(*problem, scoring=scoring)
-    check_walk(game, utility, np.arange(size(30, 10)), TOLERANCE.get(scoring, 1e-12))
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
@@ -153,14 +143,6 @@ def test_empty_value_is_the_score_of_the_commonest_validation_label(scoring):
     assert game(one_class) == game.empty_value_
 
 
-def test_empty_value_of_a_tied_validation_set():
-    problem = random_problem(2, n=10, n_valid=6)
-    problem = problem._replace(y_valid=np.array([1, 1, 1, 0, 0, 0]))
-    assert LogisticGame(*problem).empty_value_ == 0.5
-    # The lowest class is the commonest when tied, and f1 is that of the other one.
-    assert LogisticGame(*problem, scoring="f1").empty_value_ == 0.0
-
-
 def test_empty_value_as_a_number():
     problem = wine(True)
     game = LogisticGame(*problem, empty_value=-2.5)
@@ -203,13 +185,6 @@ def test_groups_enter_together_in_the_given_order(scoring):
     for _ in range(size(5, 1)):
         order = rng.permutation(12)[: size(12, 4)]
         check_walk(game, utility, order, TOLERANCE.get(scoring, 1e-12))
-
-
-def test_a_group_a_row_is_no_group():
-    problem = wine(True)
-    order = np.random.default_rng(0).permutation(89)[: size(50, 8)]
-    plain = along(LogisticGame(*problem), order)
-    np.testing.assert_array_equal(plain, along(LogisticGame(*problem, groups=np.arange(89)), order))
 
 
 @settings(max_examples=size(60, 4), deadline=None)

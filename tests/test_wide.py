@@ -52,18 +52,6 @@ def complete_some(game: LogisticWorkspace) -> None:
     complete_all(game)
 
 
-@pytest.mark.parametrize("n", [N_ROWS, N_COLUMNS + 10])
-def test_data_with_many_columns_take_this_way(n):
-    problem = wide(n=n)
-    game = LogisticGame(*problem)
-    order = leaders_first(problem.y)
-    workspace = workspace_of(game, order[:9])
-    assert (workspace.dimension, workspace.triangular) == (16, 1)
-    few = problem._replace(X=problem.X[:, :5], X_valid=problem.X_valid[:, :5])
-    workspace = workspace_of(LogisticGame(*few), order[:9])
-    assert (workspace.dimension, workspace.triangular) == (8, 0)
-
-
 @pytest.mark.parametrize("every", [True, False])
 def test_a_prefix_that_outgrows_its_span_goes_over_to_the_columns(every):
     problem = wide(n=N_COLUMNS + 10)
@@ -146,42 +134,6 @@ def test_coordinates_have_the_rows_inner_products(n_classes, n, every):
         )
         np.testing.assert_allclose(validation.norms, np.linalg.norm(coordinates, axis=1), rtol=1e-12)
         assert not np.triu(rows, 1).any()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("walk", [True, False])
-def test_validation_rows_are_scored_by_coordinates_or_by_columns(walk, n_classes):
-    # One sequence does not pay for all coordinates of all rows; walks do, whose products are tabulated.
-    problem = wide(n_classes=n_classes)
-    game = LogisticGame(*problem, scoring="neg_log_loss")
-    if walk:
-        game._expect_walks()
-    order = leaders_first(problem.y)
-    workspace = workspace_of(game, order, walk)
-    assert workspace.known_of_all == (N_ROWS if walk else 0)
-    models = game._features.coefficients(workspace, order)
-    expected = models[:, :-1] @ problem.X_valid.T + models[:, -1:]
-    found = workspace.validation.scores[:, : len(problem.y_valid)]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
-def test_prefixes_asked_for_again_and_again_pay_for_products_with_validation_rows(scoring):
-    problem = wide()
-    game = LogisticGame(*problem, scoring=scoring)
-    order = leaders_first(problem.y)[: N_ROWS // 5]
-    once = game.prefix_utilities(order)
-    assert not len(game._features.valid_products)
-    for _ in range(5):
-        np.testing.assert_array_equal(game.prefix_utilities(order), once)
-    # Utilities without a certificate are right to a tolerance, and must not depend on what was asked before.
-    assert len(game._features.valid_products) == (N_ROWS if scoring == "accuracy" else 0)
-
-
-def test_exact_values_prepare_products_with_validation_rows():
-    game = LogisticGame(*wide(n=4, n_valid=5))
-    exact_values(game, n_jobs=1)
-    assert len(game._features.valid_products) == 4
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -391,16 +343,6 @@ def test_sparse_rows_of_few_columns_in_use_are_made_dense_in_these():
     dense = LogisticGame(X, y, X_valid, y_valid, scoring="neg_log_loss")
     order = rng.permutation(50)
     np.testing.assert_allclose(game.prefix_utilities(order), dense.prefix_utilities(order), rtol=0, atol=1e-8)
-
-
-def test_sparse_rows_that_need_all_their_columns_are_made_dense():
-    problem = texts()
-    X, X_valid = (sparse.csr_array(x + 1e6) for x in (problem.X, problem.X_valid))
-    game = LogisticGame(X, problem.y, X_valid, problem.y_valid)
-    assert game._features.span_limit == 0
-    dense = LogisticGame(X.toarray(), problem.y, X_valid.toarray(), problem.y_valid)
-    order = np.random.default_rng(1).permutation(len(problem.y))[: size(30, 6)]
-    np.testing.assert_array_equal(game.prefix_utilities(order), dense.prefix_utilities(order))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])

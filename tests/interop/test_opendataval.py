@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from interop.libraries import breaches, needed
+from interop.libraries import needed
 
 needed("opendataval.experiment")
 
 import torch  # noqa: E402
-from matplotlib import pyplot as plt  # noqa: E402
 from opendataval.dataloader import DataFetcher, mix_labels  # noqa: E402
 from opendataval.dataloader.util import ListDataset  # noqa: E402
-from opendataval.dataval import DataEvaluator, DataShapley, RandomEvaluator, TMCSampler  # noqa: E402
+from opendataval.dataval import DataShapley, RandomEvaluator, TMCSampler  # noqa: E402
 from opendataval.experiment import ExperimentMediator  # noqa: E402
 from opendataval.experiment import exper_methods as experiments  # noqa: E402
 from opendataval.metrics import Metrics, accuracy, neg_l2  # noqa: E402
@@ -24,7 +23,6 @@ from opendataval.model import (  # noqa: E402
     ClassifierMLP,
     ClassifierSkLearnWrapper,
     ClassifierUnweightedSkLearnWrapper,
-    LeNet,
     RegressionMLP,
     RegressionSkLearnWrapper,
 )
@@ -33,7 +31,7 @@ from opendataval.util import get_name  # noqa: E402
 from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
-from torch.utils.data import Subset, TensorDataset  # noqa: E402
+from torch.utils.data import TensorDataset  # noqa: E402
 
 from ordinal_shapley.interop.opendataval import (  # noqa: E402
     ClassicShapleyEvaluator,
@@ -119,21 +117,6 @@ class TestExperiments:
         assert np.isfinite(frame.to_numpy(float)).all()
         assert (tmp_path / f"{experiment.__name__}.csv").exists()
 
-    @pytest.mark.parametrize(
-        "experiment",
-        [
-            experiments.remove_high_low,
-            experiments.discover_corrupted_sample,
-            experiments.increasing_bin_removal,
-        ],
-    )
-    def test_it_draws_its_picture(self, mediator, experiment):
-        frame, figure = mediator.plot(experiment, col=4)
-        titles = [axes.get_title() for axes in figure.axes]
-        plt.close(figure)
-        assert [title for title in titles if title] == [str(e) for e in mediator.data_evaluators]
-        assert len(set(frame.index)) == 4
-
     def test_wrong_labels_lie_low(self, mediator):
         frame = mediator.evaluate(experiments.discover_corrupted_sample)
         found = {
@@ -145,28 +128,6 @@ class TestExperiments:
         assert by_kind["OrdinalShapleyEvaluator"] > 0.7
         assert by_kind["ClassicShapleyEvaluator"] > 0.7
         assert by_kind["RandomEvaluator"] < 0.6
-
-    def test_removing_rows_of_high_value_costs_more(self, mediator):
-        frame = mediator.evaluate(experiments.remove_high_low)
-        part = frame.loc[str(mediator.data_evaluators[1])]
-        low, high = (
-            part[f"remove_{which}_influential_first_{METRIC}"].astype(float).mean()
-            for which in ("least", "most")
-        )
-        assert low > high + 0.1
-
-    def test_arguments_for_training_networks_play_no_part(self):
-        fetcher, evaluator = noisy_fetcher(), OrdinalShapleyEvaluator(n_permutations=20, random_state=0)
-        plain = OrdinalShapleyEvaluator(n_permutations=20, random_state=0).train(fetcher, logistic())
-        mediator = ExperimentMediator(fetcher, logistic(), {"epochs": 3}, raises_error=True)
-        mediator.compute_data_values([evaluator], batch_size=8)
-        np.testing.assert_array_equal(evaluator.data_values, plain.data_values)
-
-    def test_opendataval_lists_the_three(self):
-        for evaluator in PAIRS:
-            assert DataEvaluator.Evaluators[evaluator.__name__.lower()] is evaluator
-        assert not any("ordinal_shapley" in str(kind) and name.startswith("_")
-                       for name, kind in DataEvaluator.Evaluators.items())  # fmt: skip
 
 
 class TestValues:
@@ -187,12 +148,6 @@ class TestValues:
         ours = osv.OrdinalShapley("mc", n_permutations=40, random_state=1, **options).fit(*arrays(data))
         np.testing.assert_array_equal(got.data_values, ours.values_)
 
-    def test_three_classes(self):
-        x, y, x_valid, y_valid = tensors(30, 30, 3)
-        y[5:8] = y_valid[5:8] = torch.tensor([0.0, 0.0, 1.0])
-        got = trained(ClassicShapleyEvaluator(n_permutations=20, random_state=1), (x, y, x_valid, y_valid))
-        assert got.shapley.classes_.tolist() == [0, 1, 2]
-
     def test_a_state_moves_on_and_the_global_one_is_the_default(self):
         data = tensors()
         state = np.random.RandomState(5)
@@ -206,24 +161,6 @@ class TestValues:
             np.random.seed(4)  # noqa: NPY002 (OpenDataVal's default)
             runs.append(trained(ClassicShapleyEvaluator(n_permutations=10), data).data_values)
         np.testing.assert_array_equal(*runs)
-
-    def test_new_rows_bring_new_values(self):
-        evaluator = ClassicShapleyEvaluator(n_permutations=20, random_state=0)
-        before = trained(evaluator, tensors()).data_values
-        with pytest.raises(RuntimeError, match="call train_data_values first"):
-            evaluator.input_data(*tensors(20)).evaluate_data_values()
-        after = evaluator.train_data_values().data_values
-        assert (len(before), len(after)) == (30, 20)
-
-    def test_torch_data_sets_and_images(self):
-        x, y, x_valid, y_valid = tensors()
-        plain = trained(ClassicShapleyEvaluator(n_permutations=20, random_state=0), tensors()).data_values
-        for train, valid in (
-            (Subset(x, range(30)), Subset(x_valid, range(30))),
-            (x.reshape(30, 1, 3, 1), x_valid.reshape(30, 1, 3, 1)),
-        ):
-            evaluator = ClassicShapleyEvaluator(n_permutations=20, random_state=0)
-            np.testing.assert_array_equal(trained(evaluator, (train, y, valid, y_valid)).data_values, plain)
 
 
 class TestModels:
@@ -250,9 +187,6 @@ class TestModels:
         assert self.chosen(near).game_.estimator.n_neighbors == 1
         with pytest.raises(ValueError, match=r"takes no sample_weight.*position_weight='gaussian' needs one"):
             self.chosen(near, PartialOrdinalShapleyEvaluator)
-
-    def test_a_model_may_be_given_here(self):
-        assert isinstance(self.chosen(logistic(), estimator=GaussianNB()).game_.estimator, GaussianNB)
 
     @pytest.mark.filterwarnings("ignore:'pin_memory' argument:UserWarning")
     @pytest.mark.parametrize("n_classes", [2, 3])
@@ -281,17 +215,6 @@ class TestModels:
         )  # fmt: skip
         assert weighted(range(24)) == first.shapley.game_(range(24))
         assert np.isfinite(trained(OrdinalShapleyEvaluator("mc", **options), data, network).data_values).all()
-
-    @pytest.mark.filterwarnings("ignore:'pin_memory' argument:UserWarning")
-    @pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
-    def test_images_reach_a_network_as_images(self):
-        x, y, x_valid, y_valid = tensors(6, 6)
-        images, images_valid = (
-            torch.nn.functional.pad(part.reshape(6, 1, 1, 3), (0, 25, 0, 27)) for part in (x, x_valid)
-        )
-        evaluator = ClassicShapleyEvaluator("mc", n_permutations=1, random_state=0)
-        got = trained(evaluator, (images, y, images_valid, y_valid), LeNet(2, gray_scale=True))
-        assert got.data_values.shape == (6,)
 
     def test_other_models_are_refused_unless_logistic_regression_may_stand_in(self):
         network = RegressionMLP(3, 1)
@@ -365,12 +288,6 @@ class TestBadInput:
         with pytest.raises(ValueError, match="model is 'logistic', but estimator is another model"):
             OrdinalShapleyEvaluator(model="logistic", estimator=GaussianNB())
 
-    def test_order_of_calls(self):
-        with pytest.raises(RuntimeError, match="call input_data or input_fetcher first"):
-            OrdinalShapleyEvaluator().train_data_values()
-        with pytest.raises(RuntimeError, match="call train_data_values first"):
-            OrdinalShapleyEvaluator().input_data(*tensors()).evaluate_data_values()
-
     def test_a_metric_without_a_score_of_ours(self):
         evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
         for metric in (neg_l2, Metrics.NEG_L2):
@@ -396,7 +313,3 @@ class TestBadInput:
                 trained(evaluator, (ListDataset(["word"] * 30), y, x_valid, y_valid), model)
         with pytest.raises(TypeError, match="x_valid holds Tensor, expected numbers: embed"):
             trained(evaluator, (x, y, TensorDataset(x_valid, y_valid), y_valid))
-
-
-def test_public_names_are_documented():
-    assert breaches("opendataval") == []

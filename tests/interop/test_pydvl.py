@@ -7,11 +7,10 @@ import math
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from interop.libraries import breaches, needed
+from interop.libraries import needed
 from problems import random_problem
 from runs import SAMPLED, game_of
 
@@ -102,40 +101,6 @@ class TestResult:
         save_result(result, tmp_path / "values.pkl")
         assert load_result(tmp_path / "values.pkl") == result
 
-    def test_what_pydvl_does_to_it_leaves_ours_alone(self):
-        valuation = osv.sample_values(game_of(3), n_permutations=4, random_state=1)
-        result = to_valuation_result(valuation)
-        result[0] = result[0]
-        result._values[:] = 7
-        result._counts[:] = 7
-        assert 7 not in valuation.values and 7 not in valuation.counts
-
-    @pytest.mark.parametrize(
-        ("names", "error", "message"),
-        [
-            (["a", "b"], ValueError, "names has 2 entries, expected one a player, 3"),
-            (["a", "b", "a"], ValueError, "names holds 'a' twice"),
-            ("abc", TypeError, "names is 'abc', expected one name a player"),
-            (3, TypeError, "names is 3, expected one name a player"),
-        ],
-    )
-    def test_bad_names(self, names, error, message):
-        valuation = osv.sample_values(game_of(3), n_permutations=4, random_state=1)
-        with pytest.raises(error, match=message):
-            to_valuation_result(valuation, names=names)
-
-    def test_labels_that_repeat_call_for_names(self):
-        rows = pd.DataFrame({"a": [0.0, 1.0]}, index=["x", "x"])
-        game = osv.LogisticGame(rows, [0, 1], rows, [0, 1])
-        valuation = osv.sample_values(game, n_permutations=4, random_state=1)
-        with pytest.raises(ValueError, match=r"labels of the players hold 'x' twice.*in names"):
-            to_valuation_result(valuation)
-        assert len(to_valuation_result(valuation, names=["a", "b"])) == 2
-
-    def test_something_else_is_refused(self):
-        with pytest.raises(TypeError, match="valuation is a ndarray, expected a Valuation"):
-            to_valuation_result(np.zeros(3))
-
 
 class TestUtility:
     def test_every_set_is_worth_what_the_game_says(self):
@@ -198,20 +163,6 @@ class TestUtility:
         result = fitted(utility, sampler, pydvl.NoStopping(sampler))
         np.testing.assert_allclose(result.values, osv.exact_values(sets, "classic").values, atol=1e-12)
 
-    def test_a_function_puts_a_set_in_order(self):
-        game = game_of(4)
-        utility = GameUtility(game, order=lambda players: np.sort(players)[::-1])
-        assert utility(Sample(None, np.array([1, 3, 0]))) == game([3, 1, 0])
-
-    def test_players_are_named(self):
-        game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
-        utility = GameUtility(game, order="listed")
-        sampler = pydvl.DeterministicPermutationSampler()
-        result = fitted(utility, sampler, pydvl.NoStopping(sampler))
-        assert result.names.tolist() == ["ann", "bob"]
-        np.testing.assert_allclose(result.values, osv.exact_values(game).values)
-        assert utility.dataset(names=[7, 8]).names.tolist() == ["7", "8"]
-
     def test_groups_are_players(self):
         p = random_problem(3, n=8, seed=4)
         groups = np.repeat(np.arange(4), 2)
@@ -229,25 +180,3 @@ class TestUtility:
         sample = Sample(None, np.arange(5))
         assert pickle.loads(pickle.dumps(utility))(sample) == utility(sample)
         assert "LogisticGame(5 players" in str(utility)
-
-    def test_a_game_of_sequences_needs_an_order(self):
-        with pytest.raises(ValueError, match="order is None, but the utility of this game depends"):
-            GameUtility(game_of(3))
-
-    def test_bad_arguments(self):
-        with pytest.raises(TypeError, match="game is a function, expected a game"):
-            GameUtility(lambda players: 0.0)
-        for order in ("random", 3):
-            with pytest.raises(ValueError, match=r"order is .*, expected 'sorted', 'listed' or a function"):
-                GameUtility(game_of(3), order=order)
-        with pytest.raises(ValueError, match=r"order returned \[0\] for the set \[0, 1\]"):
-            GameUtility(game_of(3), order=lambda players: players[:1])(Sample(None, np.array([0, 1])))
-
-    def test_data_of_another_size_is_refused(self):
-        utility = GameUtility(free_game(6))
-        with pytest.raises(ValueError, match="data has 5 rows or groups, expected one a player"):
-            utility.with_dataset(GameUtility(free_game(5)).dataset())
-
-
-def test_public_names_are_documented():
-    assert breaches("pydvl") == []

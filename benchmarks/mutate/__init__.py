@@ -1,1 +1,0 @@
-"""What benchmarks/mutation.py is made of."""

@@ -46,6 +46,10 @@ class RearrangedWorkspace(Game):
     length: int
     inner_length: int
 
+    def failure(self) -> Exception | None:
+        """See the base class."""
+        return self.inner.failure()
+
 
 def make_rearranged_workspace(kind: int, groups: NDArray[np.int64], inner: Game) -> RearrangedWorkspace:
     """Allocate the workspace of one worker."""

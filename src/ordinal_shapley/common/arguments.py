@@ -84,3 +84,15 @@ def file_name(name: str, value: Any) -> Any:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} is {value!r}, expected the name of a file")
     return value
+
+
+def retold(prefix: str, error: Exception) -> Exception:
+    """Return an error with words before its message.
+
+    It is a TypeError or a ValueError if `error` is one, else a RuntimeError, for the constructor of a class
+    of the user's own may take anything.
+    """
+    kind = next((kind for kind in (TypeError, ValueError) if isinstance(error, kind)), RuntimeError)
+    again = kind(f"{prefix}{error}")
+    again.__cause__ = error.__cause__ or error
+    return again

@@ -13,24 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import retold
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
-
-
-class UtilityError(Exception):
-    """A utility that a kernel could not use; its argument is the sequence, for `Game._report` to look at.
-
-    Attributes
-    ----------
-    permutation : int or None
-        Index of the permutation that it came up in, where there is one.
-    """
-
-    permutation: int | None = None
-
-    @property
-    def sequence(self) -> tuple[int, ...]:
-        """The sequence at fault."""
-        return tuple(int(player) for player in self.args[0])
+from ordinal_shapley.games._failures import UtilityError
 
 
 class Game(ABC):
@@ -125,11 +110,21 @@ class Game(ABC):
         """Hold this open while kernels run: it raises what they cannot pass on."""
         return heeding_interrupts()
 
-    def _report(self, error: UtilityError) -> NoReturn:
-        """Raise the error that says what is wrong with the utility of a sequence."""
-        value = self(error.sequence)  # most often raises it
-        raise RuntimeError(
-            f"the utility of {error.sequence} failed or was not finite, and is {value} when asked again: "
+    def _report(self, error: UtilityError, prefix: str = "") -> NoReturn:
+        """Raise what is wrong with the utility of a sequence, with the permutation and `prefix` before it."""
+        failure = self._failure(error.sequence) if error.failure is None else error.failure
+        if error.permutation is not None:
+            prefix = f"permutation {error.permutation}: {prefix}"
+        raise retold(prefix, failure)
+
+    def _failure(self, sequence: tuple[int, ...]) -> Exception:
+        """What is wrong with the utility of a sequence, of which compiled code says no more than that."""
+        try:
+            value = self(sequence)
+        except (RuntimeError, TypeError, ValueError) as error:
+            return error
+        return RuntimeError(
+            f"the utility of {sequence} failed or was not finite, and is {value} when asked again: "
             "expected a function of the sequence alone"
         )
 

@@ -36,10 +36,10 @@ def make_workspace(
     n_classes: int,
     empty_value: float,
 ) -> EstimatorWorkspace:
-    """Allocate the workspace of one worker, who keeps `callback` alive."""
+    """Allocate the workspace of one worker."""
     return make_estimator_workspace(
         make_rows(player_starts, player_rows, codes, n_classes),
-        make_function_workspace(callback.address, callback.n_players),
+        make_function_workspace(callback, callback.n_players),
         float(empty_value),
     )
 
@@ -224,7 +224,13 @@ class EstimatorGame(RowGame):
             "order_free": self.order_free,
             "weight_name": name,
         }
-        self._callback = Callback(self._trainer, self.n_players, fingerprint(self._described))
+        self._callback = Callback(
+            self._trainer,
+            self.n_players,
+            fingerprint(self._described),
+            f"estimator {_name(self.estimator)}",
+            " (error_score=NUMBER goes on with that utility)",
+        )
         self._try_all_rows()
 
     def _read_scoring(self, scoring: Any) -> tuple[Any, Any]:
@@ -357,13 +363,7 @@ class EstimatorGame(RowGame):
         present = {code for p in players for code in codes[starts[p] : starts[p + 1]].tolist()}
         if len(present) < self._n_classes:
             return self.empty_value_
-        try:
-            return self._trainer(players)
-        except Exception as error:
-            raise RuntimeError(
-                f"estimator {_name(self.estimator)} failed for the sequence {tuple(players.tolist())}: "
-                f"{type(error).__name__}: {error} (error_score=NUMBER goes on with that utility)"
-            ) from error
+        return self._callback.value(players)
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()

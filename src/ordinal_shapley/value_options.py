@@ -125,5 +125,5 @@ def spot_check_weights(game: Game) -> None:
             try:
                 total = math.fsum(game(order) for order in itertools.permutations(players))
             except (RuntimeError, TypeError, ValueError) as cause:
-                raise type(cause)(f"order_weight: {cause}") from cause
+                raise arguments.retold("order_weight: ", cause) from cause
             check_sum(total, players)

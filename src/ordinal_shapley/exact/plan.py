@@ -116,7 +116,7 @@ def tabulate_weights(
         except UtilityError as error:
             game._report(error)
     except (RuntimeError, TypeError, ValueError) as cause:
-        raise type(cause)(f"order_weight: {cause}") from cause
+        raise arguments.retold("order_weight: ", cause) from cause
     worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
     check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
     scaled = times_factorials(totals.utilities, n)

@@ -367,18 +367,9 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
                     yield
     except WeightError as error:
         assert weight_game is not None
-        try:
-            weight_game._report(error)
-        except (RuntimeError, TypeError, ValueError) as cause:
-            where = "" if error.permutation is None else f"permutation {error.permutation}: "
-            raise type(cause)(f"{where}order_weight: {cause}") from cause
+        weight_game._report(error, "order_weight: ")
     except UtilityError as error:
-        try:
-            game._report(error)
-        except (RuntimeError, TypeError, ValueError) as cause:
-            if error.permutation is None:
-                raise
-            raise type(cause)(f"permutation {error.permutation}: {cause}") from cause.__cause__
+        game._report(error)
 
 
 def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:

@@ -84,6 +84,11 @@ class Game(Workspace):
         """What Python saw go wrong in the last `evaluate` of this thread that failed, if it did."""
         return None
 
+    @property
+    def has_raised(self) -> bool:
+        """Whether a function raised, be it where no utility was asked for after it."""
+        return False
+
 
 def through_table(name: str, answer: Any, n_numbers: int = 0) -> Any:
     """Function of a game, and of up to two integers, that calls what stands in the game's table.

@@ -78,9 +78,8 @@ class RearrangedGame(Game):
         return self._game._relative_costs(sizes, jump)
 
     @property
-    def rearrangement(self) -> tuple[int, NDArray[np.int64]]:
-        """What tells this game from the one that it is made of."""
-        return self._kind, self._groups
+    def _identity(self) -> tuple[Any, ...]:
+        return (*self._game._identity, self._kind, self._groups)
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._game._listening()

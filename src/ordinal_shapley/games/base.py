@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -33,6 +32,8 @@ class Game(ABC):
         Class of each player, for the samplers that draw class by class; None if it is not known.
     player_sizes : ndarray of int64, shape (n_players,)
         Rows that each player brings.
+    guess_score : float or None
+        Score of a constant prediction; None where it has none.
     """
 
     n_players: int
@@ -40,14 +41,23 @@ class Game(ABC):
     player_labels: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
+    guess_score: float | None = None
     # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
     # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
     _prefer: Prefer = "threads"
     # How to get such a game whose order does not matter.
     _without_order: str = "build it with order_free=True"
+    # Whether users say that the order does not matter, and nothing else does.
+    _order_on_trust: bool = False
     # Whether no sequence has a model before every class has come.
     _awaits_classes: bool = False
+    # Whether a utility may take minutes.
+    _is_slow: bool = False
+    # Whether each player is one training row, in their given order.
+    _players_are_rows: bool = False
+    # Whether models predict numbers, not classes.
+    _predicts_numbers: bool = False
     # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.
     _much: float = math.inf
 
@@ -80,6 +90,11 @@ class Game(ABC):
         """Kernels that the workspace will need, if compiling them takes a while."""
         return ()
 
+    @property
+    def scored_orders(self) -> int:
+        """How many orders of all rows tell how good their models are; 0 where players bring no rows."""
+        return 0
+
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
         """Return about what evaluating prefixes of so many players costs, up to a factor.
 
@@ -92,8 +107,20 @@ class Game(ABC):
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)
 
+    def _spare_workspace(self) -> Any:
+        """The workspace of this thread; making one takes longer than evaluating a short sequence."""
+        spare = vars(self).setdefault("_spare", threading.local())
+        if not hasattr(spare, "workspace"):
+            spare.workspace = self._make_workspace()
+        spare.workspace.unconverged = 0
+        return spare.workspace
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies, in which something may be changed, and other processes begin without a workspace.
+        return {name: value for name, value in vars(self).items() if name != "_spare"}
+
     def _expect_walks(self, n_rows: int | None = None) -> bool:
-        """Prepare what pays only where many sequences are evaluated; say whether there was anything.
+        """Prepare a run: what pays only where many sequences are evaluated; say whether there was anything.
 
         With `n_rows` so many rows enter one after the other, and nobody knows what follows.
         """
@@ -105,6 +132,24 @@ class Game(ABC):
         `tell` hears how much of that is done, of how much, and says whether there is time for more.
         """
         return self
+
+    def _warn_unconverged(self, n_fits: int) -> None:  # noqa: B027
+        """Warn if so many model fits of a run could not be brought to convergence."""
+
+    def _row_labels(self) -> NDArray[Any] | None:
+        """Class of each player, where players are rows and have one."""
+        return None
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        """A function that gives a row's class by the model of all others, each of which weighs the same.
+
+        It returns None for a row without such a model; None in its place if there are no such models.
+        """
+        return None
+
+    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
+        """Of all rows from one, where players are rows of numbers."""
+        return None
 
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
@@ -167,14 +212,3 @@ def check_game(name: str, game: object) -> None:
         raise TypeError(
             f"{name} is a {type(game).__name__}, expected a game such as TableGame or LogisticGame"
         )
-
-
-def warn_unconverged(n_fits: int) -> None:
-    """Say that some decisions rest on no bound."""
-    warnings.warn(
-        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale, or "
-        "C or the weights are extreme; standardise the features, for example with "
-        "sklearn.preprocessing.StandardScaler",
-        RuntimeWarning,
-        stacklevel=3,
-    )

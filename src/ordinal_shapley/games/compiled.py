@@ -308,7 +308,7 @@ class CompiledGame(Game):
             If a function raises.
         """
         players = self._check_sequence(sequence)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         functions = workspace.functions
         functions.reset(workspace)
         for player in players.tolist():

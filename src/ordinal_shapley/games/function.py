@@ -219,6 +219,8 @@ class FunctionGame(Game):
     array([0.25, 0.  , 0.  , 0.  ])
     """
 
+    _order_on_trust = True
+
     def __init__(
         self, func: Callable[..., Any], n_players: int, order_free: bool = False, *, names: Any = None
     ) -> None:

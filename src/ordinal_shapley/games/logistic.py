@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.games.base import warn_unconverged
 from ordinal_shapley.vocabulary import SCORINGS, choose
 from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, rooms
@@ -117,6 +117,7 @@ class LogisticGame(CompiledRowGame):
     0.6666666666666666
     """
 
+    classes_: NDArray[Any]
     _awaits_classes = True
     _n_walked = 0  # rows that have entered in `prefix_utilities`
     _much = 1.2e10
@@ -215,7 +216,6 @@ class LogisticGame(CompiledRowGame):
 
     def _for_jumps(self, tell: Callable[[int, int], bool]) -> LogisticGame:
         game = copy.copy(self)
-        vars(game).pop("_spare", None)
         game._references = find_references(self, self._make_workspace(), tell)
         return game
 
@@ -265,9 +265,35 @@ class LogisticGame(CompiledRowGame):
             each = columns * (4.0 * rows + n_valid)
         return np.asarray(1e4 + n_models * each)
 
-    def _warn_of(self, workspace: LogisticWorkspace) -> None:
-        if workspace.unconverged:
-            warn_unconverged(workspace.unconverged)
+    def _warn_unconverged(self, n_fits: int) -> None:
+        if n_fits:
+            warnings.warn(
+                f"{n_fits} model fits could not be brought to convergence: the features differ too much in "
+                "scale, or C or the weights are extreme; standardise the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        if self.n_players < 2 or not self._players_are_rows:
+            return None
+        twin = copy.copy(self)
+        twin._read_position_weight("uniform")
+        everyone = np.arange(self.n_players)
+
+        def predict(row: int) -> Any:
+            others = np.delete(everyone, row)
+            if self._codes[row] not in self._codes[others]:
+                return None
+            decisions = twin.coefficients(others) @ self._features.row(row)
+            code = int(decisions[0] > 0) if len(self.classes_) == 2 else int(decisions.argmax())
+            return self.classes_[code]
+
+        return predict
+
+    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
+        return self._features.squared_distances(row) if self._players_are_rows else None
 
     def coefficients(
         self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
@@ -314,7 +340,7 @@ class LogisticGame(CompiledRowGame):
         for player in players.tolist():
             workspace.functions.push(workspace, player)
         fit_models(workspace, radius)
-        self._warn_of(workspace)
+        self._warn_unconverged(workspace.unconverged)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
     def __repr__(self) -> str:

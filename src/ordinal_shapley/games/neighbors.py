@@ -89,6 +89,8 @@ class NearestNeighborGame(CompiledRowGame):
     array([0.5, 1. , 1. ])
     """
 
+    classes_: NDArray[Any]
+
     def __init__(
         self,
         X: Any,

@@ -86,6 +86,8 @@ class RidgeGame(CompiledRowGame):
     array([-2.94  ,  0.8927,  0.7551,  0.9717])
     """
 
+    _predicts_numbers = True
+
     def __init__(
         self,
         X: Any,
@@ -202,7 +204,7 @@ class RidgeGame(CompiledRowGame):
         array([0.101, 0.95 ])
         """
         players = self._check_sequence(sequence)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         workspace.intercept = np.nan
         if len(players):
             utilities_of(workspace, players)

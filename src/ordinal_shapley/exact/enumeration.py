@@ -222,7 +222,7 @@ def walk_branch(
 
 
 def _check(status: int, tree: kernels.Tree, game: Any) -> None:
-    if status == kernels.FAILED:
+    if status == kernels.FAILED or game.has_raised:
         raise UtilityError(tree.path[: tree.depth + 1].tolist(), game.failure())
 
 

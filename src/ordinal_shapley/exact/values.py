@@ -15,7 +15,7 @@ from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
-from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.value_options import check_options, check_order_free, check_symmetry
 from ordinal_shapley.vocabulary import EXACT_VALUES, WAYS, choose
 from ordinal_shapley_kernels import enumeration as kernels
@@ -231,8 +231,7 @@ def exact_values(
     if weights is not None:
         wanted = wanted._replace(weights=weights)
     totals = enumerate_or_report(game, scope, wanted, n_jobs, progress)
-    if totals.unconverged:
-        warn_unconverged(totals.unconverged)
+    game._warn_unconverged(totals.unconverged)
     if value == "ordinal":
         profile = _ordinal_profile(totals, n)
     else:

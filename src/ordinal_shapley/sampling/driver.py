@@ -17,7 +17,7 @@ from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
@@ -291,7 +291,7 @@ def sample_values(
         with _reporting(played, plan.weight_game):
             plan = ahead.plan(plan)
             keeper.remember(plan, scores)
-            made = _digest(value, plan, played, game)
+            made = _digest(value, plan, played)
             state = keeper.state(State.before(plan, ahead.evaluations), made)
             clock.check(state.moments.n_permutations)
             played = ahead.prepared(plan)
@@ -312,8 +312,7 @@ def sample_values(
             seconds = state.seconds + time.monotonic() - began
             sampling_seconds = state.seconds + time.monotonic() - sampled
     moments = state.moments
-    if state.unconverged:
-        warn_unconverged(state.unconverged)
+    game._warn_unconverged(state.unconverged)
     _warn_of(moments, plan, game, design)
     return Valuation.from_moments(
         moments,
@@ -372,15 +371,13 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
         game._report(error)
 
 
-def _digest(value: str, plan: Plan, played: Game, game: Game) -> str:
+def _digest(value: str, plan: Plan, played: Game) -> str:
     """Fingerprint of game, options and minor version."""
     # Another minor version may draw other permutations of the same seed: they don't pool.
     minor = __version__.split(".")[:2]
-    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *game._identity]
+    parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *played._identity]
     if plan.weight_game is not None:
         parts += plan.weight_game._payload
-    if isinstance(played, RearrangedGame):
-        parts += played.rearrangement
     return digest(*parts)
 
 

@@ -318,6 +318,8 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1
         index = run.next
         raise _numbered(UtilityError(run.orders[index - first, :length].tolist(), game.failure()), index)
+    if game.has_raised:  # where no utility came after it
+        raise UtilityError(run.orders[-1, : run.lengths[-1]].tolist())
     if status == DONE:  # else its players are out of order
         held[key] = permutations
     return run

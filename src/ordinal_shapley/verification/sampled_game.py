@@ -11,7 +11,7 @@ from ordinal_shapley.exact.enumeration import Scope, Wanted
 from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_factorials
 from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley.games.base import Game, warn_unconverged
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.sampling.plan import check_truncation, in_out_share, make_strata
 from ordinal_shapley.valuation.result import Valuation
@@ -75,8 +75,7 @@ def tabulate(
     classic = value == "classic"
     scope = plan.scope if classic else _all_sequences(n)
     totals = enumerate_or_report(game, scope, Wanted(classic, not classic), plan.n_jobs, progress)
-    if totals.unconverged:
-        warn_unconverged(totals.unconverged)
+    game._warn_unconverged(totals.unconverged)
     defined = np.ones(2**n, bool)
     kernels.mark_defined(game._make_workspace(), kernels.Sets(defined=defined), n)
     weights = np.zeros(0)

@@ -203,7 +203,7 @@ def walk_branch(
     """Walk a branch: `n_scope` fields of a Scope, `n_branch` of a Branch, then the game's payload."""
     scope = Scope(*arguments[:n_scope])
     tree, tally = _begin(scope, Branch(*arguments[n_scope : n_scope + n_branch]))
-    game = make_workspace(*arguments[n_scope + n_branch :])
+    game = cancellation.workspace(make_workspace, arguments[n_scope + n_branch :])
 
     def step(budget: int) -> int:
         return int(kernels.enumerate_branch(game, tree, tally, budget))

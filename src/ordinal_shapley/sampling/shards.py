@@ -371,7 +371,7 @@ def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
         return walks.marginals
     weights = np.ones_like(walks.marginals)
     prefixes = Orders(orders=walks.orders, lengths=walks.lengths, utilities=weights)
-    game = plan.weight_game._make_workspace()
+    game = plan.weight_game._spare_workspace()
     if evaluate_prefixes(game, prefixes) == FAILED:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
         raise _numbered(WeightError(walks.orders[t, :j].tolist(), game.failure()), walks.first + t)

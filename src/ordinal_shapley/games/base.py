@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -76,14 +77,15 @@ class Game(ABC):
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
 
     @property
-    def _identity(self) -> tuple[Any, ...]:
-        """What of `_payload` tells one game from another."""
-        return self._payload
+    def _settings(self) -> dict[str, Any]:
+        """What tells one game from another under the names that users know: words, or tuples of arrays."""
+        return {"game": self._payload}
 
     @property
-    def _settings(self) -> dict[str, Any]:
-        """`_payload` under the names that users know, to say what tells one game from another."""
-        return {"game": self._payload}
+    def _identity(self) -> tuple[Any, ...]:
+        """The arrays and words of `_settings`."""
+        parts = [value if isinstance(value, tuple) else (value,) for value in self._settings.values()]
+        return tuple(chain.from_iterable(parts))
 
     @property
     def _entries(self) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._scores import check_score, check_spread, majority_score
-from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
+from ordinal_shapley.games._trainer import Memory, Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator_workspace
@@ -207,7 +207,7 @@ class EstimatorGame(RowGame):
             sample_weight,
             None if isinstance(self.error_score, str) else self.error_score,
             self.order_free,
-            kept,
+            Memory(kept),
         )
         self._described = {
             "estimator": _fingerprint_of_model(self.estimator),

@@ -206,14 +206,6 @@ class LogisticGame(CompiledRowGame):
         capacity, room = rooms(self.n_rows, features.valid_columns.shape[0], features.span_limit)
         return functions(SCORING_CODES[self.scoring], features.span_limit, room < capacity)
 
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        # Products of rows that are at hand say nothing new, and are large.
-        known = tuple(self._references)
-        if self._features.n_features:
-            known += (self._features.products, self._features.valid_products)
-        return tuple(part for part in self._payload if not any(part is table for table in known))
-
     def _for_jumps(self, tell: Callable[[int, int], bool]) -> LogisticGame:
         game = copy.copy(self)
         game._references = find_references(self, self._make_workspace(), tell)

@@ -82,6 +82,7 @@ class RowGame(Game):
     empty_value_: float
     classes_: NDArray[Any] | None
     _codes: NDArray[np.int64]
+    _n_valid: int
     _player_rows: NDArray[np.int64]
     _player_starts: NDArray[np.int64]
     _weights: PositionWeights

@@ -57,6 +57,8 @@ class Game(ABC):
     _is_slow: bool = False
     # Whether each player is one training row, in their given order.
     _players_are_rows: bool = False
+    # Rows that models are scored on, where there are models.
+    _n_valid: int | None = None
     # Whether models predict numbers, not classes.
     _predicts_numbers: bool = False
     # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.

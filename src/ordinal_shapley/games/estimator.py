@@ -165,15 +165,16 @@ class EstimatorGame(RowGame):
         arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
+        self.n_rows, self._n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1
         if regression:
             y = arrays.as_targets(y, "y", self.n_rows, "row of X")
-            y_valid = arrays.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
+            y_valid = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
             self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
         else:
-            self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
+            n_rows, n_valid = self.n_rows, self._n_valid
+            self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
         self._awaits_classes, self._predicts_numbers = not regression, regression

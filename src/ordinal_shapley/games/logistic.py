@@ -140,12 +140,12 @@ class LogisticGame(CompiledRowGame):
         train, valid = arrays.as_tables(X, X_valid, as_they_are=True)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        n_rows = train.values.shape[0]
+        n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
         self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
         self.n_rows = n_rows
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
         self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, valid.values.shape[0])
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, self._n_valid)
         choose("scoring", scoring, SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
@@ -249,12 +249,11 @@ class LogisticGame(CompiledRowGame):
         rows = sizes * (self.n_rows / self.n_players)
         columns = np.minimum(rows, self._n_columns)
         n_models = 1 if len(self.classes_) == 2 else len(self.classes_)
-        n_valid = len(self._truth)
         if jump:
-            scores = 6.0 * n_valid * self._n_columns
+            scores = 6.0 * self._n_valid * self._n_columns
             each = columns**2 * (rows + columns) + 40.0 * columns * rows + scores
         else:
-            each = columns * (4.0 * rows + n_valid)
+            each = columns * (4.0 * rows + self._n_valid)
         return np.asarray(1e4 + n_models * each)
 
     def _warn_unconverged(self, n_fits: int) -> None:

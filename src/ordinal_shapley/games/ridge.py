@@ -108,9 +108,10 @@ class RidgeGame(CompiledRowGame):
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         self.n_rows, n_features = train.values.shape
+        self._n_valid = len(valid.values)
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
-        self._truth = arrays.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
+        self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
         self.alpha = arguments.number("alpha", alpha, least=_LEAST_ALPHA)
         choose("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)

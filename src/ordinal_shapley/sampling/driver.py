@@ -267,7 +267,7 @@ def sample_values(
             "position_profile": plan.profile,
             "case": case,
             "partition": (groups,),
-            "order_weight": () if plan.weight_game is None else plan.weight_game._payload,
+            "order_weight": () if plan.weight_game is None else plan.weight_game._identity,
             **game._settings,
         }
         described: dict[str, Any] = {
@@ -377,7 +377,7 @@ def _digest(value: str, plan: Plan, played: Game) -> str:
     minor = __version__.split(".")[:2]
     parts: list[Any] = [minor, value, *plan._replace(weight_game=None), *played._identity]
     if plan.weight_game is not None:
-        parts += plan.weight_game._payload
+        parts += plan.weight_game._identity
     return digest(*parts)
 
 

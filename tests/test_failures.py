@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import pickle
 import threading
+import traceback
 
 import joblib
 import numpy as np
@@ -44,13 +46,17 @@ def exceptions():
     return {kind.__name__: kind for kind in (TwoArgumentsError, HeldError, SpeechlessError, PlainError)}
 
 
-def failing(kind, n=5):
+def failing(kind, n=5, length=3, worth=float):
     def utility(sequence):
-        if len(sequence) == 3 and sequence[2] == 0:
+        if len(sequence) == length and sequence[-1] == 0:
             raise kind(3, "no")
-        return 1.0 * len(sequence)
+        return worth(len(sequence))
 
     return osv.FunctionGame(utility, n)
+
+
+def share(length):
+    return 1 / math.factorial(length)
 
 
 @contextlib.contextmanager
@@ -59,21 +65,17 @@ def workers(backend):
         yield None if backend is None else 2
 
 
-RUNS = {
-    "exact": osv.exact_values,
-    "sampled": lambda game, n_jobs: osv.sample_values(
-        game, n_permutations=60, random_state=0, n_jobs=n_jobs, method="mc"
-    ),
-    "weights": lambda game, n_jobs: osv.sample_values(
-        osv.TableGame(5, {(0, 1): 1.0}),
-        "weighted_ordinal",
-        order_weight=game,
-        n_permutations=20,
-        random_state=0,
-        n_jobs=n_jobs,
-        method="mc",
-    ),
-}
+def exact(game, n_jobs):
+    return osv.exact_values(game, n_jobs=n_jobs)
+
+
+def sampled(game, n_jobs):
+    return osv.sample_values(game, n_permutations=60, random_state=0, n_jobs=n_jobs, method="mc")
+
+
+def weighted(game, n_jobs):
+    options = {"order_weight": game, "n_permutations": 60, "random_state": 0, "method": "mc"}
+    return osv.sample_values(osv.TableGame(7, {(0, 1): 1.0}), "weighted_ordinal", n_jobs=n_jobs, **options)
 
 
 def causes(error):
@@ -83,33 +85,30 @@ def causes(error):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", [exact, sampled, weighted])
 @pytest.mark.parametrize("name", exceptions())
 def test_exceptions_of_any_class(name, run, backend):
+    kind = exceptions()[name]
+    # Weights of small sets are looked at before the run.
+    game = failing(kind, 7, 5, share) if run is weighted else failing(kind)
     with workers(backend) as n_jobs, pytest.raises(RuntimeError) as found:
-        RUNS[run](failing(exceptions()[name]), n_jobs=n_jobs)
+        run(game, n_jobs)
     assert type(found.value) is RuntimeError
     assert name in str(found.value)
     assert "0)" in str(found.value)  # the sequence
-    assert ("order_weight" in str(found.value)) == (run == "weights")
+    assert ("order_weight" in str(found.value)) == (run is weighted)
+    assert ("permutation" in str(found.value)) == (run is not exact)
     if name != "SpeechlessError":
         assert "no at 3" in str(found.value)
-    here = [error for error in causes(found.value) if type(error).__name__ == name]
-    if backend != "loky":
-        frames = [frame.name for frame in _frames(here[0])]
-        assert frames[-1] == "utility"  # where it was raised
-    else:
-        assert any("in utility" in str(error) for error in causes(found.value))
-
-
-def _frames(error):
-    import traceback
-
-    return traceback.extract_tb(error.__traceback__)
+    if backend == "loky":
+        assert "in utility" in "".join(traceback.format_exception(found.value))
+    else:  # where it was raised
+        raised = [error for error in causes(found.value) if type(error).__name__ == name]
+        assert traceback.extract_tb(raised[0].__traceback__)[-1].name == "utility"
 
 
 @pytest.mark.parametrize("backend", [None, "threading"])
-@pytest.mark.parametrize("run", ["exact", "sampled"])
+@pytest.mark.parametrize("run", [exact, sampled])
 def test_a_function_that_raises_once_is_called_once(run, backend):
     asked, lock = [], threading.Lock()
 
@@ -122,11 +121,11 @@ def test_a_function_that_raises_once_is_called_once(run, backend):
         return 0.0
 
     with workers(backend) as n_jobs, pytest.raises(RuntimeError) as found:
-        RUNS[run](osv.FunctionGame(utility, 5), n_jobs=n_jobs)
+        run(osv.FunctionGame(utility, 5), n_jobs)
     assert isinstance(found.value.__cause__, ArithmeticError)
     at_fault = asked[49]
     assert str(at_fault) in str(found.value)
-    if run == "exact":  # each sequence has one utility
+    if run is exact:  # each sequence has one utility
         assert asked.count(at_fault) == 1
     if backend is None:
         assert len(asked) == 50
@@ -186,9 +185,9 @@ def test_what_ends_a_process_ends_the_run(kind):
             raise kind
         return 0.0
 
-    for run in ("exact", "sampled"):
+    for run in (exact, sampled):
         with pytest.raises(kind):
-            RUNS[run](osv.FunctionGame(utility, 4), n_jobs=None)
+            run(osv.FunctionGame(utility, 4), None)
 
 
 def test_what_a_compiled_function_raises_behind_the_last_utility():

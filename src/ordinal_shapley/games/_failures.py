@@ -62,10 +62,10 @@ def _packed(failure: Exception | None) -> tuple[Any, ...] | None:
 
 def _pickled(cause: BaseException) -> bytes:
     """Pickle a user's exception; nothing if it can't be, or could not be read again."""
-    from joblib.externals import cloudpickle
+    from joblib import wrap_non_picklable_objects
 
     try:
-        held: bytes = cloudpickle.dumps(cause)
+        held = pickle.dumps(wrap_non_picklable_objects(cause, keep_wrapper=False))
         pickle.loads(held)
     except Exception:
         return b""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -249,7 +251,7 @@ def test_metadata_routing():
         model[0].set_fit_request(sample_weight=False)
         found = game(model)([0, 3, 1, 2, 4])
         with pytest.raises(RuntimeError, match=r"failed on all rows .*set_fit_request"):
-            game(make_pipeline(StandardScaler(), GaussianNB()))
+            osv.exact_values(game(make_pipeline(StandardScaler(), GaussianNB())))
     assert found == game(make_pipeline(StandardScaler(), GaussianNB()))([0, 3, 1, 2, 4])
 
 
@@ -308,16 +310,24 @@ def test_seeds():
     assert game(fixed, problem).estimator.random_state == 5
 
 
-def test_a_model_left_to_chance_is_reported():
-    answers = iter([1.0, 0.0])  # of two fits
-    with pytest.warns(UserWarning, match="DecisionTreeClassifier"):
-        game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
+@pytest.mark.parametrize("run", [osv.exact_values, partial(osv.sample_values, n_permutations=2)])
+def test_a_model_left_to_chance_is_reported(run):
+    answers = itertools.chain([1.0, 0.0], itertools.repeat(0.5))  # the first of two fits of all rows
+    left = game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
+    with pytest.warns(UserWarning, match="DecisionTreeClassifier scores differently each time"):
+        run(left, n_jobs=1)
 
 
 def fits_of(action):
     before = Watched.fits
     action()
     return Watched.fits - before
+
+
+def test_nothing_is_fitted_before_it_is_used():
+    made = []
+    assert fits_of(lambda: made.append(game(Watched()))) == 0
+    assert fits_of(lambda: made[0]([0, 1, 2])) == 1
 
 
 def test_each_sequence_is_fitted_once():
@@ -331,7 +341,7 @@ def test_each_sequence_is_fitted_once():
     assert fits_of(lambda: [free(order) for order in orders * 3]) == 2
     subsets = [S for S in range(2**6) if len({PROBLEM.y[i] for i in range(6) if S >> i & 1}) == 2]
     free = game(Watched(), position_weight="uniform")
-    assert fits_of(lambda: osv.exact_values(free, n_jobs=1)) == len(subsets) - 1  # all rows are known
+    assert fits_of(lambda: osv.exact_values(free, n_jobs=1)) == len(subsets) + 1  # all rows twice
 
 
 def test_memory_is_bounded():
@@ -361,10 +371,12 @@ def test_failures_name_the_sequence():
         played([0, 1, 2, 3])
     with pytest.raises(RuntimeError, match=r"permutation 0: .*error_score"):
         osv.sample_values(played, n_permutations=2, random_state=0)
-    with pytest.raises(RuntimeError, match="failed for the sequence"):
+    with pytest.raises(RuntimeError, match="for the sequence"):
         osv.exact_values(played, n_jobs=1)
-    with pytest.raises(RuntimeError, match="Watched"):
-        game(Watched(fails_at=6), error_score=0.0)
+    failing = game(Watched(fails_at=6), error_score=0.0)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="Watched"):
+            osv.exact_values(failing, n_jobs=1)
 
 
 def test_failures_may_have_a_score():
@@ -386,7 +398,9 @@ def not_finite(model, X, y):
 
 def test_scores_must_be_numbers():
     with pytest.raises(RuntimeError, match="nan"):
-        game(scoring=not_finite, empty_value=0.0)
+        osv.exact_values(game(scoring=not_finite, empty_value=0.0))
+    with pytest.raises(RuntimeError, match="NaN"):
+        osv.sample_values(game(GaussianNB(), PROBLEM._replace(X=PROBLEM.X + np.nan)), n_permutations=2)
     with pytest.raises(ValueError, match="nan"):
         game(scoring=not_finite)
     with pytest.raises(ValueError, match="scoring"):
@@ -423,7 +437,7 @@ def test_a_fit_has_one_thread_so_that_sums_have_one_order():
 
     with threadpool_limits(2):
         assert {library["num_threads"] for library in threadpool_info()} == {2}
-        game(scoring=scorer, empty_value=0.0)
+        osv.sample_values(game(scoring=scorer, empty_value=0.0), n_permutations=2)
     assert set(seen) == {1}
 
 

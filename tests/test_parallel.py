@@ -1,4 +1,4 @@
-"""Interrupts that come where nobody can raise them."""
+"""Interrupts that come where nobody can raise them, and what workers keep."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ctypes
 import sys
 import threading
 
+import joblib
 import pytest
 
+import ordinal_shapley as osv
 from ordinal_shapley.common.parallel import Cancellation, heeding_interrupts, run_in_steps
 
 PAUSED, DONE = 1, 0
@@ -80,3 +82,25 @@ def test_other_exceptions_go_where_they_went(capsys):
     finally:
         sys.unraisablehook = before
     assert seen == [LookupError]
+
+
+def count_of_calls(game):
+    game.calls += 1
+    return 1.0 * game.calls
+
+
+def left_alone(game):
+    pass
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
+def test_a_worker_has_one_workspace_for_all_its_tasks(backend):
+    """A utility that is how often its workspace was asked, against the rules, tells how long that lives."""
+    game = osv.CompiledGame(5, count_of_calls, reset=left_alone, numbers={"calls": 0}, empty_value=0.0)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        run = osv.sample_values(game, n_permutations=200, random_state=0, method="mc")
+        exact = osv.exact_values(game, n_jobs=2)
+    # What there is to share is the mean utility of full orders: at most 50 of which a shard has ten, and 16
+    # of which a branch has sixteen.
+    assert run.values.sum() > 200
+    assert exact.values.sum() > 60

@@ -4,7 +4,7 @@ Users' functions take the game and, to push and to pop, a player. They see the g
 with fields of their own behind those of `CompiledWorkspace`, so what they leave out is played by the entries
 here, whatever the fields. Around each function that they do give stands a C function that catches what it
 raises: a C function that raises returns 0 by itself. What was raised stays in `failed` until the next reset,
-and till then there are no utilities.
+and till then there are no utilities. Where none is asked for, `raised` tells.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class CompiledWorkspace(Game):
     length : int
     failed : int
         Which function raised since the last reset, 0 if none did.
+    raised : int
+        Which did before it.
     empty_value : float
         Utility of the sequences that are not defined.
     has_empty_value : int
@@ -58,6 +60,7 @@ class CompiledWorkspace(Game):
     placed: Integers
     length: int
     failed: int
+    raised: int
     empty_value: float
     has_empty_value: int
     state_words: Integers
@@ -65,11 +68,17 @@ class CompiledWorkspace(Game):
     number_words: Integers
     first_number_words: Integers
 
+    @property
+    def has_raised(self) -> bool:
+        """See the base class."""
+        return bool(self.raised or self.failed)
+
 
 @entry
 def reset(game: CompiledWorkspace) -> None:
     """Empty the sequence, and put state and numbers back to what they were at the start."""
     game.length = 0
+    game.raised = max(game.raised, game.failed)
     game.failed = 0
     state, numbers = game.state_words, game.number_words
     first_state, first_numbers = game.first_state_words, game.first_number_words
@@ -134,6 +143,7 @@ def _evaluate(game: Any) -> float:
 def _c_reset(table: Any) -> None:
     game, seen = _own(table), _seen(table)
     game.length = 0
+    game.raised = max(game.raised, game.failed)
     game.failed = 0
     try:
         _reset(seen)

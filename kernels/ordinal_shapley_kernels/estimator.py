@@ -29,6 +29,10 @@ class EstimatorWorkspace(Game):
     inner: FunctionWorkspace
     empty_value: float
 
+    def failure(self) -> Exception | None:
+        """See the base class."""
+        return self.inner.failure()
+
 
 def make_estimator_workspace(rows: Rows, inner: FunctionWorkspace, empty_value: float) -> EstimatorWorkspace:
     """Join rows and what trains on them."""

@@ -49,7 +49,7 @@ class FunctionWorkspace(Game):
     Attributes
     ----------
     function_address : int
-        Of a C function as above, kept alive by the caller.
+        Of a C function as above.
     sequence : int64 (n_players,)
         The sequence at hand.
     handed : int64 (n_players,)
@@ -62,17 +62,29 @@ class FunctionWorkspace(Game):
     handed: Integers
     length: int
 
+    _callback: Any
 
-def make_function_workspace(address: int, n_players: int) -> FunctionWorkspace:
-    """Allocate the workspace of one worker."""
+    def failure(self) -> Exception | None:
+        """See the base class."""
+        failure: Exception | None = self._callback.take_failure()
+        return failure
+
+
+def make_function_workspace(callback: Any, n_players: int) -> FunctionWorkspace:
+    """Allocate the workspace of one worker, for the function behind `callback.address`.
+
+    `callback.take_failure()` gives what a call of it in this thread raised, if it is known.
+    """
     shared = np.zeros(n_players + 1, np.int64)
-    return FunctionWorkspace(
+    workspace = FunctionWorkspace(
         FUNCTIONS,
-        function_address=int(address),
+        function_address=int(callback.address),
         sequence=(n_players,),
         handed=shared[:n_players],
         scores=shared[n_players:].view(np.float64),
     )
+    workspace._callback = callback
+    return workspace
 
 
 if COMPILED:

@@ -80,6 +80,15 @@ class Game(Workspace):
                 fields[f"{name}_address"] = 0 if function is None else function.address
         super().__init__(**fields)
 
+    def failure(self) -> Exception | None:
+        """What Python saw go wrong in the last `evaluate` of this thread that failed, if it did."""
+        return None
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether a function raised, be it where no utility was asked for after it."""
+        return False
+
 
 def through_table(name: str, answer: Any, n_numbers: int = 0) -> Any:
     """Function of a game, and of up to two integers, that calls what stands in the game's table.

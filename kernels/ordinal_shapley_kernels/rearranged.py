@@ -46,6 +46,15 @@ class RearrangedWorkspace(Game):
     length: int
     inner_length: int
 
+    def failure(self) -> Exception | None:
+        """See the base class."""
+        return self.inner.failure()
+
+    @property
+    def has_raised(self) -> bool:
+        """See the base class."""
+        return self.inner.has_raised
+
 
 def make_rearranged_workspace(kind: int, groups: NDArray[np.int64], inner: Game) -> RearrangedWorkspace:
     """Allocate the workspace of one worker."""

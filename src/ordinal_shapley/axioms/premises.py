@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
 from ordinal_shapley.exact.plan import check_time, make_scope
-from ordinal_shapley.games.base import Game, UtilityError, warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Classic, Ordinal
 from ordinal_shapley_kernels import premises as kernels
@@ -112,8 +112,7 @@ def tabulate(game: Game, n_jobs: int | None, limit: float, asked: bool, progress
             totals = enumerate_game(game, scope, wanted, n_jobs, progress)
     except UtilityError as error:
         game._report(error)
-    if totals.unconverged:
-        warn_unconverged(totals.unconverged)
+    game._warn_unconverged(totals.unconverged)
     utilities = totals.subset_sums[sets_in_preorder(n)] if game.order_free else totals.utilities
     table = TableGame.from_array(n, utilities)
     table.player_labels = game.player_labels

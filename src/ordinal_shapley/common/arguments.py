@@ -88,12 +88,23 @@ def file_name(name: str, value: Any) -> Any:
     return value
 
 
+def retold(prefix: str, error: Exception) -> Exception:
+    """Return an error with words before its message.
+
+    It is a TypeError or a ValueError if `error` is one, else a RuntimeError, for the constructor of a class
+    of the user's own may take anything.
+    """
+    kind = next((kind for kind in (TypeError, ValueError) if isinstance(error, kind)), RuntimeError)
+    again = kind(f"{prefix}{error}")
+    again.__cause__ = error.__cause__ or error
+    return again
+
+
 @contextmanager
 def errors_begin_with(prefix: str) -> Iterator[None]:
-    """Let the messages of errors in the block begin with `prefix`; their classes become the built-in ones."""
+    """Let the messages of errors in the block begin with `prefix`."""
     try:
         yield
     except (RuntimeError, TypeError, ValueError) as error:
-        kinds = (RuntimeError, TypeError, ValueError)
-        kind = next(kind for kind in kinds if isinstance(error, kind))
-        raise kind(f"{prefix}{error}") from error.__cause__ or error
+        again = retold(prefix, error)
+        raise again from again.__cause__

@@ -72,7 +72,7 @@ def _make(temporary: Path, path: str | os.PathLike[str]) -> None:
     try:
         temporary.open("x").close()
     except OSError as error:
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 import os
 import signal
 import socket
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -49,11 +49,18 @@ class Cancellation:
         Work from this number on has to wait, so that results do not pile up before they are used.
     waits : bool
         Whether it does. Not where the worker is somebody who is to hand in earlier work, too.
+    token : str
+        Tells copies of this one from others.
     scratch : threading.local
-        What a thread keeps from one piece of work to the next.
+        What a thread keeps from one piece of work to the next. In another process, to which a copy comes with
+        each, copies share it.
     """
 
+    # Of the last run that this process was sent work of. Memory that others share stays mapped so long.
+    _kept: ClassVar[tuple[str, threading.local]] = ("", threading.local())
+
     def __init__(self, deadline: float = math.inf) -> None:
+        self.token = uuid.uuid4().hex
         self.requested = False
         self.deadline = deadline
         self.budget = 1
@@ -62,27 +69,33 @@ class Cancellation:
         self.scratch = threading.local()
 
     def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...]) -> Any:
-        """The workspace of this thread for the tasks of a run, made of `payload` when first asked for."""
-        kept = getattr(self.scratch, "workspace", None)
-        if kept is None or len(kept[0]) != len(payload) or any(map(operator.is_not, kept[0], payload)):
-            kept = self.scratch.workspace = payload, make(*payload)
-        kept[1].unconverged = 0
-        return kept[1]
+        """The workspace of this thread for the tasks of one piece of work, made when first asked for.
+
+        All of them have the same `payload`, if only copies of it.
+        """
+        if not hasattr(self.scratch, "workspace"):
+            self.scratch.workspace = make(*payload)
+        self.scratch.workspace.unconverged = 0
+        return self.scratch.workspace
 
     @property
     def time_is_up(self) -> bool:
         """Whether the deadline is over."""
         return time.monotonic() >= self.deadline
 
-    def __getstate__(self) -> tuple[str, float, float, int]:
-        return socket.gethostname(), self.deadline, self.deadline - time.monotonic(), self.budget
+    def __getstate__(self) -> tuple[str, str, float, float, int]:
+        return self.token, socket.gethostname(), self.deadline, self.deadline - time.monotonic(), self.budget
 
-    def __setstate__(self, state: tuple[str, float, float, int]) -> None:
-        home, deadline, left, self.budget = state
+    def __setstate__(self, state: tuple[str, str, float, float, int]) -> None:
+        self.token, home, deadline, left, self.budget = state
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
         self.horizon, self.waits = math.inf, False  # nobody will move it
-        self.scratch = threading.local()
+        token, scratch = Cancellation._kept
+        if token != self.token:
+            scratch = threading.local()
+            Cancellation._kept = self.token, scratch
+        self.scratch = scratch
 
     def await_turn(self, number: int) -> None:
         """Wait while work of this number would come too early."""

@@ -203,13 +203,13 @@ def walk_branch(
     """Walk a branch: `n_scope` fields of a Scope, `n_branch` of a Branch, then the game's payload."""
     scope = Scope(*arguments[:n_scope])
     tree, tally = _begin(scope, Branch(*arguments[n_scope : n_scope + n_branch]))
-    game = make_workspace(*arguments[n_scope + n_branch :])
+    game = cancellation.workspace(make_workspace, arguments[n_scope + n_branch :])
 
     def step(budget: int) -> int:
         return int(kernels.enumerate_branch(game, tree, tally, budget))
 
     status = run_in_steps(step, kernels.PAUSED, cancellation)
-    _check(status, tree)
+    _check(status, tree, game)
     return Totals(
         tally.marginals,
         tally.subset_sums,
@@ -221,9 +221,9 @@ def walk_branch(
     )
 
 
-def _check(status: int, tree: kernels.Tree) -> None:
-    if status == kernels.FAILED:
-        raise UtilityError(tuple(tree.path[: tree.depth + 1].tolist()))
+def _check(status: int, tree: kernels.Tree, game: Any) -> None:
+    if status == kernels.FAILED or game.has_raised:
+        raise UtilityError(tree.path[: tree.depth + 1].tolist(), game.failure())
 
 
 def _whole(scope: Scope, wanted: Wanted, empty_value: float, deepest: int) -> Branch:
@@ -341,5 +341,5 @@ def seconds_an_evaluation(game: Game, scope: Scope) -> float:
         status = kernels.enumerate_branch(workspace, tree, tally, budget)
         spent += time.perf_counter() - began
         budget *= 2
-    _check(status, tree)
+    _check(status, tree, workspace)
     return spent / max(1, tree.evaluations - 1)

@@ -14,7 +14,7 @@ from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
-from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.values import Value, as_value
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ def exact_values(
     if weighing is not None:
         wanted = wanted._replace(weights=weighing[0])
     totals = enumerate_or_report(game, scope, wanted, n_jobs, progress)
-    if totals.unconverged:
-        warn_unconverged(totals.unconverged)
+    game._warn_unconverged(totals.unconverged)
     profile = kind.profile(totals, scope)
     values = profile.mean(axis=1)
     to_share = totals.full / scope.counts()[n] - game(())

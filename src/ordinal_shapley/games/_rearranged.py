@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.enumeration import BETWEEN, WITHIN
 from ordinal_shapley_kernels.rearranged import RearrangedWorkspace, make_rearranged_workspace
 
@@ -78,14 +78,12 @@ class RearrangedGame(Game):
         return self._game._relative_costs(sizes, jump)
 
     @property
-    def rearrangement(self) -> tuple[int, NDArray[np.int64]]:
-        """What tells this game from the one that it is made of."""
-        return self._kind, self._groups
+    def _identity(self) -> tuple[Any, ...]:
+        return (*self._game._identity, self._kind, self._groups)
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._game._listening()
 
-    def _report(self, error: UtilityError) -> NoReturn:
-        players = np.array(error.sequence, np.int64)
-        alike = representative(players, self._groups, self._kind)
-        self._game._report(UtilityError(tuple(alike.tolist())))
+    def _failure(self, sequence: tuple[int, ...]) -> Exception:
+        alike = representative(np.array(sequence, np.int64), self._groups, self._kind)
+        return self._game._failure(tuple(alike.tolist()))

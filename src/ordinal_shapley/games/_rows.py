@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import one_thread
-from ordinal_shapley.games.base import Game, Spare
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
 from ordinal_shapley_kernels import position_weights
 from ordinal_shapley_kernels.walks import utilities_of
@@ -21,6 +21,7 @@ LARGEST_COST = 1e30
 _LARGEST_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
+_SCORED_ORDERS = 10
 _NONE = np.zeros(0)
 
 PositionWeight = str | Callable[..., Any]
@@ -70,17 +71,18 @@ class RowGame(Game):
         Name of the position weights.
     empty_value_ : float
         Utility of the sequences without a model.
-    guess_score : float or None
-        Score of a constant prediction; None where it has none.
+    classes_ : ndarray or None
+        Sorted classes; None where models predict numbers.
     """
 
     _without_order = "build it with position_weight='uniform'"
-    _scored_orders = 1  # a fit may take minutes
 
     n_rows: int
     position_weight: str
     empty_value_: float
-    guess_score: float | None
+    classes_: NDArray[Any] | None
+    _codes: NDArray[np.int64]
+    _n_valid: int
     _player_rows: NDArray[np.int64]
     _player_starts: NDArray[np.int64]
     _weights: PositionWeights
@@ -101,6 +103,7 @@ class RowGame(Game):
         # A stable sort keeps an owner's rows in their given order.
         self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
         self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
+        self._players_are_rows = np.array_equal(self._player_rows, np.arange(self.n_players))
         self.player_classes = None
         if labels is not None:
             named = arrays.as_names(labels, "labels", self.n_players, "player")
@@ -150,13 +153,16 @@ class RowGame(Game):
     @property
     def scored_orders(self) -> int:
         """How many orders of all rows tell how good their models are."""
-        return 1 if self.order_free else self._scored_orders
+        return 1 if self.order_free or self._is_slow else _SCORED_ORDERS
+
+    def _row_labels(self) -> NDArray[Any] | None:
+        if self.classes_ is None or not self._players_are_rows:
+            return None
+        return np.asarray(self.classes_[self._codes])
 
 
 class CompiledRowGame(RowGame):
     """A game of training rows that kernels alone evaluate."""
-
-    _scored_orders = 10
 
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
@@ -166,19 +172,8 @@ class CompiledRowGame(RowGame):
             self._expect_walks(int(self.player_sizes[players].sum()))
         workspace = self._spare_workspace()
         values = utilities_of(workspace, players, every)
-        self._warn_of(workspace)
+        self._warn_unconverged(workspace.unconverged)
         return values
-
-    def _spare_workspace(self) -> Any:
-        """The workspace of this thread; making one takes longer than evaluating a short sequence."""
-        spare = vars(self).setdefault("_spare", Spare())
-        if spare.workspace is None:
-            spare.workspace = self._make_workspace()
-        spare.workspace.unconverged = 0
-        return spare.workspace
-
-    def _warn_of(self, workspace: Any) -> None:
-        """Warn of what went wrong in a workspace."""
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the score of the model trained on a sequence of players.

@@ -11,6 +11,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -153,12 +154,13 @@ def with_seeds(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**{name: seed for name in loose if parameters[name] is None})
 
 
+@dataclass(eq=False, repr=False)
 class Trainer:
     """Scores the model trained on a sequence of players.
 
     A copy in another process keeps utilities there, with other copies of the same game.
 
-    Parameters
+    Attributes
     ----------
     estimator : object
         The model, unfitted.
@@ -178,37 +180,23 @@ class Trainer:
         Utility where `fit` or the score fails; None to raise.
     order_free : bool
         Whether players are put in order first.
-    cache_size : int
-        Utilities to keep.
+    memory : Memory
+        Utilities that are known.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        weight_name: str | None,
-        rows: tuple[Any, NDArray[Any], Any, NDArray[Any]],
-        scorer: Any,
-        player_rows: NDArray[np.int64],
-        player_starts: NDArray[np.int64],
-        weights: PositionWeights,
-        sample_weight: NDArray[np.float64] | None,
-        error_score: float | None,
-        order_free: bool,
-        cache_size: int,
-    ) -> None:
-        self.estimator = estimator
-        self.weight_name = weight_name
-        self.rows = rows
-        self.scorer = scorer
-        self.player_rows = player_rows
-        self.player_starts = player_starts
-        self.weights = weights
-        self.sample_weight = sample_weight
-        self.error_score = error_score
-        self.order_free = order_free
-        self.memory = Memory(cache_size)
-        self._game = uuid.uuid4().hex
-        self._threads: Any = None
+    estimator: Any
+    weight_name: str | None
+    rows: tuple[Any, NDArray[Any], Any, NDArray[Any]]
+    scorer: Any
+    player_rows: NDArray[np.int64]
+    player_starts: NDArray[np.int64]
+    weights: PositionWeights
+    sample_weight: NDArray[np.float64] | None
+    error_score: float | None
+    order_free: bool
+    memory: Memory
+    _game: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _threads: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "memory": self.memory.size, "_threads": None}

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import retold
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
-
-
-class UtilityError(Exception):
-    """A utility that a kernel could not use; its argument is the sequence, for `Game._report` to look at.
-
-    Attributes
-    ----------
-    permutation : int or None
-        Index of the permutation that it came up in, where there is one.
-    """
-
-    permutation: int | None = None
-
-    @property
-    def sequence(self) -> tuple[int, ...]:
-        """The sequence at fault."""
-        return tuple(int(player) for player in self.args[0])
+from ordinal_shapley.games._failures import UtilityError
 
 
 class Game(ABC):
@@ -48,6 +33,8 @@ class Game(ABC):
         Class of each player, for the samplers that draw class by class; None if it is not known.
     player_sizes : ndarray of int64, shape (n_players,)
         Rows that each player brings.
+    guess_score : float or None
+        Score of a constant prediction; None where it has none.
     """
 
     n_players: int
@@ -55,14 +42,25 @@ class Game(ABC):
     player_labels: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
+    guess_score: float | None = None
     # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
     # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
     _prefer: Prefer = "threads"
     # How to get such a game whose order does not matter.
     _without_order: str = "build it with order_free=True"
+    # Whether users say that the order does not matter, and nothing else does.
+    _order_on_trust: bool = False
     # Whether no sequence has a model before every class has come.
     _awaits_classes: bool = False
+    # Whether a utility may take minutes.
+    _is_slow: bool = False
+    # Whether each player is one training row, in their given order.
+    _players_are_rows: bool = False
+    # Rows that models are scored on, where there are models.
+    _n_valid: int | None = None
+    # Whether models predict numbers, not classes.
+    _predicts_numbers: bool = False
     # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.
     _much: float = math.inf
 
@@ -81,19 +79,25 @@ class Game(ABC):
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
 
     @property
-    def _identity(self) -> tuple[Any, ...]:
-        """What of `_payload` tells one game from another."""
-        return self._payload
+    def _settings(self) -> dict[str, Any]:
+        """What tells one game from another under the names that users know: words, or tuples of arrays."""
+        return {"game": self._payload}
 
     @property
-    def _settings(self) -> dict[str, Any]:
-        """`_payload` under the names that users know, to say what tells one game from another."""
-        return {"game": self._payload}
+    def _identity(self) -> tuple[Any, ...]:
+        """The arrays and words of `_settings`."""
+        parts = [value if isinstance(value, tuple) else (value,) for value in self._settings.values()]
+        return tuple(chain.from_iterable(parts))
 
     @property
     def _entries(self) -> tuple[Any, ...]:
         """Kernels that the workspace will need, if compiling them takes a while."""
         return ()
+
+    @property
+    def scored_orders(self) -> int:
+        """How many orders of all rows tell how good their models are; 0 where players bring no rows."""
+        return 0
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
         """Return about what evaluating prefixes of so many players costs, up to a factor.
@@ -107,8 +111,20 @@ class Game(ABC):
         """Return a fresh nopython workspace."""
         return self._workspace_maker(*self._payload)
 
+    def _spare_workspace(self) -> Any:
+        """The workspace of this thread; making one takes longer than evaluating a short sequence."""
+        spare = vars(self).setdefault("_spare", threading.local())
+        if not hasattr(spare, "workspace"):
+            spare.workspace = self._make_workspace()
+        spare.workspace.unconverged = 0
+        return spare.workspace
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies, in which something may be changed, and other processes begin without a workspace.
+        return {name: value for name, value in vars(self).items() if name != "_spare"}
+
     def _expect_walks(self, n_rows: int | None = None) -> bool:
-        """Prepare what pays only where many sequences are evaluated; say whether there was anything.
+        """Prepare a run: what pays only where many sequences are evaluated; say whether there was anything.
 
         With `n_rows` so many rows enter one after the other, and nobody knows what follows.
         """
@@ -121,15 +137,43 @@ class Game(ABC):
         """
         return self
 
+    def _warn_unconverged(self, n_fits: int) -> None:  # noqa: B027
+        """Warn if so many model fits of a run could not be brought to convergence."""
+
+    def _row_labels(self) -> NDArray[Any] | None:
+        """Class of each player, where players are rows and have one."""
+        return None
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        """A function that gives a row's class by the model of all others, each of which weighs the same.
+
+        It returns None for a row without such a model; None in its place if there are no such models.
+        """
+        return None
+
+    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
+        """Of all rows from one, where players are rows of numbers."""
+        return None
+
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
         return heeding_interrupts()
 
-    def _report(self, error: UtilityError) -> NoReturn:
-        """Raise the error that says what is wrong with the utility of a sequence."""
-        value = self(error.sequence)  # most often raises it
-        raise RuntimeError(
-            f"the utility of {error.sequence} failed or was not finite, and is {value} when asked again: "
+    def _report(self, error: UtilityError, prefix: str = "") -> NoReturn:
+        """Raise what is wrong with the utility of a sequence, with the permutation and `prefix` before it."""
+        failure = self._failure(error.sequence) if error.failure is None else error.failure
+        if error.permutation is not None:
+            prefix = f"permutation {error.permutation}: {prefix}"
+        raise retold(prefix, failure)
+
+    def _failure(self, sequence: tuple[int, ...]) -> Exception:
+        """What is wrong with the utility of a sequence, of which compiled code says no more than that."""
+        try:
+            value = self(sequence)
+        except (RuntimeError, TypeError, ValueError) as error:
+            return error
+        return RuntimeError(
+            f"the utility of {sequence} failed or was not finite, and is {value} when asked again: "
             "expected a function of the sequence alone"
         )
 
@@ -172,14 +216,3 @@ def check_game(name: str, game: object) -> None:
         raise TypeError(
             f"{name} is a {type(game).__name__}, expected a game such as TableGame or LogisticGame"
         )
-
-
-def warn_unconverged(n_fits: int) -> None:
-    """Say that some decisions rest on no bound."""
-    warnings.warn(
-        f"{n_fits} model fits could not be brought to convergence: the features differ too much in scale, or "
-        "C or the weights are extreme; standardise the features, for example with "
-        "sklearn.preprocessing.StandardScaler",
-        RuntimeWarning,
-        stacklevel=3,
-    )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Integral
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import is_jitted
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.compiled import (
     DTYPES,
     NAMES,
@@ -308,7 +308,7 @@ class CompiledGame(Game):
             If a function raises.
         """
         players = self._check_sequence(sequence)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         functions = workspace.functions
         functions.reset(workspace)
         for player in players.tolist():
@@ -334,14 +334,17 @@ class CompiledGame(Game):
         except Exception as error:
             raise RuntimeError(f"{name} raised {type(error).__name__} {_of(players)}: {error}") from error
 
-    def _report(self, error: UtilityError) -> NoReturn:
-        players = np.array(error.sequence, np.int64)
-        self(players)  # most often raises it
-        if self._compiled.given.pop is not None:  # it may have raised behind another sequence
-            self._ask("pop", players)
-            for seed in range(_ORDERS_BACK):
-                self._ask("pop", np.random.default_rng(seed).permutation(self.n_players))
-        super()._report(error)
+    def _failure(self, sequence: tuple[int, ...]) -> Exception:
+        players = np.array(sequence, np.int64)
+        try:
+            self(players)
+            if self._compiled.given.pop is not None:  # it may have raised behind another sequence
+                self._ask("pop", players)
+                for seed in range(_ORDERS_BACK):
+                    self._ask("pop", np.random.default_rng(seed).permutation(self.n_players))
+        except (RuntimeError, TypeError, ValueError) as error:
+            return error
+        return super()._failure(sequence)
 
     def __repr__(self) -> str:
         func = getattr(self._compiled.given.evaluate, "py_func", self._compiled.given.evaluate)

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import Prefer
+from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._scores import check_score, check_spread, majority_score
-from ordinal_shapley.games._trainer import Trainer, is_regression, quiet, weight_name, with_seeds
+from ordinal_shapley.games._trainer import Memory, Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator_workspace
@@ -36,10 +38,10 @@ def make_workspace(
     n_classes: int,
     empty_value: float,
 ) -> EstimatorWorkspace:
-    """Allocate the workspace of one worker, who keeps `callback` alive."""
+    """Allocate the workspace of one worker."""
     return make_estimator_workspace(
         make_rows(player_starts, player_rows, codes, n_classes),
-        make_function_workspace(callback.address, callback.n_players),
+        make_function_workspace(callback, callback.n_players),
         float(empty_value),
     )
 
@@ -108,17 +110,12 @@ class EstimatorGame(RowGame):
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it.
-    RuntimeError
-        If the model of all rows in their given order, which is fitted at once, cannot be fitted or scored.
-
-    Warns
-    -----
-    UserWarning
-        If that model scores differently when it is fitted again: values then depend on chance.
 
     Notes
     -----
-    That first fit may warn of what it likes. Warnings of all later ones are ignored.
+    Nothing is fitted before the game is used. A run begins with two fits of all rows in their given order. If
+    they fail, so does the run, with a RuntimeError; if their scores differ, a UserWarning says that values
+    depend on chance. What the first of them warns of is shown; warnings of all other fits are ignored.
 
     Sampled results pool (`Valuation.merge`) if models, scores and data were the same when the games were
     made. Of classes and functions names count, and the code of those in the model's own module or, for a
@@ -138,6 +135,8 @@ class EstimatorGame(RowGame):
     """
 
     _prefer: Prefer = "processes"
+    _is_slow = True
+    _was_tried = False
     _without_order = "build it with position_weight='uniform' and order_free=True"
 
     def __init__(
@@ -166,18 +165,19 @@ class EstimatorGame(RowGame):
         arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, n_valid = X.shape[0], X_valid.shape[0]
+        self.n_rows, self._n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1
         if regression:
             y = arrays.as_targets(y, "y", self.n_rows, "row of X")
-            y_valid = arrays.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
+            y_valid = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
             self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
         else:
-            self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
+            n_rows, n_valid = self.n_rows, self._n_valid
+            self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
-        self._awaits_classes = not regression
+        self._awaits_classes, self._predicts_numbers = not regression, regression
         rows = (X, y, X_valid, y_valid)
         self._scorer, self.scoring = self._read_scoring(scoring)
         if regression:
@@ -208,7 +208,7 @@ class EstimatorGame(RowGame):
             sample_weight,
             None if isinstance(self.error_score, str) else self.error_score,
             self.order_free,
-            kept,
+            Memory(kept),
         )
         self._described = {
             "estimator": _fingerprint_of_model(self.estimator),
@@ -224,8 +224,13 @@ class EstimatorGame(RowGame):
             "order_free": self.order_free,
             "weight_name": name,
         }
-        self._callback = Callback(self._trainer, self.n_players, fingerprint(self._described))
-        self._try_all_rows()
+        self._callback = Callback(
+            self._trainer,
+            self.n_players,
+            fingerprint(self._described),
+            f"estimator {_name(self.estimator)}",
+            " (error_score=NUMBER goes on with that utility)",
+        )
 
     def _read_scoring(self, scoring: Any) -> tuple[Any, Any]:
         """Return what scores a model, and what that is called."""
@@ -291,23 +296,25 @@ class EstimatorGame(RowGame):
             raise ValueError("order_free is True, but positions matter: expected position_weight='uniform'")
         self.order_free = order_free
 
-    def _try_all_rows(self) -> None:
+    def _expect_walks(self, n_rows: int | None = None) -> bool:
         """Fit all rows before anything else: what is wrong with the model most often is so at once."""
-        everyone = np.arange(self.n_players)
+        if self._was_tried:
+            return False
+        everyone, name = np.arange(self.n_players), _name(self.estimator)
         try:
-            first = self._trainer.score(everyone)
+            differs = self._trainer.score(everyone) != self._trainer(everyone)
         except Exception as error:
-            raise RuntimeError(
-                f"estimator {_name(self.estimator)} failed on all rows in their given order: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        if self._trainer(everyone) != first:
+            told = f"{type(error).__name__}: {message_of(error)}"
+            raise RuntimeError(f"estimator {name} failed on all rows in their given order: {told}") from error
+        self._was_tried = True
+        if differs:
             warnings.warn(
-                f"estimator {_name(self.estimator)} scores differently each time it is fitted to the same "
-                "rows: values depend on chance; fix its seed",
+                f"estimator {name} scores differently each time it is fitted to the same rows: values depend "
+                "on chance; fix its seed",
                 UserWarning,
                 stacklevel=3,
             )
+        return False
 
     @property
     def _workspace_maker(self) -> Callable[..., EstimatorWorkspace]:
@@ -357,13 +364,26 @@ class EstimatorGame(RowGame):
         present = {code for p in players for code in codes[starts[p] : starts[p + 1]].tolist()}
         if len(present) < self._n_classes:
             return self.empty_value_
-        try:
-            return self._trainer(players)
-        except Exception as error:
-            raise RuntimeError(
-                f"estimator {_name(self.estimator)} failed for the sequence {tuple(players.tolist())}: "
-                f"{type(error).__name__}: {error} (error_score=NUMBER goes on with that utility)"
-            ) from error
+        return self._callback.value(players)
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        if self.n_players < 2 or not self._players_are_rows or self.classes_ is None:
+            return None
+        X, y = self._trainer.rows[:2]
+        everyone = np.arange(self.n_players)
+
+        def predict(row: int) -> Any:
+            others = np.delete(everyone, row)
+            if y[row] not in y[others]:
+                return None
+            try:
+                with quiet():
+                    model = clone(self.estimator).fit(arrays.take(X, others), y[others])
+                    return model.predict(arrays.take(X, everyone[[row]]))[0]
+            except Exception:  # whatever a model of the user's makes of the other rows: then it says nothing
+                return None
+
+        return predict
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()

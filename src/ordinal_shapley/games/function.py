@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import heeding_interrupts
+from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.function import (
@@ -34,13 +36,21 @@ class Callback:
     It is made on first use, and made again where a copy has been sent to another process.
     """
 
-    def __init__(self, func: Callable[..., Any], n_players: int, told: str | None = None) -> None:
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        n_players: int,
+        told: str | None = None,
+        name: str = "func",
+        hint: str = "",
+    ) -> None:
         # Taken once, and kept by copies: calls may fill a memory that the function holds.
         self._fingerprint = fingerprint(func) if told is None else told
         self.func = func
         self.n_players = n_players
-        self.name = "func"  # in messages
+        self.name, self.hint = name, hint  # in messages: what the function is called, and what to do
         self.interrupt: BaseException | None = None
+        self._failures = threading.local()
         self._callable: Any = None
 
     @property
@@ -51,6 +61,40 @@ class Callback:
         if isinstance(self._callable, C_UTILITY):
             return int(ctypes.cast(self._callable, ctypes.c_void_p).value or 0)
         return int(self._callable.address)
+
+    def value(self, players: NDArray[np.int64]) -> float:
+        """Return what the function says of a sequence.
+
+        Raises
+        ------
+        RuntimeError
+            If it raises; the cause is what it raised.
+        TypeError, ValueError
+            If it says no finite number.
+        """
+        try:
+            result = self.func(players.copy())
+        except Exception as error:
+            told = f"raised {type(error).__name__} {_of(players)}: {message_of(error)}"
+            raise RuntimeError(f"{self.name} {told}{self.hint}") from error
+        try:
+            value = float(result)
+        except OverflowError:  # an integer
+            told = f"returned a number too large {_of(players)}, expected a finite number"
+            raise ValueError(f"{self.name} {told}") from None
+        except Exception:  # the conversion may be a method of the user's
+            raise TypeError(f"{self.name} returned {result!r} {_of(players)}, expected a number") from None
+        if not math.isfinite(value):
+            raise ValueError(f"{self.name} returned {value} {_of(players)}, expected a finite number")
+        return value
+
+    def take_failure(self) -> Exception | None:
+        """What `value` raised last in this thread where a kernel had called it; whoever takes it has it."""
+        failure: Exception | None = vars(self._failures).pop("last", None)
+        if failure is None and self.interrupt is not None:  # in a process where nobody raises it
+            failure = RuntimeError(f"{self.name} raised {type(self.interrupt).__name__}")
+            failure.__cause__ = self.interrupt
+        return failure
 
     def _make(self) -> Any:
         if is_jitted(self.func) and COMPILED:
@@ -63,7 +107,6 @@ class Callback:
                     f"{self.name} is jitted, but cannot be compiled for an int64 array of players that "
                     f"returns a number: {error}"
                 ) from error
-        func = self.func
         n_players = self.n_players
         # Views of each workspace's memory: making them takes longer than the call. A pointer that comes
         # again, even from another workspace, is to as many players, with the answer behind them.
@@ -80,9 +123,9 @@ class Callback:
                     words = (ctypes.c_int64 * (n_players + 1)).from_address(pointer)
                     players = np.ctypeslib.as_array(words)
                     memory = views[pointer] = players, players[n_players:].view(np.float64)
-                memory[1][0] = float(func(memory[0][:length].copy()))
-            except Exception:  # the sequence is asked for again, outside of kernels, to raise this
-                pass
+                memory[1][0] = self.value(memory[0][:length])
+            except Exception as failure:
+                self._failures.last = failure
             except BaseException as interrupt:
                 self.interrupt = interrupt
 
@@ -104,16 +147,20 @@ class Callback:
                 raise self.interrupt
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Callback, (self.func, self.n_players, self._fingerprint)
+        return Callback, (self.func, self.n_players, self._fingerprint, self.name, self.hint)
 
     def __repr__(self) -> str:
         # Part of the fingerprint that says which results may be pooled.
         return f"{full_name(self.func)} {self._fingerprint}"
 
 
+def _of(players: NDArray[np.int64]) -> str:
+    return f"for the sequence {tuple(players.tolist())}"
+
+
 def make_workspace(callback: Callback) -> FunctionWorkspace:
-    """Allocate the workspace of one worker, who keeps `callback` alive."""
-    return make_function_workspace(callback.address, callback.n_players)
+    """Allocate the workspace of one worker."""
+    return make_function_workspace(callback, callback.n_players)
 
 
 class FunctionGame(Game):
@@ -172,6 +219,8 @@ class FunctionGame(Game):
     array([0.25, 0.  , 0.  , 0.  ])
     """
 
+    _order_on_trust = True
+
     def __init__(
         self, func: Callable[..., Any], n_players: int, order_free: bool = False, *, names: Any = None
     ) -> None:
@@ -214,21 +263,7 @@ class FunctionGame(Game):
         RuntimeError
             If the function raises.
         """
-        players = self._check_sequence(sequence)
-        name, told = self._callback.name, f"for the sequence {tuple(players.tolist())}"
-        try:
-            result = self.func(players)
-        except Exception as error:
-            raise RuntimeError(f"{name} raised {type(error).__name__} {told}: {error}") from error
-        try:
-            value = float(result)
-        except OverflowError:  # an integer
-            raise ValueError(f"{name} returned a number too large {told}, expected a finite number") from None
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} returned {result!r} {told}, expected a number") from None
-        if not math.isfinite(value):
-            raise ValueError(f"{name} returned {value} {told}, expected a finite number")
-        return value
+        return self._callback.value(self._check_sequence(sequence))
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()

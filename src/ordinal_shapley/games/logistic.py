@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
 from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.games.base import warn_unconverged
 from ordinal_shapley.vocabulary import SCORINGS, choose
 from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, rooms
@@ -117,6 +117,7 @@ class LogisticGame(CompiledRowGame):
     0.6666666666666666
     """
 
+    classes_: NDArray[Any]
     _awaits_classes = True
     _n_walked = 0  # rows that have entered in `prefix_utilities`
     _much = 1.2e10
@@ -139,12 +140,12 @@ class LogisticGame(CompiledRowGame):
         train, valid = arrays.as_tables(X, X_valid, as_they_are=True)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        n_rows = train.values.shape[0]
+        n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
         self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
         self.n_rows = n_rows
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
         self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, valid.values.shape[0])
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, self._n_valid)
         choose("scoring", scoring, SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
@@ -205,17 +206,8 @@ class LogisticGame(CompiledRowGame):
         capacity, room = rooms(self.n_rows, features.valid_columns.shape[0], features.span_limit)
         return functions(SCORING_CODES[self.scoring], features.span_limit, room < capacity)
 
-    @property
-    def _identity(self) -> tuple[Any, ...]:
-        # Products of rows that are at hand say nothing new, and are large.
-        known = tuple(self._references)
-        if self._features.n_features:
-            known += (self._features.products, self._features.valid_products)
-        return tuple(part for part in self._payload if not any(part is table for table in known))
-
     def _for_jumps(self, tell: Callable[[int, int], bool]) -> LogisticGame:
         game = copy.copy(self)
-        vars(game).pop("_spare", None)
         game._references = find_references(self, self._make_workspace(), tell)
         return game
 
@@ -257,17 +249,42 @@ class LogisticGame(CompiledRowGame):
         rows = sizes * (self.n_rows / self.n_players)
         columns = np.minimum(rows, self._n_columns)
         n_models = 1 if len(self.classes_) == 2 else len(self.classes_)
-        n_valid = len(self._truth)
         if jump:
-            scores = 6.0 * n_valid * self._n_columns
+            scores = 6.0 * self._n_valid * self._n_columns
             each = columns**2 * (rows + columns) + 40.0 * columns * rows + scores
         else:
-            each = columns * (4.0 * rows + n_valid)
+            each = columns * (4.0 * rows + self._n_valid)
         return np.asarray(1e4 + n_models * each)
 
-    def _warn_of(self, workspace: LogisticWorkspace) -> None:
-        if workspace.unconverged:
-            warn_unconverged(workspace.unconverged)
+    def _warn_unconverged(self, n_fits: int) -> None:
+        if n_fits:
+            warnings.warn(
+                f"{n_fits} model fits could not be brought to convergence: the features differ too much in "
+                "scale, or C or the weights are extreme; standardise the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        if self.n_players < 2 or not self._players_are_rows:
+            return None
+        twin = copy.copy(self)
+        twin._read_position_weight("uniform")
+        everyone = np.arange(self.n_players)
+
+        def predict(row: int) -> Any:
+            others = np.delete(everyone, row)
+            if self._codes[row] not in self._codes[others]:
+                return None
+            decisions = twin.coefficients(others) @ self._features.row(row)
+            code = int(decisions[0] > 0) if len(self.classes_) == 2 else int(decisions.argmax())
+            return self.classes_[code]
+
+        return predict
+
+    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
+        return self._features.squared_distances(row) if self._players_are_rows else None
 
     def coefficients(
         self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
@@ -314,7 +331,7 @@ class LogisticGame(CompiledRowGame):
         for player in players.tolist():
             workspace.functions.push(workspace, player)
         fit_models(workspace, radius)
-        self._warn_of(workspace)
+        self._warn_unconverged(workspace.unconverged)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
     def __repr__(self) -> str:

@@ -89,6 +89,8 @@ class NearestNeighborGame(CompiledRowGame):
     array([0.5, 1. , 1. ])
     """
 
+    classes_: NDArray[Any]
+
     def __init__(
         self,
         X: Any,
@@ -107,9 +109,9 @@ class NearestNeighborGame(CompiledRowGame):
         train, valid = arrays.as_tables(X, X_valid)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, n_valid = len(train.values), len(valid.values)
+        self.n_rows, self._n_valid = n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, n_valid)
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
         self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, most=_MOST_NEIGHBORS)
         choose("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)

@@ -86,6 +86,8 @@ class RidgeGame(CompiledRowGame):
     array([-2.94  ,  0.8927,  0.7551,  0.9717])
     """
 
+    _predicts_numbers = True
+
     def __init__(
         self,
         X: Any,
@@ -106,9 +108,10 @@ class RidgeGame(CompiledRowGame):
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         self.n_rows, n_features = train.values.shape
+        self._n_valid = len(valid.values)
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
-        self._truth = arrays.as_targets(y_valid, "y_valid", len(valid.values), "row of X_valid")
+        self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
         self.alpha = arguments.number("alpha", alpha, least=_LEAST_ALPHA)
         choose("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
@@ -202,7 +205,7 @@ class RidgeGame(CompiledRowGame):
         array([0.101, 0.95 ])
         """
         players = self._check_sequence(sequence)
-        workspace = self._make_workspace()
+        workspace = self._spare_workspace()
         workspace.intercept = np.nan
         if len(players):
             utilities_of(workspace, players)

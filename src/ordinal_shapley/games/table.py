@@ -96,7 +96,7 @@ class TableGame(Game):
             try:
                 node = self._node(self._check_sequence(sequence))
             except (TypeError, ValueError) as error:
-                raise type(error)(f"utilities has the key {sequence!r}: {error}") from None
+                raise arguments.retold(f"utilities has the key {sequence!r}: ", error) from error
             values[node] = arguments.number(f"the utility of {tuple(sequence)}", value)
         self._set(values, names)
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from ordinal_shapley.common import arrays
 from ordinal_shapley.common.names import names_of
-from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.report.rows import MOST_COLUMNS
 from ordinal_shapley.sampling.history import History
@@ -75,10 +74,9 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
             )
     frame = None if X is None else _frame(X, n)
     labels = None if y is None else arrays.as_column(y, "y", n, "player")
-    rows = isinstance(game, RowGame) and np.array_equal(game._player_rows, np.arange(n))
-    classes = getattr(game, "classes_", None)
-    if labels is None and rows and classes is not None:
-        labels = classes[game._codes]
+    rows = game is not None and game._players_are_rows
+    if labels is None and game is not None:
+        labels = game._row_labels()
     noun = "row" if rows or frame is not None or labels is not None else "player"
     return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.labels, n))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ def witnesses(game: Game | None, X: Any, labels: npt.NDArray[Any], rows: _Rows) 
 
     `labels` are texts, as are those of the answer.
     """
-    predict = _leave_one_out(game)
+    predict = None if game is None else game._leave_one_out()
     nearest = _nearest(game, X, len(labels))
     if predict is None and nearest is None:
         return []
@@ -66,74 +65,13 @@ def n_near(n_rows: int) -> int:
     return min(N_NEIGHBORS, n_rows - 1)
 
 
-def _leave_one_out(game: Game | None) -> Callable[[int], Any] | None:
-    """A function that gives a row's class by the model of all others, each of which weighs the same."""
-    from ordinal_shapley.games.estimator import EstimatorGame
-    from ordinal_shapley.games.logistic import LogisticGame
-
-    # Where players bring several rows, or rows were put in the order of their owners, a player is no row.
-    if game is None or game.n_players < 2:
-        return None
-    if isinstance(game, LogisticGame) and _are_rows(game):
-        return _of_logistic(game)
-    if isinstance(game, EstimatorGame) and _are_rows(game) and game.classes_ is not None:
-        return _of_estimator(game)
-    return None
-
-
-def _are_rows(game: Any) -> bool:
-    return bool(np.array_equal(game._player_rows, np.arange(game.n_players)))
-
-
-def _of_logistic(game: Any) -> Callable[[int], Any]:
-    twin = copy.copy(game)
-    twin._read_position_weight("uniform")
-    everyone = np.arange(game.n_players)
-
-    def predict(row: int) -> Any:
-        others = np.delete(everyone, row)
-        if len(np.unique(game._codes[others])) < len(game.classes_):
-            return None  # it is the only one of its class
-        decisions = twin.coefficients(others) @ game._features.row(row)
-        code = int(decisions[0] > 0) if len(game.classes_) == 2 else int(decisions.argmax())
-        return game.classes_[code]
-
-    return predict
-
-
-def _of_estimator(game: Any) -> Callable[[int], Any]:
-    from sklearn.base import clone
-
-    from ordinal_shapley.common.arrays import take
-    from ordinal_shapley.games._trainer import quiet
-
-    X, y = game._trainer.rows[:2]
-    everyone = np.arange(game.n_players)
-
-    def predict(row: int) -> Any:
-        others = np.delete(everyone, row)
-        if y[row] not in y[others]:
-            return None
-        try:
-            with quiet():
-                model = clone(game.estimator).fit(take(X, others), y[others])
-                return model.predict(take(X, everyone[[row]]))[0]
-        except Exception:  # whatever a model of the user's makes of the other rows: then it says nothing
-            return None
-
-    return predict
-
-
 def _nearest(game: Game | None, X: Any, n: int) -> Callable[[int], _Rows] | None:
     """A function that gives the rows nearest to one: in the features of the game, or else of `X`."""
-    from ordinal_shapley.games.logistic import LogisticGame
-
     k = n_near(n)
     if k < 1:
         return None
-    if isinstance(game, LogisticGame) and _are_rows(game):
-        features = game._features
-        return lambda row: _first(features.squared_distances(row), row, k)
+    if game is not None and game._squared_distances(0) is not None:
+        return lambda row: _first(np.asarray(game._squared_distances(row)), row, k)
     numbers = _as_numbers(X)
     if numbers is None:
         return None

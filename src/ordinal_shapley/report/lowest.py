@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.report.drawing import number
 from ordinal_shapley.report.given import Given, are_classes, short, texts
 from ordinal_shapley.report.labels import Witness, n_near, witnesses
@@ -64,7 +63,7 @@ def lowest_rows(given: Given, digits: int | None) -> Lowest:
     lowest = known[::-1][: min(_MOST, max(1, len(known) // 2))]
     note, summary, numbers = "", "", False
     found: list[Witness] = []
-    predicts_numbers = isinstance(given.game, RowGame) and getattr(given.game, "classes_", None) is None
+    predicts_numbers = given.game is not None and given.game._predicts_numbers
     if predicts_numbers or (labels is not None and not are_classes(given.labels)):
         note, numbers = "The targets are numbers: only classes are looked at here.", True
     elif labels is None:

@@ -171,7 +171,7 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
     except (RuntimeError, TypeError, ValueError) as error:  # of a utility that some sequences don't have
         return None, f"The game could not be played without some of the {noun}s: {error}"
     score = words.score_of(game)
-    valid = " on the validation rows" if words.n_validation_rows(game) is not None else ""
+    valid = " on the validation rows" if game._n_valid is not None else ""
     orders = (
         ""
         if curves.n_orders == 1 and game.order_free

@@ -47,11 +47,9 @@ def removal_curves(game: Game, valuation: Valuation) -> Removal:
 
     Players without a value go last. Equal seeds at every call, so the same result gives the same page.
     """
-    from ordinal_shapley.games.estimator import EstimatorGame
-
     n = game.n_players
     generator = np.random.default_rng(0)
-    least = isinstance(game, EstimatorGame)
+    least = game._is_slow
     n_random = _LEAST_RANDOM if least else int(np.clip(_ROWS // n, _LEAST_RANDOM, _MOST_RANDOM))
     n_orders = _LEAST_ORDERS if least else int(np.clip(_ROWS // n, _LEAST_ORDERS, _MOST_ORDERS))
     n_orders = 1 if game.order_free else n_orders

@@ -64,9 +64,8 @@ def _of_game(game: Game, noun: str) -> Facts:
     kind = type(game).__name__
     model = getattr(game, "estimator", None)
     facts.append(("Game", f"{kind} of {type(model).__name__}" if model is not None else kind))
-    n_valid = n_validation_rows(game)
-    if n_valid is not None:
-        facts.append(("Score", f"{score_of(game)} on {n_valid:,} validation rows"))
+    if game._n_valid is not None:
+        facts.append(("Score", f"{score_of(game)} on {game._n_valid:,} validation rows"))
     if hasattr(game, "position_weight"):
         facts.append(("Position weights", f"{game.position_weight}"))
     if hasattr(game, "C"):
@@ -84,15 +83,6 @@ def score_of(game: Game) -> str:
     if scoring is None:
         return "utility"
     return scoring.replace("_", " ") if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-
-
-def n_validation_rows(game: Game) -> int | None:
-    """Return the number of rows that models are scored on, where the game has such."""
-    trainer = getattr(game, "_trainer", None)
-    if trainer is not None:
-        return len(trainer.rows[3])
-    truth = getattr(game, "_truth", None)
-    return None if truth is None else len(truth)
 
 
 def _software() -> str:

@@ -9,9 +9,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from ordinal_shapley.common.parallel import n_workers
 from ordinal_shapley.common.progress import ProgressBar
-from ordinal_shapley.games._rows import CompiledRowGame, RowGame
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
 from ordinal_shapley.sampling.inclusion import dear_sizes, pilot_sizes, with_probabilities
@@ -98,13 +96,14 @@ class Ahead:
 
     def scores(self, game: Game, seed: int) -> Scores:
         """Return what models of all rows score, and what guessing does; None where players bring no rows."""
-        if not isinstance(game, RowGame):
-            return None, None
         count, score = game.scored_orders, None
+        if not count:
+            return None, None
         what = "the score of the model of all rows"
         with self._phase(what, "models", count, "scoring the model of all rows") as tell:
             # The given order may be a sorted one, and no better than any other.
-            with suppress(RuntimeError, UtilityError):  # of a model that fails here, and may not in the run
+            # Of a model that fails here, and may not in the run.
+            with suppress(RuntimeError, UtilityError), game._listening():
                 made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tell(done, 0))
                 score = float(np.mean(made)) if made else None
             tell(count, 0)
@@ -120,19 +119,9 @@ class Ahead:
         )
 
     def _evaluated(self, game: Game, seed: int, indices: range, tell: Callable[[int], None]) -> list[float]:
-        if isinstance(game, CompiledRowGame):
-            plan = score_plan(game, seed)
-            made = self._looks(plan, game, indices, lambda done, _: tell(indices.start + done))
-            return [float(one.utilities[-1]) for one in made]
-        began, found = time.monotonic(), []
-        for order in random_orders(game.n_players, seed, indices.stop)[indices.start :]:
-            found.append(game(order))
-            tell(indices.start + len(found))
-            if self._clock.time_is_up:
-                break
-        cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
-        self._learn_pace(began, len(found) * cost * n_workers(self._n_jobs))
-        return found
+        plan = score_plan(game, seed)
+        made = self._looks(plan, game, indices, lambda done, _: tell(indices.start + done))
+        return [float(one.utilities[-1]) for one in made]
 
     def plan(self, plan: Plan) -> Plan:
         """Add to a plan what the truncation rule must know first."""

@@ -194,7 +194,7 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
         except BlockingIOError as error:
             raise ValueError(f"checkpoint {name} is another run's at present: {error.strerror}") from None
         except OSError as error:
-            raise OSError(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from None
+            raise OSError(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from error
         remove_unfinished(path)
         keeper = Keeper(path)
         try:
@@ -222,7 +222,7 @@ def _read(path: str | os.PathLike[str], name: str) -> File:
             raise
         raise _unusable(name, str(error.__cause__ or error)) from error
     except OSError as error:
-        raise OSError(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from None
+        raise OSError(error.errno, f"checkpoint {name} cannot be read: {error.strerror}") from error
     return file
 
 

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ordinal_shapley import __version__
-from ordinal_shapley.common.arguments import errors_begin_with
 from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.described import digest, text_of
 from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.common.seeds import seed_of
-from ordinal_shapley.games.base import Game, UtilityError, check_game, warn_unconverged
+from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
@@ -196,7 +195,7 @@ def sample_values(
         with _reporting(played, plan.weight_game):
             plan = ahead.plan(plan)
             keeper.remember(plan, scores)
-            settings = settings._replace(digest=_digest(settings, plan, game))
+            settings = settings._replace(digest=_digest(settings, plan, played))
             state = keeper.state(State.before(plan, ahead.evaluations), settings.digest)
             clock.check(state.moments.n_permutations)
             played = ahead.prepared(plan)
@@ -217,8 +216,7 @@ def sample_values(
             seconds = state.seconds + time.monotonic() - began
             sampling_seconds = state.seconds + time.monotonic() - sampled
     moments = state.moments
-    if state.unconverged:
-        warn_unconverged(state.unconverged)
+    game._warn_unconverged(state.unconverged)
     _warn_of(moments, plan, game)
     return Valuation.from_moments(
         moments,
@@ -270,23 +268,17 @@ def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
                     yield
     except WeightError as error:
         assert weight_game is not None
-        with errors_begin_with(f"{_where(error)}order_weight: "):
-            weight_game._report(error)
+        weight_game._report(error, "order_weight: ")
     except UtilityError as error:
-        with errors_begin_with(_where(error)):
-            game._report(error)
+        game._report(error)
 
 
-def _where(error: UtilityError) -> str:
-    return "" if error.permutation is None else f"permutation {error.permutation}: "
-
-
-def _digest(settings: Settings, plan: Plan, game: Game) -> str:
+def _digest(settings: Settings, plan: Plan, played: Game) -> str:
     """Fingerprint of game, options and minor version."""
     # Another minor version may draw other permutations of the same seed: they don't pool.
     minor = settings.version.split(".")[:2]
     numbers = plan._replace(weight_game=None, design=plan.design.name)  # type: ignore[arg-type]
-    return digest(minor, text_of(settings.kind.settings()), *numbers, *game._identity)
+    return digest(minor, text_of(settings.kind.settings()), *numbers, *played._identity)
 
 
 def as_rule(stopping: Any, n_permutations: Any) -> StoppingRule:

@@ -316,7 +316,9 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
     if status == FAILED:
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1
         index = run.next
-        raise _numbered(UtilityError(tuple(run.orders[index - first, :length].tolist())), index)
+        raise _numbered(UtilityError(run.orders[index - first, :length].tolist(), game.failure()), index)
+    if game.has_raised:  # where no utility came after it
+        raise UtilityError(run.orders[-1, : run.lengths[-1]].tolist())
     if status == DONE:  # else its players are out of order
         held[key] = permutations
     return run
@@ -368,9 +370,10 @@ def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
         return walks.marginals
     weights = np.ones_like(walks.marginals)
     prefixes = Orders(orders=walks.orders, lengths=walks.lengths, utilities=weights)
-    if evaluate_prefixes(plan.weight_game._make_workspace(), prefixes) == FAILED:
+    game = plan.weight_game._spare_workspace()
+    if evaluate_prefixes(game, prefixes) == FAILED:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
-        raise _numbered(WeightError(tuple(walks.orders[t, :j].tolist())), walks.first + t)
+        raise _numbered(WeightError(walks.orders[t, :j].tolist(), game.failure()), walks.first + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
     return np.asarray(walks.marginals * (weights * factorials))
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.values.base import TOLERANCE, Value
 from ordinal_shapley_kernels import enumeration as kernels
 
@@ -63,8 +62,8 @@ class Classic(Value):
 
     def try_game(self, game: Game) -> None:
         """Warn if the order of some random sequences matters in a game that was said to have none."""
-        if not isinstance(game, FunctionGame):
-            return  # other games know, or cost a fit each time they are asked
+        if not game._order_on_trust:
+            return
         rng = np.random.default_rng(0)
         n = game.n_players
         for _ in range(_TRIED if n > 1 else 0):

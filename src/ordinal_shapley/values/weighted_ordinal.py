@@ -75,7 +75,7 @@ class WeightedOrdinal(Value):
         weight = self.order_weight
         if isinstance(weight, NotStored):
             return {"digest": weight.digest}
-        return {"digest": digest(*weight._payload) if isinstance(weight, Game) else fingerprint(weight)}
+        return {"digest": digest(*weight._identity) if isinstance(weight, Game) else fingerprint(weight)}
 
     @property
     def meaning(self) -> str:

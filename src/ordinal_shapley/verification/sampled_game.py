@@ -7,7 +7,7 @@ import numpy as np
 from ordinal_shapley.exact.enumeration import Scope, Wanted
 from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_factorials
 from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
-from ordinal_shapley.games.base import Game, warn_unconverged
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.values import Value
 from ordinal_shapley.verification.expectation import Drawn, Utilities
@@ -57,8 +57,7 @@ def tabulate(game: Game, value: Value, plan: ExactPlan, progress: bool) -> Utili
     by_set = value.order_free
     scope = plan.scope if by_set else _all_sequences(n)
     totals = enumerate_or_report(game, scope, Wanted(by_set, not by_set), plan.n_jobs, progress)
-    if totals.unconverged:
-        warn_unconverged(totals.unconverged)
+    game._warn_unconverged(totals.unconverged)
     defined = np.ones(2**n, bool)
     kernels.mark_defined(game._make_workspace(), kernels.Sets(defined=defined), n)
     weights = np.zeros(0)

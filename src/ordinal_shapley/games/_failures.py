@@ -1,0 +1,97 @@
+"""What went wrong with a utility, kept where it happened until somebody can raise it."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from ordinal_shapley.common.arguments import retold
+
+
+class UtilityError(Exception):
+    """A utility that a kernel could not use.
+
+    Parameters
+    ----------
+    sequence : sequence of int
+        The sequence at fault.
+    failure : Exception, optional
+        What the interpreter saw go wrong there, its cause what a user's function raised.
+
+    Attributes
+    ----------
+    permutation : int or None
+        Index of the permutation that it came up in, where there is one.
+    """
+
+    def __init__(self, sequence: Sequence[int], failure: Exception | None = None) -> None:
+        super().__init__(sequence)
+        self.sequence = tuple(int(player) for player in sequence)
+        self.failure = failure
+        self.permutation: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack, (type(self), self.sequence, self.permutation, _packed(self.failure))
+
+
+class RemoteError(Exception):
+    """Stands for an exception in another process; its message is the traceback there."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception, of whatever class."""
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be read"
+
+
+def _packed(failure: Exception | None) -> tuple[Any, ...] | None:
+    if failure is None:
+        return None
+    again = retold("", failure)
+    cause = again.__cause__
+    assert cause is not None
+    return type(again), str(again), "".join(traceback.format_exception(cause)), _pickled(cause)
+
+
+def _pickled(cause: BaseException) -> bytes:
+    """Pickle a user's exception; nothing if it can't be, or could not be read again."""
+    from joblib import wrap_non_picklable_objects
+
+    try:
+        held = pickle.dumps(wrap_non_picklable_objects(cause, keep_wrapper=False))
+        pickle.loads(held)
+    except Exception:
+        return b""
+    return held
+
+
+def _unpack(
+    kind: type[UtilityError],
+    sequence: tuple[int, ...],
+    permutation: int | None,
+    packed: tuple[Any, ...] | None,
+) -> UtilityError:
+    error = kind(sequence)
+    error.permutation = permutation
+    if packed is not None:
+        failure_kind, message, told, held = packed
+        error.failure = failure_kind(message)
+        error.failure.__cause__ = _cause(told, held)
+    return error
+
+
+def _cause(told: str, held: bytes) -> BaseException:
+    there = RemoteError(told)
+    try:
+        cause: BaseException = pickle.loads(held)
+    except Exception:  # it was not pickled, or its class is not known here
+        return there
+    cause.__cause__ = there
+    return cause

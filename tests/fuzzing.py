@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import ordinal_shapley as osv
+from runs import sample_with
 
 HOME = str(Path(osv.__file__).parent)
 SECONDS = 60
@@ -242,9 +243,9 @@ def logistic_values(inputs, options, value):
         require(math.isfinite(full), f"a utility of {full}")
         if game.scoring != "neg_log_loss" and "empty_value" not in game_options:
             require(0.0 <= full <= 1.0, f"a score of {full}")
-        run = osv.sample_values(game, value, **{**PLAIN, **options})
+        run = sample_with(game, value, **{**PLAIN, **options})
         check_run(game, run, options, 1.0)
-        again = osv.sample_values(game, value, **{**PLAIN, **options, "random_state": run.seed})
+        again = sample_with(game, value, **{**PLAIN, **options, "random_state": run.seed})
         require(np.array_equal(run.values, again.values, equal_nan=True), "another answer the second time")
 
     return outcome(work)
@@ -272,7 +273,7 @@ def table_values(n, data, options, value):
             shared["partition"] = options["partition"] = shared["partition"][:n]
         exact = osv.exact_values(game, value, **shared)
         require(np.isfinite(exact.values).all(), f"exact values {exact.values}")
-        run = osv.sample_values(game, value, **{**PLAIN, **options})
+        run = sample_with(game, value, **{**PLAIN, **options})
         check_run(game, run, options, np.abs(game.values).max())
 
     return outcome(work)
@@ -288,7 +289,7 @@ def function_values(n, result, order_free, options):
 
     def work():
         game = osv.FunctionGame(lambda S: result if len(S) == n else float(len(S)), n, order_free)
-        check_run(game, osv.sample_values(game, **{**PLAIN, **options}), options, n)
+        check_run(game, sample_with(game, **{**PLAIN, **options}), options, n)
 
     return outcome(work)
 
@@ -324,8 +325,8 @@ def rules(data):
         lambda: osv.MaxStandardError(draw(number), draw(st.one_of(st.booleans(), WRONG)), draw(number)),
         lambda: osv.RankStability(draw(number), draw(number), draw(number), draw(number)),
         lambda: osv.MaxSeconds(draw(number)) | osv.MaxEvaluations(draw(number)),
-        lambda: osv.Truncation.patience(draw(number), draw(number)),
-        lambda: osv.Truncation.paper(draw(number)),
+        lambda: osv.PatienceTruncation(draw(number), draw(number)),
+        lambda: osv.PaperTruncation(draw(number)),
         lambda: osv.bounds.tmc_tail(draw(number), draw(number), draw(number), n_permutations=draw(number)),
         lambda: osv.bounds.permutations_needed(draw(number), draw(number), draw(number), draw(number)),
         lambda: osv.bounds.cmc_tail(
@@ -340,7 +341,9 @@ def rules(data):
             require(not math.isnan(made), "a bound that is no number")
         elif hasattr(made, "begin"):
             rule = made | osv.MaxPermutations(300)
-            osv.sample_values(osv.TableGame(2, {(0, 1): 1.0}), stopping=rule, random_state=0)
+            osv.sample_values(
+                osv.TableGame(2, {(0, 1): 1.0}), "partial_ordinal", "mc", stopping=rule, random_state=0
+            )
 
     return outcome(work)
 

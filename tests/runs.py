@@ -28,16 +28,16 @@ def game_of(n, null=None):
 # Options of sample_values that take different ways through it; for five players.
 SAMPLED = {
     "mc": {},
-    "tmc": {"method": "tmc", "truncation": osv.Truncation.paper(0.4)},
-    "patience": {"method": "tmc", "truncation": osv.Truncation.patience(0.5, 2)},
-    "roulette": {"method": "tmc", "truncation": osv.Truncation.roulette()},
-    "cmc": {"method": "cmc", "labels": [0, 0, 1, 1, 1], "average": "selected"},
-    "ctmc": {"method": "ctmc", "labels": [0, 0, 1, 1, 1]},
+    "tmc": {"method": "tmc", "truncation": osv.PaperTruncation(0.4)},
+    "patience": {"method": "tmc", "truncation": osv.PatienceTruncation(0.5, 2)},
+    "roulette": {"method": "tmc", "truncation": osv.Roulette()},
+    "cmc": {"method": "cmc", "strata": [0, 0, 1, 1, 1], "average": "selected"},
+    "ctmc": {"method": "ctmc", "strata": [0, 0, 1, 1, 1]},
     "antithetic": {"design": "antithetic"},
     "latin": {"design": "latin"},
     "ordinal": {"value": "ordinal"},
     "ordinal tmc": {"value": "ordinal", "method": "tmc"},
-    "ordinal roulette": {"value": "ordinal", "method": "tmc", "truncation": osv.Truncation.roulette()},
+    "ordinal roulette": {"value": "ordinal", "method": "tmc", "truncation": osv.Roulette()},
     "ordinal antithetic": {"value": "ordinal", "design": "antithetic"},
     "ordinal latin": {"value": "ordinal", "design": "latin"},
     "blend": {"value": "blend", "alpha": 0.3},
@@ -46,3 +46,60 @@ SAMPLED = {
     "ordinal profile": {"value": "ordinal", "position_profile": True, "design": "antithetic"},
     "groups": {"partition": [0, 0, 1, 1, 2], "case": "between"},
 }
+
+
+# What tests vary, as plain keywords: options of a value, of a sampler and of a run.
+_VALUES = {"blend": osv.Blend, "weighted_ordinal": osv.WeightedOrdinal}
+_OF_VALUE = ("partition", "case", "alpha", "order_weight")
+_OF_SAMPLER = ("truncation", "design", "class_fraction", "strata", "average", "contribution")
+
+
+def value_of(value="partial_ordinal", **options):
+    """The value of a name with its options."""
+    if not options:
+        return value if not isinstance(value, str) or value not in _VALUES else _VALUES[value](None)
+    return _VALUES.get(value, osv.PartialOrdinal)(**options)
+
+
+def sampler_of(method="mc", *, class_fraction=0.8, strata=None, average="all", truncation=None, **options):
+    """The sampler of one of the paper's methods, with another rule, design or classes."""
+    if not isinstance(method, str):
+        return method
+    if method in ("tmc", "ctmc"):
+        truncation = truncation or osv.PaperTruncation()
+    if method in ("cmc", "ctmc"):
+        options |= {"class_fraction": class_fraction, "strata": strata, "average": average}
+    return osv.PermutationSampler(truncation=truncation, **options)
+
+
+def _taken_apart(value, method, options):
+    own = {name: options.pop(name) for name in _OF_VALUE if options.get(name) is not None}
+    how = {name: options.pop(name) for name in _OF_SAMPLER if name in options}
+    options = {name: option for name, option in options.items() if name not in _OF_VALUE}
+    if method == "auto":
+        return value_of(value, **own), "auto", options
+    return value_of(value, **own), sampler_of(method, **how), options
+
+
+def sample_with(game, value="partial_ordinal", method="mc", **options):
+    """`sample_values` with options of value and sampler as plain keywords."""
+    value, sampler, options = _taken_apart(value, method, options)
+    return osv.sample_values(game, value, sampler, **options)
+
+
+def verify_with(game, value="partial_ordinal", method="mc", **options):
+    """`verify` with options of value and sampler as plain keywords."""
+    value, sampler, options = _taken_apart(value, method, options)
+    return osv.verify(game, value, sampler, **options)
+
+
+def exact_with(game, value="partial_ordinal", **options):
+    """`exact_values` with options of the value as plain keywords."""
+    value, _, options = _taken_apart(value, "auto", options)
+    return osv.exact_values(game, value, **options)
+
+
+def axioms_with(game, value="partial_ordinal", **options):
+    """`check_axioms` with options of the value as plain keywords."""
+    value, _, options = _taken_apart(value, "auto", options)
+    return osv.check_axioms(game, value, **options)

@@ -403,7 +403,7 @@ games = {
 
 def sampled(game, value):
     moments = osv.sample_values(game, value, n_permutations=23, random_state=0).moments
-    return np.concatenate([moments.sums, moments.unit_spread])
+    return np.concatenate([moments.sums, moments.replicate_spread])
 
 tasks = {
     "exp": lambda: np.array([elementary.exp(x) for x in a]),
@@ -453,7 +453,7 @@ def test_odd_arrays_compile_nothing_anew():
         game.coefficients(np.arange(89)[::-1])
         with joblib.parallel_config(backend=backend):
             for method in ("tmc", "cmc"):
-                osv.sample_values(game, method=method, n_permutations=2, random_state=0, n_jobs=2)
+                osv.sample_values(game, "partial_ordinal", method, n_permutations=2, random_state=0, n_jobs=2)
 
     def compiled():
         symbols = {symbol.name for symbol in abi.all_symbols() if symbol.is_compiled}
@@ -500,7 +500,7 @@ for n_classes, scoring in ((2, "roc_auc"), (3, "accuracy"), (3, "neg_log_loss"))
             "chosen": moments.chosen.tolist(),
             "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
             "sums": moments.sums.tolist(),
-            "squares": moments.unit_spread.tolist(),
+            "squares": moments.replicate_spread.tolist(),
         }
 
 @numba.njit
@@ -527,7 +527,7 @@ for kind, game in games.items():
                 "chosen": moments.chosen.tolist(),
                 "counts": [moments.n_evaluations, moments.walk_length, moments.completed_stops],
                 "sums": moments.sums.tolist(),
-                "squares": moments.unit_spread.tolist(),
+                "squares": moments.replicate_spread.tolist(),
             }
 print(json.dumps(out))
 """

@@ -208,7 +208,7 @@ def test_classic_value(worth, data):
 def test_null_for_the_partial_value_only():
     """Two players, worth 1 in one order: the values are (0, 1/2) and (1/4, 1/4)."""
     game = osv.TableGame(2, {(0, 1): 1.0})
-    partial = osv.check_axioms(game)
+    partial = osv.check_axioms(game, "partial_ordinal")
     assert (partial.null_player.status, partial.null_player.players) == ("holds", (0,))
     assert osv.check_axioms(game, "ordinal").null_player.status == "vacuous"
     check = osv.check_axioms(game, "ordinal", insertion="end").null_player
@@ -225,7 +225,7 @@ def test_symmetry_as_printed_is_no_theorem():
         U = naive.TableUtility(3, dict(zip(orders, worths, strict=True)))
         if any(U(S) != U(naive.literal_exchange(S, 0, 1)) for S in naive.sequences_of(range(3))):
             continue
-        report = osv.check_axioms(game_of(3, U), n_jobs=1)
+        report = osv.check_axioms(game_of(3, U), "partial_ordinal", n_jobs=1)
         assert report.symmetry.status != "fails"
         if abs(report.values[0] - report.values[1]) > 1e-12:
             differ.append(tuple(S for S in orders if U(S)))
@@ -252,12 +252,12 @@ def test_symmetry_as_printed_suffices_for_the_ordinal_value(n):
 
 def test_uneven_weights_are_not_efficient():
     game = game_of(4, arbitrary(4, 0))
-    report = osv.check_axioms(game, "weighted_ordinal", order_weight=first_order_only)
-    gap = osv.exact_values(game, "weighted_ordinal", order_weight=first_order_only).efficiency_gap
+    report = osv.check_axioms(game, osv.WeightedOrdinal(first_order_only))
+    gap = osv.exact_values(game, osv.WeightedOrdinal(first_order_only)).efficiency_gap
     assert report.efficiency.status == "fails"
     assert report.efficiency.violation == pytest.approx(abs(gap))
     assert report.efficiency.detail.endswith("order_weight is not uniform")
-    even = osv.check_axioms(game, "weighted_ordinal", order_weight=lambda S: 1 / math.factorial(len(S)))
+    even = osv.check_axioms(game, osv.WeightedOrdinal(lambda S: 1 / math.factorial(len(S))))
     assert even.efficiency.status == "holds"
 
 
@@ -279,7 +279,7 @@ def all_to_the_first(game):
 
 
 def squares(game):
-    return osv.exact_values(game, n_jobs=1).values ** 2
+    return osv.exact_values(game, "partial_ordinal", n_jobs=1).values ** 2
 
 
 def test_a_rule_that_breaks_the_null_player():
@@ -316,7 +316,7 @@ def test_a_rule_that_breaks_additivity():
 
 def test_values_alone():
     game = game_of(3, arbitrary(3, 0))
-    exact = osv.exact_values(game)
+    exact = osv.exact_values(game, "partial_ordinal")
     for values in (exact, exact.values, exact.values.tolist(), exact.to_frame()["value"]):
         report = osv.check_axioms(game, values)
         assert report.value == "your values"
@@ -334,7 +334,7 @@ def test_permutations_of_one_seed_are_a_rule():
 
     def sampled(game):
         assert game.player_labels.tolist() == ["x", "y", "z"]
-        return osv.sample_values(game, n_permutations=20, random_state=0)
+        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=20, random_state=0)
 
     report = osv.check_axioms(game_of(3, null_at_end(3, 0), names=["x", "y", "z"]), sampled)
     assert [report.null_player.status, report.additivity.status] == ["holds", "holds"]
@@ -391,12 +391,14 @@ def test_partitions(case):
             return worth((*(i for i in S if groups[i] == 0), 9, *(i for i in S if groups[i] == 1)))
         return worth((*(groups[i] for i in S), 9, *sorted(S)))
 
-    report = osv.check_axioms(game_of(4, U), partition=groups, case=case)
+    report = osv.check_axioms(game_of(4, U), osv.PartialOrdinal(partition=groups, case=case))
     assert report.holds and report.additivity.status == "holds"
     np.testing.assert_allclose(report.values, naive.exact_partial_ordinal(U, 4), atol=1e-12)
     # In a game that is not as said, the values are those of another game, whose utilities some players lack.
     with pytest.warns(UserWarning, match="partition") as told:
-        report = osv.check_axioms(game_of(4, null_at_end(4, 0)), partition=groups, case=case)
+        report = osv.check_axioms(
+            game_of(4, null_at_end(4, 0)), osv.PartialOrdinal(partition=groups, case=case)
+        )
     assert len(told) == 1
     assert report.efficiency.status == "fails"
 
@@ -411,32 +413,34 @@ def test_tolerance():
     spread = np.ptp(game_of(3, U).values)
     for off, status in ((1e-11, "holds"), (1e-6, "vacuous")):
         game = game_of(3, lambda S, off=off: U(S) + off * spread * (S == (1, 0)))
-        assert osv.check_axioms(game).null_player.status == status
-        assert osv.check_axioms(game, tol=1e-5).null_player.status == "holds"
+        assert osv.check_axioms(game, "partial_ordinal").null_player.status == status
+        assert osv.check_axioms(game, "partial_ordinal", tol=1e-5).null_player.status == "holds"
     # Rounding does not count, however small the differences are beside the utilities.
     large = game_of(3, lambda S: 1e9 + 0.1 * len(without(S, 0)) + 0.2 * (1 in S) - 0.2 * (1 in S))
-    assert osv.check_axioms(large, tol=0.0).null_player.players == (0,)
-    assert osv.check_axioms(large, tol=0.0).holds
+    assert osv.check_axioms(large, "partial_ordinal", tol=0.0).null_player.players == (0,)
+    assert osv.check_axioms(large, "partial_ordinal", tol=0.0).holds
 
 
 def test_workers_change_nothing():
     game = game_of(5, arbitrary(5, 0))
-    one, two = (osv.check_axioms(game, n_jobs=jobs) for jobs in (1, 2))
+    one, two = (osv.check_axioms(game, "partial_ordinal", n_jobs=jobs) for jobs in (1, 2))
     assert list(one) == list(two)
     assert one.values.tobytes() == two.values.tobytes()
 
 
 def test_what_takes_too_much_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="game"):
-        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 13))
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 13), "partial_ordinal")
     with pytest.raises(ValueError, match="game"):
-        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 1_000_000))
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 1_000_000), "partial_ordinal")
     with pytest.raises(ValueError, match="max_seconds"):
-        osv.check_axioms(osv.FunctionGame(lambda S: sum(range(2000)) * 0.0, 8), max_seconds=0.01)
+        osv.check_axioms(
+            osv.FunctionGame(lambda S: sum(range(2000)) * 0.0, 8), "partial_ordinal", max_seconds=0.01
+        )
     monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     with pytest.raises(ValueError, match="8 players"):
-        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 8))
-    osv.check_axioms(game_of(3, arbitrary(3, 0)))
+        osv.check_axioms(osv.FunctionGame(lambda S: 0.0, 8), "partial_ordinal")
+    osv.check_axioms(game_of(3, arbitrary(3, 0)), "partial_ordinal")
 
 
 def test_a_rule_that_fails_is_named():

@@ -69,12 +69,12 @@ SAMPLING = [
     ("first_permutation", "within a pair", {"design": "antithetic", "first_permutation": 3}),
     ("truncation", "a number", {"method": "tmc", "truncation": 0.05}),
     ("truncation", "a name", {"method": "tmc", "truncation": "roulette"}),
-    ("truncation", "where there is none", {"method": "mc", "truncation": osv.Truncation.paper()}),
+    ("truncation", "where there is none", {"method": "mc", "truncation": osv.PaperTruncation()}),
     ("design", "unknown", {"design": "random"}),
     ("design", "of another method", {"design": "latin", "method": "cmc"}),
     ("estimator", "unknown", {"value": "ordinal", "estimator": "plain"}),
     ("estimator", "of other values", {"value": "ordinal", "estimator": "marginal"}),
-    ("estimator", "of ordinal values", {"estimator": "in_out"}),
+    ("estimator", "of ordinal values", {"contribution": "in_out"}),
     ("estimator", "a model", {"estimator": GaussianNB()}),
     ("labels", "a generator", {"method": "cmc", "labels": (i % 2 for i in range(4))}),
     ("labels", "a number", {"method": "cmc", "labels": 3}),
@@ -98,7 +98,7 @@ VERIFY = [
     ("tolerance", "no argument", {"tolerance": 0.1}),
     ("method", "unknown", {"method": "lhs"}),
     ("n_permutations", "0", {"n_permutations": 0}),
-    ("truncation", "where there is none", {"truncation": osv.Truncation.paper()}),
+    ("truncation", "where there is none", {"truncation": osv.PaperTruncation()}),
     ("max_seconds", "below 0", {"max_seconds": -1}),
 ]
 AXIOMS = [

@@ -21,12 +21,12 @@ import pytest
 import ordinal_shapley as osv
 from ordinal_shapley.sampling import checkpoint as module
 from problems import size, wine
-from runs import SAMPLED, bits, game_of
+from runs import SAMPLED, bits, game_of, sample_with
 
 
 def sampled(path, n_permutations=70, game=None, **options):
     options = {"random_state": 3, "checkpoint": path, "n_permutations": n_permutations, **options}
-    return osv.sample_values(game_of(5) if game is None else game, **options)
+    return sample_with(game_of(5) if game is None else game, **options)
 
 
 @pytest.fixture
@@ -89,17 +89,32 @@ def test_seeds_that_nobody_chose_are_kept(path):
 )
 def test_rules_remember(rule, path):
     game = game_of(4)
-    whole = osv.sample_values(game, stopping=rule, random_state=5)
+    whole = osv.sample_values(game, "partial_ordinal", "mc", stopping=rule, random_state=5)
     assert whole.converged
     for strike in (1, 90, 405, 410, 480):
         path.unlink(missing_ok=True)
         with pytest.raises(KeyboardInterrupt):
             osv.sample_values(
-                struck(4, strike), stopping=rule | osv.MaxPermutations(123), random_state=5, checkpoint=path
+                struck(4, strike),
+                "partial_ordinal",
+                "mc",
+                stopping=rule | osv.MaxPermutations(123),
+                random_state=5,
+                checkpoint=path,
             )
         for extra in (150, 200, 200, 210):  # breaks at ends of rounds and elsewhere, and twice at the same
-            osv.sample_values(struck(4), stopping=rule, n_permutations=extra, random_state=5, checkpoint=path)
-        run = osv.sample_values(struck(4), stopping=rule, random_state=5, checkpoint=path)
+            osv.sample_values(
+                struck(4),
+                "partial_ordinal",
+                "mc",
+                stopping=rule,
+                n_permutations=extra,
+                random_state=5,
+                checkpoint=path,
+            )
+        run = osv.sample_values(
+            struck(4), "partial_ordinal", "mc", stopping=rule, random_state=5, checkpoint=path
+        )
         assert run.n_permutations == whole.n_permutations
         assert bits(run) == bits(whole)
         assert (run.stopped_by, run.converged) == (whole.stopped_by, True)
@@ -110,7 +125,9 @@ def test_time_begins_anew_with_each_call(path):
     sampled(None, 10, game)  # and are not to wait for the compiler
     kept = 0.0
     for _ in range(3):
-        run = osv.sample_values(game, stopping=osv.MaxSeconds(0.5), random_state=3, checkpoint=path)
+        run = osv.sample_values(
+            game, "partial_ordinal", "mc", stopping=osv.MaxSeconds(0.5), random_state=3, checkpoint=path
+        )
         assert run.stopped_by == "MaxSeconds"
         assert run.seconds >= kept + 0.5
         kept = osv.Valuation.load(path).seconds
@@ -365,7 +382,7 @@ def test_other_data_are_refused(name, path):
         ({"position_profile": True}, "position_profile (false there, true here)"),
         ({"partition": [0, 0, 1, 1, 2], "case": "within"}, 'case (null there, "within" here), partition'),
         ({"value": "blend", "alpha": 0.25}, "estimator or alpha (0.0 there, 0.25 here)"),
-        ({"method": "cmc", "labels": [0, 0, 0, 1, 1]}, "class_fraction or labels"),
+        ({"method": "cmc", "strata": [0, 0, 0, 1, 1]}, "class_fraction or labels"),
         ({"game": osv.TableGame(5, {})}, "game, utilities"),
     ],
 )
@@ -385,7 +402,7 @@ def test_utilities_that_changed_are_refused(path):
     def utility(sequence):
         return hidden.worth * len(sequence)
 
-    options = {"method": "tmc", "truncation": osv.Truncation.patience(0.01, 9)}
+    options = {"method": "tmc", "truncation": osv.PatienceTruncation(0.01, 9)}
     sampled(path, 10, osv.FunctionGame(utility, 4), **options)
     hidden.worth = 1.0 + 1e-15
     with pytest.raises(ValueError, match="game"):

@@ -76,7 +76,9 @@ def test_values_are_those_of_the_library(run, tmp_path):
     assert len(rows) == 124
     others = np.setdiff1d(np.arange(178), rows)
     game = ordinal_shapley.LogisticGame(data.X[rows], data.y[rows], data.X[others], data.y[others])
-    expected = ordinal_shapley.sample_values(game, method="ctmc", n_permutations=4, random_state=3)
+    expected = ordinal_shapley.sample_values(
+        game, "partial_ordinal", "ctmc", n_permutations=4, random_state=3
+    )
     np.testing.assert_array_equal(table["value"], expected.values)
     np.testing.assert_array_equal(table["stderr"], expected.stderr)
 

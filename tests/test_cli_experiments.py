@@ -62,14 +62,7 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
         problem = DataOptions(people, "outcome").read(seed)
         noise = osv.corrupt_labels(problem.y, 0.25, seed)
         game = osv.LogisticGame(problem.X, noise.labels, problem.X_valid, problem.y_valid)
-        valuation = osv.sample_values(
-            game,
-            value="ordinal",
-            method="tmc",
-            truncation=osv.Truncation.roulette(),
-            n_permutations=N,
-            random_state=seed,
-        )
+        valuation = osv.sample_values(game, "ordinal", "auto", n_permutations=N, random_state=seed)
         found = osv.detect_noisy_labels(valuation, noise)
         areas.append(found.auc)
         mine = table[(table["value"] == "ordinal") & (table["seed"] == seed)]
@@ -92,12 +85,7 @@ def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     train, valid = split(rest, 0.3, 1)
     problem, test = (encode(train, part, raw=False) for part in (valid, held))
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, position_weight="uniform")
-    valuation = osv.sample_values(
-        game,
-        value="classic",
-        n_permutations=N,
-        random_state=1,
-    )
+    valuation = osv.sample_values(game, "classic", "mc", n_permutations=N, random_state=1)
     curves = osv.remove_high_value(valuation, problem.X, problem.y, test.X_valid, test.y_valid, marks=4)
     mine = table[(table["value"] == "classic") & (table["seed"] == 1)]
     np.testing.assert_allclose(mine["high_first"], curves.high_first, atol=1e-12)

@@ -10,6 +10,7 @@ import pytest
 
 import ordinal_shapley as osv
 from problems import size
+from runs import exact_with, verify_with
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
@@ -54,7 +55,7 @@ def test_exact_values_are_those_of_the_library(run, file, game, tmp_path, more, 
     assert code == 0
     table = pd.read_csv(out, index_col="player")
     assert table.index.tolist() == NAMES
-    expected = osv.exact_values(game, **options)
+    expected = exact_with(game, **options)
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
     assert table["rank"].tolist() == expected.to_frame()["rank"].tolist()
     # Highest first.
@@ -79,7 +80,7 @@ def test_a_game_in_a_csv(run, tmp_path, end):
     path.write_bytes(end.join(rows).encode("utf-8-sig"))
     code, _, err = run("exact", path, "--out", out)
     assert (code, err) == (0, "")
-    expected = osv.exact_values(osv.TableGame(2, {(0, 1): 1.5, (): 0.25, (1,): 0.1}))
+    expected = osv.exact_values(osv.TableGame(2, {(0, 1): 1.5, (): 0.25, (1,): 0.1}), "partial_ordinal")
     table = pd.read_csv(out, keep_default_na=False)
     assert table["player"].tolist() == ["NA", "bob"]
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
@@ -99,15 +100,15 @@ def test_a_game_in_a_csv(run, tmp_path, end):
         (["--method", "tmc"], {"method": "tmc"}),
         (
             ["--method", "tmc", "--tolerance", "0.7", "--seed", "4"],
-            {"method": "tmc", "truncation": osv.Truncation.paper(0.7), "random_state": 4},
+            {"method": "tmc", "truncation": osv.PaperTruncation(0.7), "random_state": 4},
         ),
         (
             ["--method", "tmc", "--value", "ordinal"],
-            {"method": "tmc", "value": "ordinal", "truncation": osv.Truncation.roulette()},
+            {"method": "tmc", "value": "ordinal", "truncation": osv.Roulette()},
         ),
         (
             ["--method", "tmc", "--truncation", "patience", "--tolerance", "0.9"],
-            {"method": "tmc", "truncation": osv.Truncation.patience(0.9)},
+            {"method": "tmc", "truncation": osv.PatienceTruncation(0.9)},
         ),
         (["--method", "cmc", "--labels", "x,x,y,y"], {"method": "cmc", "labels": [0, 0, 1, 1]}),
         (
@@ -130,7 +131,7 @@ def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, op
     assert code == 0
     table = pd.read_csv(out, index_col="player")
     options = {"n_permutations": size(400, 40), "random_state": 0, **options}
-    expected = osv.verify(game, **options)
+    expected = verify_with(game, **options)
     assert table.index.tolist() == NAMES
     assert list(table.columns) == list(expected.to_frame().columns)
     for column in ("exact", "expected", "estimate", "stderr", "bias", "noise", "z"):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
+from runs import sample_with
 
 ROWS = 40
 N = 20
@@ -74,7 +75,7 @@ def valued(run, files, target, *more):
                 osv.NearestNeighborGame,
                 {"n_neighbors": 3, "scoring": "vote_share", "position_weight": "uniform"},
             ),
-            {"method": "tmc", "value": "classic", "truncation": osv.Truncation.roulette()},
+            {"method": "tmc", "value": "classic", "truncation": osv.Roulette()},
         ),
         (
             "kind",
@@ -88,7 +89,7 @@ def test_values_are_those_of_the_game(run, files, target, more, game, sampling):
     whole = valued(run, files, target, "--raw", *more)
     kind, options = game
     made = kind(*parts(files, target), **options)
-    expected = osv.sample_values(made, n_permutations=N, random_state=0, **sampling)
+    expected = sample_with(made, n_permutations=N, random_state=0, **sampling)
     assert [row["value"] for row in whole["rows"]] == expected.values.tolist()
     assert [row["label"] for row in whole["rows"]] == parts(files, target)[1].tolist()
     settings = whole["settings"]

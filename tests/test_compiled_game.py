@@ -112,7 +112,7 @@ def test_exact_values(value):
 @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_sampled_values(value, method):
-    options = {"n_permutations": size(40, 12), "random_state": 3, "labels": PROBLEM.y}
+    options = {"n_permutations": size(40, 12), "random_state": 3, "strata": PROBLEM.y}
     got, expected = (osv.sample_values(game, value, method, **options) for game in (centroid_game(), PLAIN))
     np.testing.assert_allclose(got.values, expected.values, atol=1e-13)
     np.testing.assert_allclose(got.stderr, expected.stderr, atol=1e-13)
@@ -120,10 +120,10 @@ def test_sampled_values(value, method):
 
 def test_workers():
     game = centroid_game()
-    one = osv.exact_values(game, n_jobs=1).values.tobytes()
-    assert osv.exact_values(game, n_jobs=2).values.tobytes() == one
+    one = osv.exact_values(game, "partial_ordinal", n_jobs=1).values.tobytes()
+    assert osv.exact_values(game, "partial_ordinal", n_jobs=2).values.tobytes() == one
     with joblib.parallel_config(backend="loky"):
-        assert osv.exact_values(game, n_jobs=2).values.tobytes() == one
+        assert osv.exact_values(game, "partial_ordinal", n_jobs=2).values.tobytes() == one
 
 
 def test_a_copy_that_was_sent():
@@ -132,7 +132,9 @@ def test_a_copy_that_was_sent():
     assert again.player_labels.tolist() == list("abcdef")
     assert again([3, 1, 5]) == game([3, 1, 5])
     runs = [
-        osv.sample_values(g, n_permutations=10, first_permutation=first, random_state=0)
+        osv.sample_values(
+            g, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
+        )
         for g, first in ((game, 0), (again, 10))
     ]
     assert osv.Valuation.merge(runs).n_permutations == 20
@@ -140,7 +142,9 @@ def test_a_copy_that_was_sent():
 
 def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):
     def run(game, first):
-        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
+        return osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
+        )
 
     first = run(centroid_game(), 0)
     assert osv.Valuation.merge([first, run(centroid_game(), 10)]).n_permutations == 20
@@ -149,9 +153,18 @@ def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):
         with pytest.raises(ValueError):
             osv.Valuation.merge([first, run(game, 10)])
     checkpoint = tmp_path / "run.npz"
-    osv.sample_values(centroid_game(), n_permutations=10, random_state=0, checkpoint=checkpoint)
+    osv.sample_values(
+        centroid_game(), "partial_ordinal", "mc", n_permutations=10, random_state=0, checkpoint=checkpoint
+    )
     with pytest.raises(ValueError, match=r"differs in arrays\['X'\]"):
-        osv.sample_values(centroid_game(other), n_permutations=10, random_state=0, checkpoint=checkpoint)
+        osv.sample_values(
+            centroid_game(other),
+            "partial_ordinal",
+            "mc",
+            n_permutations=10,
+            random_state=0,
+            checkpoint=checkpoint,
+        )
 
 
 SCRIPT = """
@@ -332,11 +345,11 @@ def test_what_a_function_raises(where):
     assert isinstance(found.value.__cause__, ValueError)
     for n_jobs in (1, 2):
         with pytest.raises(RuntimeError, match=rf"{where} .*\(0, 2"):
-            osv.exact_values(game, n_jobs=n_jobs)
+            osv.exact_values(game, "partial_ordinal", n_jobs=n_jobs)
         with pytest.raises(RuntimeError, match=where):
-            osv.sample_values(game, n_permutations=20, random_state=0, n_jobs=n_jobs)
+            osv.sample_values(game, "partial_ordinal", "mc", n_permutations=20, random_state=0, n_jobs=n_jobs)
     with joblib.parallel_config(backend="loky"), pytest.raises(RuntimeError, match="two is too many"):
-        osv.exact_values(game, n_jobs=2)
+        osv.exact_values(game, "partial_ordinal", n_jobs=2)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -350,7 +363,7 @@ def test_utilities_that_are_not_finite(bad):
     with pytest.raises(ValueError, match=message):
         game([0, 1])
     with pytest.raises(ValueError, match=message):
-        osv.exact_values(game)
+        osv.exact_values(game, "partial_ordinal")
 
 
 def of_a_name(game):

@@ -14,6 +14,7 @@ import ordinal_shapley as osv
 from ordinal_shapley import vocabulary
 from ordinal_shapley.sampling import driver, plan, shards
 from problems import JIT, random_problem, size
+from runs import sample_with
 from test_ordinal_sampling import in_out_samples, played
 
 pytestmark = [
@@ -41,8 +42,8 @@ def errors_over(samples, unit):
 @pytest.mark.parametrize("n_permutations", [7, 24])
 def test_antithetic_pairs(method, n_permutations):
     game, utility = played(n=9)
-    rule = osv.Truncation.patience(0.1, patience=2, target="given") if method in ("tmc", "ctmc") else None
-    result = osv.sample_values(
+    rule = osv.PatienceTruncation(0.1, patience=2, target="given") if method in ("tmc", "ctmc") else None
+    result = sample_with(
         game,
         method=method,
         truncation=rule,
@@ -68,9 +69,9 @@ def test_antithetic_pairs(method, n_permutations):
 @pytest.mark.parametrize("method", ["mc", "tmc"])
 def test_latin_blocks(n, method):
     game, utility = played(n=n)
-    rule = osv.Truncation.patience(0.1, patience=2, target="given") if method == "tmc" else None
+    rule = osv.PatienceTruncation(0.1, patience=2, target="given") if method == "tmc" else None
     n_permutations = 3 * n + 4
-    result = osv.sample_values(
+    result = sample_with(
         game,
         method=method,
         truncation=rule,
@@ -89,7 +90,9 @@ def test_latin_blocks(n, method):
 
 def test_in_out_of_pairs_is_centred_on_other_pairs():
     game, utility = played(n=8)
-    result = osv.sample_values(game, value="ordinal", design="antithetic", n_permutations=23, random_state=3)
+    result = osv.sample_values(
+        game, "ordinal", osv.PermutationSampler(design="antithetic"), n_permutations=23, random_state=3
+    )
     sequences = [naive.permutation(result.seed, t, [list(range(8))], [8], "antithetic") for t in range(23)]
     filled = [[utility(seq[:s]) for s in range(9)] for seq in sequences]
     samples = in_out_samples(utility, 8, sequences, filled, utility(()), unit=2)
@@ -101,7 +104,9 @@ def test_in_out_of_pairs_is_centred_on_other_pairs():
 def test_in_out_of_whole_latin_blocks_needs_no_centre(n):
     # In a whole block every player is among the first s exactly s times: a centre cancels.
     game, utility = played(n=n)
-    result = osv.sample_values(game, value="ordinal", design="latin", n_permutations=3 * n, random_state=3)
+    result = osv.sample_values(
+        game, "ordinal", osv.PermutationSampler(design="latin"), n_permutations=3 * n, random_state=3
+    )
     sequences = [naive.permutation(result.seed, t, [list(range(n))], [n], "latin") for t in range(3 * n)]
     expected = np.zeros(n)
     for sequence in sequences:
@@ -124,7 +129,9 @@ def test_incomplete_units_are_unbiased(value, design):
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     runs = np.array(
         [
-            osv.sample_values(game, value, design=design, n_permutations=3, random_state=seed).values
+            osv.sample_values(
+                game, value, osv.PermutationSampler(design=design), n_permutations=3, random_state=seed
+            ).values
             for seed in range(4_000)
         ]
     )
@@ -139,7 +146,9 @@ def test_intervals_cover(value, design):
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     covered = []
     for seed in range(300):
-        result = osv.sample_values(game, value, design=design, n_permutations=250, random_state=seed)
+        result = osv.sample_values(
+            game, value, osv.PermutationSampler(design=design), n_permutations=250, random_state=seed
+        )
         low, high = result.confidence_interval()
         covered.append((low <= exact) & (exact <= high))
     assert 0.925 <= np.mean(covered) <= 0.975
@@ -151,26 +160,33 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
     problem = random_problem(2, n=size(13, 5), n_valid=25, seed=4)
     game = osv.LogisticGame(*problem)
     options = {"design": design, "random_state": 7, "position_profile": True}
-    one, two = (osv.sample_values(game, value, n_permutations=136, n_jobs=k, **options) for k in (1, 2))
+    one, two = (sample_with(game, value, n_permutations=136, n_jobs=k, **options) for k in (1, 2))
     for ours, theirs in zip(one.moments, two.moments, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     # 130 is ten blocks of a Latin design (26 of five players), 65 pairs, thirteen shards.
     parts = [
-        osv.sample_values(game, value, n_permutations=130, **options),
-        osv.sample_values(game, value, n_permutations=6, first_permutation=130, **options),
+        sample_with(game, value, n_permutations=130, **options),
+        sample_with(game, value, n_permutations=6, first_permutation=130, **options),
     ]
     pooled = osv.Valuation.merge(parts)
     for name in ("values", "stderr", "position_profile", "position_profile_stderr"):
         np.testing.assert_allclose(getattr(pooled, name), getattr(one, name), rtol=0, atol=1e-12)
     options["design"] = DESIGNS[DESIGNS.index(design) - 1]
-    other = osv.sample_values(game, value, n_permutations=10, **options)
+    other = sample_with(game, value, n_permutations=10, **options)
     with pytest.raises(ValueError, match="design"):
         osv.Valuation.merge([parts[0], other])
 
 
 def test_latin_balances_positions():
     game, _ = table(5, 3)
-    result = osv.sample_values(game, design="latin", n_permutations=20, random_state=0, position_profile=True)
+    result = osv.sample_values(
+        game,
+        "partial_ordinal",
+        osv.PermutationSampler(design="latin"),
+        n_permutations=20,
+        random_state=0,
+        position_profile=True,
+    )
     np.testing.assert_array_equal(result.moments.profile[2], np.full((5, 5), 4))
     np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
 
@@ -179,9 +195,13 @@ def test_few_blocks_are_told():
     game, _ = table(4, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        osv.sample_values(game, design="latin", n_permutations=8, random_state=0)
+        osv.sample_values(
+            game, "partial_ordinal", osv.PermutationSampler(design="latin"), n_permutations=8, random_state=0
+        )
     with pytest.warns(UserWarning, match="8"):
-        result = osv.sample_values(game, design="latin", n_permutations=7, random_state=0)
+        result = osv.sample_values(
+            game, "partial_ordinal", osv.PermutationSampler(design="latin"), n_permutations=7, random_state=0
+        )
     assert np.isnan(result.stderr).all()
     assert result.n_permutations == 7
 
@@ -189,7 +209,13 @@ def test_few_blocks_are_told():
 def test_a_single_pair_has_no_standard_errors():
     game = osv.TableGame(4, {(0,): 1.0})
     with pytest.warns(UserWarning, match="antithetic"):
-        result = osv.sample_values(game, design="antithetic", n_permutations=3, random_state=0)
+        result = osv.sample_values(
+            game,
+            "partial_ordinal",
+            osv.PermutationSampler(design="antithetic"),
+            n_permutations=3,
+            random_state=0,
+        )
     assert np.isnan(result.stderr).all()
 
 
@@ -199,7 +225,7 @@ def test_shards_keep_units_whole(monkeypatch, unit, first):
     game = osv.TableGame(4, {(0,): 1.0})
     plans = []
     monkeypatch.setattr(driver, "check_first", lambda given, plan: plans.append(plan) or given)
-    osv.sample_values(game, n_permutations=1, random_state=0)
+    osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=0)
     ranges = [*shards.shard_ranges(first, first + 60, plans[0])]
     assert ranges[0][0] == first and ranges[-1][1] == first + 60
     assert all(end == start for (_, end), (start, _) in itertools.pairwise(ranges))
@@ -214,7 +240,12 @@ def test_one_player():
     for design in DESIGNS:
         for value in ("partial_ordinal", "ordinal", "classic"):
             result = osv.sample_values(
-                game, value, design=design, n_permutations=4, random_state=0, position_profile=True
+                game,
+                value,
+                osv.PermutationSampler(design=design),
+                n_permutations=4,
+                random_state=0,
+                position_profile=True,
             )
             assert result.values.tolist() == [2.0]
             assert result.stderr.tolist() == [0.0]

@@ -16,7 +16,7 @@ import pytest
 
 import ordinal_shapley as osv
 from problems import size, wine
-from runs import SAMPLED, bits, game_of
+from runs import SAMPLED, bits, game_of, sample_with
 
 # Libraries of clusters warn of much that is none of our business.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -42,7 +42,7 @@ def dask(client):
 
 
 def sampled(game, n_permutations=40, **options):
-    return osv.sample_values(game, n_permutations=n_permutations, **{"random_state": 3, **options})
+    return sample_with(game, n_permutations=n_permutations, **{"random_state": 3, **options})
 
 
 def logistic():
@@ -145,7 +145,9 @@ def test_time_and_checkpoints_on_dask(dask, tmp_path):
     path = tmp_path / "run.npz"
     game = osv.FunctionGame(slowly, 20)
     sampled(game, 60)  # a worker that is new, for one was killed, has to load everything
-    run = osv.sample_values(game, stopping=osv.MaxSeconds(2.0), random_state=3, checkpoint=path)
+    run = osv.sample_values(
+        game, "partial_ordinal", "mc", stopping=osv.MaxSeconds(2.0), random_state=3, checkpoint=path
+    )
     assert run.stopped_by == "MaxSeconds"
     more = sampled(game, run.n_permutations + 25, checkpoint=path)
     with joblib.parallel_config(backend="threading"):
@@ -184,10 +186,12 @@ def test_backends_that_give_lists(tmp_path):
     whole = sampled(logistic(), size(200, 30))
     with joblib.parallel_config(backend="lists", n_jobs=2):
         assert bits(sampled(logistic(), size(200, 30))) == bits(whole)
-        exact = osv.exact_values(game_of(5), n_jobs=2).values
-        early = osv.sample_values(game_of(5), stopping=osv.MaxEvaluations(333), random_state=3)
+        exact = osv.exact_values(game_of(5), "partial_ordinal", n_jobs=2).values
+        early = osv.sample_values(
+            game_of(5), "partial_ordinal", "mc", stopping=osv.MaxEvaluations(333), random_state=3
+        )
     assert early.n_permutations == 70
-    np.testing.assert_array_equal(exact, osv.exact_values(game_of(5), n_jobs=1).values)
+    np.testing.assert_array_equal(exact, osv.exact_values(game_of(5), "partial_ordinal", n_jobs=1).values)
 
 
 @pytest.mark.filterwarnings("ignore:no standard errors")

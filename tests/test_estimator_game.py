@@ -30,6 +30,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.games import _trainer
 from problems import random_problem, size, wine
+from runs import sample_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
@@ -251,7 +252,7 @@ def test_metadata_routing():
         model[0].set_fit_request(sample_weight=False)
         found = game(model)([0, 3, 1, 2, 4])
         with pytest.raises(RuntimeError, match=r"failed on all rows .*set_fit_request"):
-            osv.exact_values(game(make_pipeline(StandardScaler(), GaussianNB())))
+            osv.exact_values(game(make_pipeline(StandardScaler(), GaussianNB())), "partial_ordinal")
     assert found == game(make_pipeline(StandardScaler(), GaussianNB()))([0, 3, 1, 2, 4])
 
 
@@ -335,13 +336,15 @@ def test_each_sequence_is_fitted_once():
     orders = [[0, 1, 2], [2, 1, 0], [0, 1, 2, 3]]
     assert len(set(PROBLEM.y[[0, 1]])) == 2
     assert fits_of(lambda: [played(order) for order in orders * 3]) == 3
-    assert fits_of(lambda: osv.exact_values(played, n_jobs=1)) > 1000
-    assert fits_of(lambda: osv.exact_values(played, n_jobs=1)) == 0
+    assert fits_of(lambda: osv.exact_values(played, "partial_ordinal", n_jobs=1)) > 1000
+    assert fits_of(lambda: osv.exact_values(played, "partial_ordinal", n_jobs=1)) == 0
     free = game(Watched(), position_weight="uniform")
     assert fits_of(lambda: [free(order) for order in orders * 3]) == 2
     subsets = [S for S in range(2**6) if len({PROBLEM.y[i] for i in range(6) if S >> i & 1}) == 2]
     free = game(Watched(), position_weight="uniform")
-    assert fits_of(lambda: osv.exact_values(free, n_jobs=1)) == len(subsets) + 1  # all rows twice
+    assert (
+        fits_of(lambda: osv.exact_values(free, "partial_ordinal", n_jobs=1)) == len(subsets) + 1
+    )  # all rows twice
 
 
 def test_memory_is_bounded():
@@ -370,13 +373,13 @@ def test_failures_name_the_sequence():
     with pytest.raises(RuntimeError, match=r"\(0, 1, 2, 3\)"):
         played([0, 1, 2, 3])
     with pytest.raises(RuntimeError, match=r"permutation 0: .*error_score"):
-        osv.sample_values(played, n_permutations=2, random_state=0)
+        osv.sample_values(played, "partial_ordinal", "mc", n_permutations=2, random_state=0)
     with pytest.raises(RuntimeError, match="for the sequence"):
-        osv.exact_values(played, n_jobs=1)
+        osv.exact_values(played, "partial_ordinal", n_jobs=1)
     failing = game(Watched(fails_at=6), error_score=0.0)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="Watched"):
-            osv.exact_values(failing, n_jobs=1)
+            osv.exact_values(failing, "partial_ordinal", n_jobs=1)
 
 
 def test_failures_may_have_a_score():
@@ -389,7 +392,9 @@ def test_failures_may_have_a_score():
         if len(set(PROBLEM.y[list(S)])) < 2:
             table[S] = whole.empty_value_
     expected = naive.exact_partial_ordinal(naive.TableUtility(6, table), 6)
-    np.testing.assert_allclose(osv.exact_values(played, n_jobs=1).values, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        osv.exact_values(played, "partial_ordinal", n_jobs=1).values, expected, atol=1e-12
+    )
 
 
 def not_finite(model, X, y):
@@ -398,9 +403,14 @@ def not_finite(model, X, y):
 
 def test_scores_must_be_numbers():
     with pytest.raises(RuntimeError, match="nan"):
-        osv.exact_values(game(scoring=not_finite, empty_value=0.0))
+        osv.exact_values(game(scoring=not_finite, empty_value=0.0), "partial_ordinal")
     with pytest.raises(RuntimeError, match="NaN"):
-        osv.sample_values(game(GaussianNB(), PROBLEM._replace(X=PROBLEM.X + np.nan)), n_permutations=2)
+        osv.sample_values(
+            game(GaussianNB(), PROBLEM._replace(X=PROBLEM.X + np.nan)),
+            "partial_ordinal",
+            "mc",
+            n_permutations=2,
+        )
     with pytest.raises(ValueError, match="nan"):
         game(scoring=not_finite)
     with pytest.raises(ValueError, match="scoring"):
@@ -416,7 +426,7 @@ def test_any_number_of_processes_gives_the_same_bits():
     problem = random_problem(3, n=9, n_valid=40, seed=6)
     played = game(make_pipeline(StandardScaler(), LogisticRegression()), problem, scoring="neg_log_loss")
     options = {"n_permutations": 25, "random_state": 1}
-    alone, both = (osv.sample_values(played, n_jobs=n, **options) for n in (1, 2))
+    alone, both = (sample_with(played, n_jobs=n, **options) for n in (1, 2))
     np.testing.assert_array_equal(alone.values, both.values)
     np.testing.assert_array_equal(alone.stderr, both.stderr)
     fewer = PROBLEM._replace(X=PROBLEM.X[:5], y=PROBLEM.y[:5])
@@ -425,7 +435,7 @@ def test_any_number_of_processes_gives_the_same_bits():
     np.testing.assert_array_equal(*exact)
     failing = game(Watched(fails_at=4, warns=False))
     with pytest.raises(RuntimeError, match=r"permutation 0: .*Watched"):
-        osv.sample_values(failing, n_permutations=30, random_state=0, n_jobs=2)
+        osv.sample_values(failing, "partial_ordinal", "mc", n_permutations=30, random_state=0, n_jobs=2)
 
 
 def test_a_fit_has_one_thread_so_that_sums_have_one_order():
@@ -437,16 +447,16 @@ def test_a_fit_has_one_thread_so_that_sums_have_one_order():
 
     with threadpool_limits(2):
         assert {library["num_threads"] for library in threadpool_info()} == {2}
-        osv.sample_values(game(scoring=scorer, empty_value=0.0), n_permutations=2)
+        osv.sample_values(game(scoring=scorer, empty_value=0.0), "partial_ordinal", "mc", n_permutations=2)
     assert set(seen) == {1}
 
 
 def test_runs_go_on_and_know_their_game(tmp_path):
     options = {"random_state": 4, "method": "tmc"}
-    whole = osv.sample_values(game(), n_permutations=30, **options)
+    whole = sample_with(game(), n_permutations=30, **options)
     path = tmp_path / "run.npz"
-    osv.sample_values(game(), n_permutations=10, checkpoint=path, **options)
-    resumed = osv.sample_values(game(), n_permutations=30, checkpoint=path, **options)
+    sample_with(game(), n_permutations=10, checkpoint=path, **options)
+    resumed = sample_with(game(), n_permutations=30, checkpoint=path, **options)
     np.testing.assert_array_equal(resumed.values, whole.values)
     assert resumed.digest == whole.digest
     deeper = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -458,9 +468,12 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         (game(problem=PROBLEM._replace(y_valid=1 - PROBLEM.y_valid)), "y"),
     ]:
         with pytest.raises(ValueError, match=f"differs in {name}"):
-            osv.sample_values(other, n_permutations=30, checkpoint=path, **options)
+            sample_with(other, n_permutations=30, checkpoint=path, **options)
     parts = [
-        osv.sample_values(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)
+        osv.sample_values(
+            game(), "partial_ordinal", "mc", n_permutations=10, first_permutation=k, random_state=4
+        )
+        for k in (0, 10)
     ]
     assert osv.Valuation.merge(parts).n_permutations == 20
 
@@ -493,16 +506,18 @@ def test_estimators_take_any_model(style, value, weight):
 
 def test_regressors_are_split_and_valued():
     X, y, _, _ = regression(n=20)
-    fitted = osv.PartialOrdinalShapley("tmc", estimator=Ridge(), n_permutations=3, random_state=0).fit(X, y)
+    fitted = osv.PartialOrdinalShapley(
+        sampler="tmc", estimator=Ridge(), n_permutations=3, random_state=0
+    ).fit(X, y)
     assert fitted.values_.shape == (14,)
     assert fitted.classes_ is None
     assert fitted.game_.scoring == "r2"
     train, valid = fitted.train_indices_, fitted.valid_indices_
     played = osv.EstimatorGame(Ridge(), X[train], y[train], X[valid], y[valid])
-    expected = osv.sample_values(played, method="tmc", n_permutations=3, random_state=0)
+    expected = osv.sample_values(played, "partial_ordinal", "tmc", n_permutations=3, random_state=0)
     np.testing.assert_array_equal(fitted.values_, expected.values)
     fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
     owners = np.arange(20) // 4
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
     with pytest.raises(ValueError, match="labels"):
-        osv.PartialOrdinalShapley(estimator=Ridge()).fit(X, y)
+        osv.PartialOrdinalShapley(sampler="ctmc", estimator=Ridge()).fit(X, y)

@@ -15,17 +15,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
+import ordinal_shapley as osv
 from ordinal_shapley import (
     ClassicShapley,
     LogisticGame,
     MaxPermutations,
     OrdinalShapley,
     PartialOrdinalShapley,
-    Truncation,
     sample_values,
 )
-from ordinal_shapley.estimators.usual import usual_truncation
-from ordinal_shapley.vocabulary import METHODS, VALUES
 from problems import wine
 
 # On data this small, most walks end as soon as they may, which the library warns of.
@@ -79,7 +77,7 @@ class TestParameters:
 
     @BOTH
     def test_clone_and_set_params(self, estimator):
-        model = estimator(C=2.0, truncation=Truncation.paper(0.1), stopping=MaxPermutations(5))
+        model = estimator(C=2.0, truncation=osv.PaperTruncation(0.1), stopping=MaxPermutations(5))
         copy = clone(model)
         assert copy is not model
         assert copy.get_params() == model.get_params()
@@ -113,7 +111,7 @@ class TestGivenValidation:
         X, y = data(20, classes=3)
         X_valid, y_valid = data(12, classes=3, seed=1)
         shared = {"class_fraction": 0.6, "average": "all", "design": "antithetic", "random_state": 5}
-        truncation = Truncation.patience(0.2, 2, "given") if "tmc" in method else None
+        truncation = osv.PatienceTruncation(0.2, 2, "given") if "tmc" in method else None
         model = estimator(
             method,
             C=0.5,
@@ -334,16 +332,5 @@ class TestUsualTruncation:
         X, y = wine().X[:30], wine().y[:30]
         asked = {"n_permutations": 20, "random_state": 0}
         usual = kind(**asked).fit(X, y, wine().X_valid, wine().y_valid)
-        same = kind(truncation=Truncation.roulette(), **asked)
+        same = kind(truncation=osv.Roulette(), **asked)
         assert np.array_equal(usual.values_, same.fit(X, y, wine().X_valid, wine().y_valid).values_)
-
-    def test_rules(self):
-        rules = {(value, method): usual_truncation(value, method) for value in VALUES for method in METHODS}
-        for (value, method), rule in rules.items():
-            if method in ("mc", "cmc"):
-                expected = None
-            elif value == "partial_ordinal":
-                expected = Truncation.paper()
-            else:
-                expected = Truncation.roulette()
-            assert rule == expected, (value, method)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import naive
 import ordinal_shapley as osv
 from problems import random_problem, size
+from runs import exact_with, sample_with
 from test_ordinal_sampling import in_out_samples
 from test_sampling import RULES, RUNS, check, transcription
 
@@ -146,7 +147,7 @@ def test_exact_values(kind):
 def test_exact_classic(kind, by):
     game, U = played(kind, together)
     assert game.order_free
-    result = osv.exact_values(game, "classic", by=by, n_jobs=jobs(kind))
+    result = exact_with(game, "classic", by=by, n_jobs=jobs(kind))
     np.testing.assert_allclose(result.values, naive.exact_classic(U, N), atol=1e-12)
 
 
@@ -154,9 +155,9 @@ def test_exact_classic(kind, by):
 @pytest.mark.parametrize("kind", ["table", "jitted", "plain", "compiled"])
 def test_exact_partitions(kind, func, case):
     game, U = played(kind, func)
-    result = osv.exact_values(game, partition=GROUPS, case=case)
+    result = osv.exact_values(game, osv.PartialOrdinal(partition=GROUPS, case=case))
     np.testing.assert_allclose(result.values, naive.exact_partial_ordinal(U, N), atol=1e-12)
-    assert result.n_evaluations < osv.exact_values(game).n_evaluations
+    assert result.n_evaluations < osv.exact_values(game, "partial_ordinal").n_evaluations
 
 
 # --------------------------------------------------------------------------------------------
@@ -172,13 +173,13 @@ SAMPLED = [("partial_ordinal", None), ("ordinal", None), ("classic", "marginal")
 def test_sampled_values(value, estimator, method, rule, kind):
     game, U = played(kind, together if value == "classic" else late)
     truncation = RULES.get(rule)
-    result = osv.sample_values(
+    result = sample_with(
         game,
         value,
         method,
-        estimator=estimator,
+        contribution=estimator,
         truncation=truncation,
-        labels=CLASSES,
+        strata=CLASSES,
         class_fraction=0.9,
         n_permutations=size(40, 12),
         random_state=2,

@@ -21,6 +21,7 @@ from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 from ordinal_shapley_kernels.watching import watching
 from problems import JIT, random_problem, size, wine
+from runs import exact_with
 from test_golden import CASES as GOLDEN
 
 VALUES = {
@@ -62,14 +63,14 @@ def test_golden_values(name):
 )
 def test_random_tables(n, seed):
     game, U = random_table(n, seed)
-    partial = osv.exact_values(game, position_profile=True)
+    partial = osv.exact_values(game, "partial_ordinal", position_profile=True)
     np.testing.assert_allclose(partial.values, naive.exact_partial_ordinal(U, n), atol=1e-12)
     np.testing.assert_allclose(partial.values, naive.exact_partial_ordinal_by_subsets(U, n), atol=1e-12)
     np.testing.assert_allclose(partial.position_profile, naive.exact_position_profile(U, n), atol=1e-12)
     np.testing.assert_allclose(partial.position_profile.mean(axis=1), partial.values, atol=1e-12)
     ordinal = osv.exact_values(game, "ordinal", position_profile=True)
     np.testing.assert_allclose(ordinal.values, naive.exact_ordinal(U, n), atol=1e-12)
-    blend = osv.exact_values(game, "blend", alpha=0.3)
+    blend = osv.exact_values(game, osv.Blend(0.3))
     np.testing.assert_allclose(blend.values, 0.3 * ordinal.values + 0.7 * partial.values, atol=1e-12)
     share = np.mean([U(pi) for pi in itertools.permutations(range(n))]) - U(())
     for result in (partial, ordinal, blend):
@@ -88,7 +89,7 @@ def test_ordinal_is_the_classic_value_of_the_order_averaged_game(n):
     mean_game = osv.FunctionGame(lambda S: averaged(tuple(sorted(S.tolist()))), n, order_free=True)
     expected = osv.exact_values(game, "ordinal", position_profile=True)
     for by in ("subsets", "orders"):
-        classic = osv.exact_values(mean_game, "classic", by=by, position_profile=True)
+        classic = exact_with(mean_game, "classic", by=by, position_profile=True)
         np.testing.assert_allclose(classic.values, expected.values, atol=1e-12)
         np.testing.assert_allclose(classic.position_profile, expected.position_profile, atol=1e-12)
 
@@ -101,10 +102,15 @@ def test_classic_by_subsets_and_by_orders(n):
     assert game.order_free
     expected = naive.exact_classic(U, n)
     by_subsets = osv.exact_values(game, "classic")
-    by_orders = osv.exact_values(game, "classic", by="orders")
+    by_orders = exact_with(game, "classic", by="orders")
     assert by_subsets.n_evaluations == 2**n
     assert by_orders.n_evaluations == len(game.values)
-    for result in (by_subsets, by_orders, osv.exact_values(game), osv.exact_values(game, "ordinal")):
+    for result in (
+        by_subsets,
+        by_orders,
+        osv.exact_values(game, "partial_ordinal"),
+        osv.exact_values(game, "ordinal"),
+    ):
         np.testing.assert_allclose(result.values, expected, atol=1e-12)
 
 
@@ -125,7 +131,7 @@ def random_weights(n, seed):
 def test_weighted_ordinal(n):
     game, U = random_table(n)
     q = random_weights(n, n)
-    result = osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: q[tuple(S.tolist())])
+    result = osv.exact_values(game, osv.WeightedOrdinal(lambda S: q[tuple(S.tolist())]))
     expected = naive.exact_weighted(U, n, lambda S: q[S])
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
     share = np.mean([U(pi) for pi in itertools.permutations(range(n))]) - U(())
@@ -133,16 +139,16 @@ def test_weighted_ordinal(n):
     assert result.uniform_weight is (n < 3)
     if n > 2:
         assert abs(result.efficiency_gap) > 1e-3
-    uniform = osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / math.factorial(len(S)))
+    uniform = osv.exact_values(game, osv.WeightedOrdinal(lambda S: 1 / math.factorial(len(S))))
     assert uniform.uniform_weight is True
-    np.testing.assert_allclose(uniform.values, osv.exact_values(game).values, atol=1e-12)
+    np.testing.assert_allclose(uniform.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-12)
 
 
 def test_every_weight_gives_the_classic_value_where_order_does_not_matter():
     n = 4
     game = table_of(n, lambda S: float(len(S)) ** 2 + (0 in S))
     q = random_weights(n, 0)
-    result = osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: q[tuple(S.tolist())])
+    result = osv.exact_values(game, osv.WeightedOrdinal(lambda S: q[tuple(S.tolist())]))
     np.testing.assert_allclose(result.values, osv.exact_values(game, "classic").values, atol=1e-12)
     assert abs(result.efficiency_gap) < 1e-12
 
@@ -150,8 +156,8 @@ def test_every_weight_gives_the_classic_value_where_order_does_not_matter():
 def test_weights_are_a_game_too():
     game, _ = random_table(5)
     q = osv.TableGame(5, {S: 1 / math.factorial(len(S)) for S in naive.sequences_of(range(5))})
-    result = osv.exact_values(game, "weighted_ordinal", order_weight=q)
-    np.testing.assert_allclose(result.values, osv.exact_values(game).values, atol=1e-12)
+    result = osv.exact_values(game, osv.WeightedOrdinal(q))
+    np.testing.assert_allclose(result.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-12)
 
 
 # --------------------------------------------------------------------------------------------
@@ -194,9 +200,9 @@ PARTITIONS = [
 def test_special_cases(groups, case):
     n = len(groups)
     game, U, n_classes = symmetric_game(n, groups, case)
-    result = osv.exact_values(game, partition=groups, case=case, position_profile=True)
+    result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case), position_profile=True)
     np.testing.assert_allclose(result.values, naive.exact_special_case(U, n, groups, case), atol=1e-12)
-    full = osv.exact_values(game, position_profile=True)
+    full = osv.exact_values(game, "partial_ordinal", position_profile=True)
     np.testing.assert_allclose(result.values, full.values, atol=1e-12)
     np.testing.assert_allclose(result.position_profile, full.position_profile, atol=1e-12)
     assert abs(result.efficiency_gap) < 1e-12
@@ -207,16 +213,16 @@ def test_special_cases(groups, case):
 def test_the_four_degenerate_partitions(n):
     apart, together = list(range(n)), [0] * n
     game, _ = random_table(n)
-    partial = osv.exact_values(game).values
+    partial = osv.exact_values(game, "partial_ordinal").values
     for groups, case in ((apart, "between"), (together, "within")):
-        result = osv.exact_values(game, partition=groups, case=case)
+        result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case))
         np.testing.assert_allclose(result.values, partial, atol=1e-12)
         assert result.n_evaluations == len(game.values)
     worth = np.random.default_rng(n).normal(size=2**n)
     game = table_of(n, lambda S: worth[sum(1 << i for i in S)])
     classic = osv.exact_values(game, "classic").values
     for groups, case in ((apart, "within"), (together, "between")):
-        result = osv.exact_values(game, partition=groups, case=case)
+        result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case))
         np.testing.assert_allclose(result.values, classic, atol=1e-12)
         assert result.n_evaluations == 2**n
 
@@ -226,7 +232,7 @@ def test_a_game_without_the_symmetry_is_told(case):
     n, groups = 5, (0, 1, 0, 1, 1)
     game, U = random_table(n)
     with pytest.warns(UserWarning, match=case):
-        result = osv.exact_values(game, partition=groups, case=case)
+        result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case))
 
     def represented(S):
         if case == "within":
@@ -271,7 +277,7 @@ def test_position_discounted_additive_game():
     """
     d, n = 0.6, len(WORTH)
     game = osv.FunctionGame(lambda S: sum(d**k * WORTH[i] for k, i in enumerate(S)), n)
-    result = osv.exact_values(game, position_profile=True)
+    result = osv.exact_values(game, "partial_ordinal", position_profile=True)
     np.testing.assert_allclose(result.values, WORTH * sum(d**k for k in range(n)) / n, atol=1e-12)
     np.testing.assert_allclose(result.position_profile, np.outer(WORTH, d ** np.arange(n)), atol=1e-12)
     c = [0.0, *(sum(d**k for k in range(s)) / s for s in range(1, n + 1))]
@@ -293,7 +299,7 @@ def test_first_touch_game():
     """
     n = len(WORTH)
     game = osv.FunctionGame(lambda S: WORTH[S[0]] if len(S) else 0.0, n)
-    np.testing.assert_allclose(osv.exact_values(game).values, WORTH / n, atol=1e-12)
+    np.testing.assert_allclose(osv.exact_values(game, "partial_ordinal").values, WORTH / n, atol=1e-12)
     others = (WORTH.sum() - WORTH) / (n - 1)
     harmonic = sum(1 / k for k in range(1, n + 1))
     expected = (WORTH + (harmonic - 1) * (WORTH - others)) / n
@@ -313,7 +319,7 @@ def test_last_touch_game():
     first = osv.FunctionGame(lambda S: WORTH[S[0]] if len(S) else 0.0, n)
     others = (WORTH.sum() - WORTH) / (n - 1)
     expected = (WORTH + (n - 1) * (WORTH - others)) / n
-    np.testing.assert_allclose(osv.exact_values(last).values, expected, atol=1e-12)
+    np.testing.assert_allclose(osv.exact_values(last, "partial_ordinal").values, expected, atol=1e-12)
     ordinal = [osv.exact_values(game, "ordinal").values for game in (first, last)]
     np.testing.assert_allclose(*ordinal, atol=1e-12)
 
@@ -331,7 +337,9 @@ def test_glove_game_with_order():
     """
     n, r = 5, 4
     game = osv.FunctionGame(lambda S: float(0 in S[:-1]), n)
-    np.testing.assert_allclose(osv.exact_values(game).values, [0.0, *[1 / n] * r], atol=1e-12)
+    np.testing.assert_allclose(
+        osv.exact_values(game, "partial_ordinal").values, [0.0, *[1 / n] * r], atol=1e-12
+    )
     harmonic = sum(1 / k for k in range(1, n + 1))
     first = 1 - harmonic / n
     expected = [first, *[(1 - 1 / n - first) / r] * r]
@@ -432,7 +440,9 @@ def test_logistic_game_of_owners():
         X, y, X_valid, y_valid, members=[np.flatnonzero(owners == g).tolist() for g in range(4)]
     )
     game = osv.LogisticGame(X, y, X_valid, y_valid, groups=owners)
-    np.testing.assert_allclose(osv.exact_values(game).values, naive.exact_partial_ordinal(U, 4), atol=1e-12)
+    np.testing.assert_allclose(
+        osv.exact_values(game, "partial_ordinal").values, naive.exact_partial_ordinal(U, 4), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [4, 6] if JIT else [4, 5])
@@ -446,7 +456,7 @@ def test_the_same_bits_for_any_number_of_workers(n, value):
         options = {"partition": groups, "case": "within"}
     if value == "weighted_ordinal":
         options["order_weight"] = lambda S: 1 / math.factorial(len(S))
-    one, two = (osv.exact_values(game, n_jobs=jobs, **options) for jobs in (1, 2))
+    one, two = (exact_with(game, n_jobs=jobs, **options) for jobs in (1, 2))
     assert one.values.tobytes() == two.values.tobytes()
     assert one.n_evaluations == two.n_evaluations
 
@@ -472,7 +482,7 @@ def test_each_sequence_is_asked_for_once():
         asked.append(tuple(sequence.tolist()))
         return float(len(sequence))
 
-    osv.exact_values(osv.FunctionGame(U, 5))
+    osv.exact_values(osv.FunctionGame(U, 5), "partial_ordinal")
     walked = [S for S in asked if S]
     assert sorted(walked) == sorted(S for S in naive.sequences_of(range(5)) if S)
 
@@ -484,20 +494,20 @@ def test_bad_weights():
         return 0.5 if tuple(S) == (2, 0) else 0.75 if len(S) == 2 else 1.0
 
     with pytest.raises(ValueError, match="order_weight"):
-        osv.exact_values(game, "weighted_ordinal", order_weight=q)
+        osv.exact_values(game, osv.WeightedOrdinal(q))
     with pytest.raises(RuntimeError, match=r"order_weight.*\(0,\)"):
-        osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / 0 if len(S) else 1.0)
+        osv.exact_values(game, osv.WeightedOrdinal(lambda S: 1 / 0 if len(S) else 1.0))
     with pytest.raises(RuntimeError, match=r"order_weight.*\(\)"):
-        osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / len(S))
+        osv.exact_values(game, osv.WeightedOrdinal(lambda S: 1 / len(S)))
     with pytest.raises(ValueError, match=r"order_weight.*\(\)"):
-        osv.exact_values(game, "weighted_ordinal", order_weight=lambda s: float("nan"))
+        osv.exact_values(game, osv.WeightedOrdinal(lambda s: float("nan")))
     with pytest.raises(ValueError, match="order_weight"):
-        osv.exact_values(game, "weighted_ordinal", order_weight=random_table(4)[0])
+        osv.exact_values(game, osv.WeightedOrdinal(random_table(4)[0]))
 
 
 @pytest.mark.skipif(not JIT, reason="about compiled kernels")
 def test_one_compilation_for_all_arguments():
-    osv.exact_values(random_table(3)[0])
+    osv.exact_values(random_table(3)[0], "partial_ordinal")
     compiling = []
     with watching(compiling.append):
         osv.exact_values(random_table(5)[0], "ordinal")
@@ -505,10 +515,10 @@ def test_one_compilation_for_all_arguments():
         frozen.flags.writeable = False
         game = osv.TableGame.from_array(3, frozen)
         osv.exact_values(game, "classic")
-        osv.exact_values(game, "weighted_ordinal", order_weight=game_of_uniform_weights(3))
+        osv.exact_values(game, osv.WeightedOrdinal(game_of_uniform_weights(3)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            osv.exact_values(game, partition=[0, 0, 1], case="between")
+            osv.exact_values(game, osv.PartialOrdinal(partition=[0, 0, 1], case="between"))
     assert not compiling
 
 
@@ -532,7 +542,7 @@ def test_a_compiled_enumeration_can_be_interrupted(monkeypatch, n_jobs):
 
     monkeypatch.setattr(enumeration, "run_in_steps", run_in_steps)
     with pytest.raises(KeyboardInterrupt):
-        osv.exact_values(game, n_jobs=n_jobs, max_seconds=math.inf)
+        osv.exact_values(game, "partial_ordinal", n_jobs=n_jobs, max_seconds=math.inf)
 
 
 @njit

@@ -14,14 +14,14 @@ from test_exact import random_table
 def test_what_takes_too_long_is_refused():
     game = osv.FunctionGame(lambda S: 0.0, 11)
     with pytest.raises(ValueError, match=r"108,505,112.*max_seconds"):
-        osv.exact_values(game, max_seconds=1)
-    osv.exact_values(osv.FunctionGame(lambda S: 0.0, 5), max_seconds=math.inf)
+        osv.exact_values(game, "partial_ordinal", max_seconds=1)
+    osv.exact_values(osv.FunctionGame(lambda S: 0.0, 5), "partial_ordinal", max_seconds=math.inf)
     game = osv.FunctionGame(lambda S: 0.0, 30, order_free=True)
     with pytest.raises(ValueError, match=r"10\^32"):
-        osv.exact_values(game)
+        osv.exact_values(game, "partial_ordinal")
     game = osv.FunctionGame(lambda S: 0.0, 1000)
     with pytest.raises(ValueError, match=r"1000 players"):
-        osv.exact_values(game)
+        osv.exact_values(game, "partial_ordinal")
 
 
 def test_the_memory_that_is_asked_for(monkeypatch):
@@ -31,7 +31,7 @@ def test_the_memory_that_is_asked_for(monkeypatch):
     osv.exact_values(game, "partial_ordinal", n_jobs=3)
     assert asked == []
     osv.exact_values(game, "ordinal", n_jobs=3)
-    osv.exact_values(game, "weighted_ordinal", order_weight=lambda S: 1 / math.factorial(len(S)))
+    osv.exact_values(game, osv.WeightedOrdinal(lambda S: 1 / math.factorial(len(S))))
     # Sums of all subsets, of the whole and of two branches a worker; the weights and what checks them.
     assert set(asked) == {8 * 32 * 7, 32 * 326}
 
@@ -41,6 +41,6 @@ def test_what_takes_too_much_memory_is_refused(monkeypatch):
     game, _ = random_table(5)
     osv.exact_values(game, "ordinal")
     with pytest.raises(ValueError, match="GiB"):
-        osv.exact_values(osv.FunctionGame(lambda S: 0.0, 8), "weighted_ordinal", order_weight=lambda S: 1.0)
+        osv.exact_values(osv.FunctionGame(lambda S: 0.0, 8), osv.WeightedOrdinal(lambda S: 1.0))
     with pytest.raises(ValueError, match="8 players"):
         osv.TableGame(8, {})

@@ -152,8 +152,8 @@ def test_rows_of_equal_value_go_in_their_order():
 def test_values_come_in_many_forms():
     problem = wine().first(20)
     game = osv.LogisticGame(*problem)
-    valuation = osv.sample_values(game, n_permutations=size(20, 3), random_state=0)
-    fitted = osv.PartialOrdinalShapley("mc", n_permutations=size(20, 3), random_state=0).fit(*problem)
+    valuation = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=size(20, 3), random_state=0)
+    fitted = osv.PartialOrdinalShapley(sampler="mc", n_permutations=size(20, 3), random_state=0).fit(*problem)
     expected = osv.remove_high_value(valuation.values, *problem, marks=4)
     mask = np.arange(20) % 5 == 0
     found = osv.detect_noisy_labels(valuation.values, mask)

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
 from ordinal_shapley.games.base import UtilityError
+from runs import sample_with
 
 BACKENDS = [None, "threading", "loky"]
 
@@ -66,16 +67,16 @@ def workers(backend):
 
 
 def exact(game, n_jobs):
-    return osv.exact_values(game, n_jobs=n_jobs)
+    return osv.exact_values(game, "partial_ordinal", n_jobs=n_jobs)
 
 
 def sampled(game, n_jobs):
-    return osv.sample_values(game, n_permutations=60, random_state=0, n_jobs=n_jobs, method="mc")
+    return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=60, random_state=0, n_jobs=n_jobs)
 
 
 def weighted(game, n_jobs):
     options = {"order_weight": game, "n_permutations": 60, "random_state": 0, "method": "mc"}
-    return osv.sample_values(osv.TableGame(7, {(0, 1): 1.0}), "weighted_ordinal", n_jobs=n_jobs, **options)
+    return sample_with(osv.TableGame(7, {(0, 1): 1.0}), "weighted_ordinal", n_jobs=n_jobs, **options)
 
 
 def causes(error):
@@ -136,7 +137,7 @@ def test_what_is_no_number_is_not_asked_for_again(bad):
     calls = itertools.count(1)
     game = osv.FunctionGame(lambda sequence: bad if next(calls) == 20 else 1.0, 4)
     with pytest.raises((ValueError, TypeError), match="permutation"):
-        osv.sample_values(game, n_permutations=50, random_state=0, method="mc")
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=50, random_state=0)
     assert next(calls) == 21
 
 
@@ -151,7 +152,7 @@ def test_a_model_that_fails_once_is_fitted_once():
     X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
     game = osv.EstimatorGame(DecisionTreeClassifier(), X, y, X, y, scoring=score, empty_value=0.0)
     with pytest.raises(RuntimeError) as found:
-        osv.exact_values(game, n_jobs=1)
+        osv.exact_values(game, "partial_ordinal", n_jobs=1)
     assert isinstance(found.value.__cause__, ArithmeticError)
     assert next(calls) == 31
 
@@ -165,7 +166,7 @@ def test_the_first_of_several_permutations_is_reported(backend):
             joblib.parallel_config(backend=backend),
             pytest.raises(RuntimeError, match="permutation") as error,
         ):
-            osv.sample_values(game, n_permutations=60, random_state=2, n_jobs=n_jobs, method="mc")
+            osv.sample_values(game, "partial_ordinal", "mc", n_permutations=60, random_state=2, n_jobs=n_jobs)
         found.append(str(error.value))
     assert alone == several
 
@@ -202,7 +203,7 @@ def test_what_a_compiled_function_raises_behind_the_last_utility():
             raise ValueError("two is too many")
 
     with pytest.raises(RuntimeError, match="pop") as found:
-        osv.exact_values(osv.CompiledGame(3, last, push, pop))
+        osv.exact_values(osv.CompiledGame(3, last, push, pop), "partial_ordinal")
     assert isinstance(found.value.__cause__, ValueError)
 
 

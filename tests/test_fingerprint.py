@@ -100,7 +100,9 @@ MAKERS = {
 
 def run(func, first):
     game = func if isinstance(func, osv.FunctionGame) else osv.FunctionGame(func, 3)
-    return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=0)
+    return osv.sample_values(
+        game, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
+    )
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -138,8 +140,8 @@ def test_weights_of_orders_too():
         game = osv.TableGame(3, {(0, 1): 1.0})
         return osv.sample_values(
             game,
-            "weighted_ordinal",
-            order_weight=weight,
+            osv.WeightedOrdinal(weight),
+            "mc",
             n_permutations=10,
             first_permutation=first,
             random_state=0,

@@ -15,11 +15,12 @@ import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import random_orders
 from ordinal_shapley.valuation.scores import is_better, score_words
 from problems import size, wine
+from runs import sample_with
 
 
 def value(game, **options):
     options = {"n_permutations": 2, "random_state": 0} | options
-    return osv.sample_values(game, **options)
+    return sample_with(game, **options)
 
 
 def rows(n=40, seed=0, classes=3):

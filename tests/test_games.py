@@ -175,19 +175,26 @@ def test_a_plain_function_gives_the_results_of_the_jitted_one(func):
     for value in ("partial_ordinal", "ordinal"):
         one, two = (osv.exact_values(game, value) for game in (fast, slow))
         assert one.values.tobytes() == two.values.tobytes()
-    one, two = (osv.sample_values(game, n_permutations=30, random_state=0) for game in (fast, slow))
+    one, two = (
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=30, random_state=0)
+        for game in (fast, slow)
+    )
     assert one.values.tobytes() == two.values.tobytes()
 
 
 @compiled_only
 def test_another_function_compiles_no_walk_again():
-    osv.exact_values(osv.FunctionGame(first_of_all, 4))
-    osv.sample_values(osv.FunctionGame(first_of_all, 4), n_permutations=10, random_state=0)
+    osv.exact_values(osv.FunctionGame(first_of_all, 4), "partial_ordinal")
+    osv.sample_values(
+        osv.FunctionGame(first_of_all, 4), "partial_ordinal", "mc", n_permutations=10, random_state=0
+    )
     compiling = []
     with watching(compiling.append):
         for func in (weighted_places, lambda S: float(len(S)), njit(lambda S: 1.0 * S.sum())):
-            osv.exact_values(osv.FunctionGame(func, 5))
-            osv.sample_values(osv.FunctionGame(func, 4), n_permutations=10, random_state=0)
+            osv.exact_values(osv.FunctionGame(func, 5), "partial_ordinal")
+            osv.sample_values(
+                osv.FunctionGame(func, 4), "partial_ordinal", "mc", n_permutations=10, random_state=0
+            )
     assert not compiling
 
 
@@ -202,7 +209,7 @@ def test_the_function_may_spoil_its_argument(jit):
     given = np.array([3, 1])
     game(given)
     assert given.tolist() == [3, 1]
-    np.testing.assert_allclose(osv.exact_values(game).values, np.arange(4) / 4, atol=1e-12)
+    np.testing.assert_allclose(osv.exact_values(game, "partial_ordinal").values, np.arange(4) / 4, atol=1e-12)
 
 
 @pytest.mark.parametrize("jit", [True, False])
@@ -222,10 +229,12 @@ def test_a_bad_utility_is_reported_with_its_sequence(jit, wrong):
     if wrong is None:
         error, message = RuntimeError, "func raised ZeroDivisionError for"
     for run in (
-        lambda: osv.exact_values(game, n_jobs=1),
+        lambda: osv.exact_values(game, "partial_ordinal", n_jobs=1),
         lambda: osv.exact_values(game, "ordinal", n_jobs=2),
-        lambda: osv.sample_values(game, n_permutations=100, random_state=0),
-        lambda: osv.sample_values(game, n_permutations=100, random_state=0, n_jobs=2),
+        lambda: osv.sample_values(game, "partial_ordinal", "mc", n_permutations=100, random_state=0),
+        lambda: osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=100, random_state=0, n_jobs=2
+        ),
     ):
         with pytest.raises(error, match=message + r" the sequence \(2, [13], 0\)"):
             run()
@@ -235,14 +244,14 @@ def test_a_bad_full_order_is_reported():
     """The paper's rule evaluates full orders before anything else."""
     game = osv.FunctionGame(lambda S: np.nan if len(S) == 4 else 1.0, 4)
     with pytest.raises(ValueError, match=r"func .*\((\d, ){3}\d\)"):
-        osv.sample_values(game, method="tmc", n_permutations=10, random_state=0)
+        osv.sample_values(game, "partial_ordinal", "tmc", n_permutations=10, random_state=0)
 
 
 def test_a_fickle_function_is_reported():
     calls = itertools.count()
     game = osv.FunctionGame(lambda S: np.nan if next(calls) == 9 else 1.0, 3)
     with pytest.raises(ValueError, match="nan"):
-        osv.exact_values(game)
+        osv.exact_values(game, "partial_ordinal")
     assert next(calls) == 10
 
 
@@ -252,7 +261,10 @@ def test_an_interrupt_in_a_plain_function_stops_the_run():
             raise KeyboardInterrupt
         return 0.0
 
-    for run in (osv.exact_values, lambda game: osv.sample_values(game, n_permutations=100)):
+    for run in (
+        osv.exact_values,
+        lambda game: osv.sample_values(game, "partial_ordinal", "mc", n_permutations=100),
+    ):
         with pytest.raises(KeyboardInterrupt):
             run(osv.FunctionGame(U, 4))
 
@@ -274,8 +286,10 @@ def test_ctrl_c_is_never_lost(kind, n_jobs):
             return float(len(sequence))
 
         with pytest.raises(KeyboardInterrupt):
-            osv.exact_values(osv.FunctionGame(U, 5), n_jobs=n_jobs)
-    assert osv.exact_values(osv.FunctionGame(lambda S: 1.0 * len(S), 3)).values.tolist() == [1.0, 1.0, 1.0]
+            osv.exact_values(osv.FunctionGame(U, 5), "partial_ordinal", n_jobs=n_jobs)
+    assert osv.exact_values(
+        osv.FunctionGame(lambda S: 1.0 * len(S), 3), "partial_ordinal"
+    ).values.tolist() == [1.0, 1.0, 1.0]
 
 
 @compiled_only
@@ -283,13 +297,16 @@ def test_a_jitted_function_that_does_not_fit(monkeypatch):
     game = osv.FunctionGame(njit(lambda S: S.nothing), 3)
     monkeypatch.setattr(osv.FunctionGame, "__call__", lambda self, S: 0.0)  # of the empty sequence
     with pytest.raises(TypeError, match="func is jitted, but cannot be compiled"):
-        osv.exact_values(game)
+        osv.exact_values(game, "partial_ordinal")
 
 
 def test_integers_that_no_float_holds():
     game = osv.FunctionGame(lambda s: 10**400 if len(s) == 2 else 0, 3)
     words = r"func returned a number too large for the sequence \(\d, \d\), expected a finite number"
-    for act in (lambda: game([0, 1]), lambda: osv.sample_values(game, n_permutations=2, random_state=0)):
+    for act in (
+        lambda: game([0, 1]),
+        lambda: osv.sample_values(game, "partial_ordinal", "mc", n_permutations=2, random_state=0),
+    ):
         with pytest.raises(ValueError, match=words):
             act()
 
@@ -303,9 +320,9 @@ def test_other_processes(func):
     import joblib
 
     game = osv.FunctionGame(func, 5)
-    one = osv.exact_values(game, n_jobs=1)
+    one = osv.exact_values(game, "partial_ordinal", n_jobs=1)
     with joblib.parallel_config(backend="loky"):
-        two = osv.exact_values(game, n_jobs=2)
+        two = osv.exact_values(game, "partial_ordinal", n_jobs=2)
     assert one.values.tobytes() == two.values.tobytes()
 
 
@@ -405,4 +422,8 @@ def test_a_rearranged_game_takes_players_out_of_their_places(case):
     game = RearrangedGame(inner, np.array([0, 1, 0, 1, 0]), CASE_CODES[case])
     # Walked through all sequences, and asked for each alone.
     table = osv.TableGame(5, {sequence: game(sequence) for sequence in naive.sequences_of(range(5))})
-    np.testing.assert_allclose(osv.exact_values(game).values, osv.exact_values(table).values, atol=1e-14)
+    np.testing.assert_allclose(
+        osv.exact_values(game, "partial_ordinal").values,
+        osv.exact_values(table, "partial_ordinal").values,
+        atol=1e-14,
+    )

@@ -7,13 +7,14 @@ import pytest
 
 import ordinal_shapley as osv
 from ordinal_shapley.sampling.stopping import Progress
+from runs import sample_with
 
 GAME = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0, (1, 0, 2): 2.0})
 CHANGE = "relative change over 100 permutations"
 
 
 def sample(stopping, **options):
-    return osv.sample_values(GAME, stopping=stopping, random_state=0, **options)
+    return sample_with(GAME, stopping=stopping, random_state=0, **options)
 
 
 def test_every_round_is_a_shorter_run():

@@ -33,7 +33,9 @@ def test_functions_of_two_kinds_agree_and_the_game_pickles():
 
 
 def test_endless_patience_is_no_truncation():
-    whole = osv.sample_values(game(), method="mc", n_permutations=4, random_state=0)
-    rule = osv.Truncation.patience(patience=10**30, target="given")
-    patient = osv.sample_values(game(), method="tmc", truncation=rule, n_permutations=4, random_state=0)
+    whole = osv.sample_values(game(), "partial_ordinal", "mc", n_permutations=4, random_state=0)
+    rule = osv.PatienceTruncation(patience=10**30, target="given")
+    patient = osv.sample_values(
+        game(), "partial_ordinal", osv.PermutationSampler(truncation=rule), n_permutations=4, random_state=0
+    )
     np.testing.assert_array_equal(patient.values, whole.values)

@@ -127,7 +127,7 @@ def test_sampling_finds_the_credit(kind):
     rows = random_rows(np.random.default_rng(7), 6, 15, longest=3)
     for value, ordered in (("partial_ordinal", True), ("ordinal", True), ("classic", False)):
         game = game_of(rows, 6, ordered=ordered, **kind)
-        result = osv.sample_values(game, value, method="mc", n_permutations=size(20_000, 300), random_state=1)
+        result = osv.sample_values(game, value, "mc", n_permutations=size(20_000, 300), random_state=1)
         varies = result.stderr > 0
         z = (result.values - credits(game, value))[varies] / result.stderr[varies]
         assert np.abs(z).max() < 4
@@ -137,10 +137,12 @@ def test_sampling_finds_the_credit(kind):
 def test_a_game_tells_itself_from_others():
     rows = random_rows(np.random.default_rng(3), 4, 8)
     game = game_of(rows, 4)
-    first = osv.sample_values(game, n_permutations=10, random_state=1)
+    first = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=10, random_state=1)
 
     def more(of):
-        return osv.sample_values(of, n_permutations=10, random_state=1, first_permutation=10)
+        return osv.sample_values(
+            of, "partial_ordinal", "mc", n_permutations=10, random_state=1, first_permutation=10
+        )
 
     assert osv.Valuation.merge([first, more(game_of(rows, 4))]).n_permutations == 20
     for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
@@ -187,7 +189,7 @@ def test_non_converting_journeys_alone_give_0(value, kind):
     assert game.credit(value, by_position=True).to_numpy().sum() == 0.0
     for frame in (game.credit(value), game.credit(value, by_position=True), game.touches()):
         assert (frame.dtypes == np.float64).all()
-    assert osv.exact_values(game).values.tolist() == [0.0, 0.0, 0.0]
+    assert osv.exact_values(game, "partial_ordinal").values.tolist() == [0.0, 0.0, 0.0]
     pooled = osv.JourneyGame.from_paths(["A > B", "B"], [0, 0], [5, 3], ordered=False, **kind)
     assert osv.exact_values(pooled, "classic").values.tolist() == [0.0, 0.0]
 

@@ -11,6 +11,7 @@ from numba import njit
 
 import ordinal_shapley as osv
 from ordinal_shapley.sampling import shards
+from runs import sample_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
@@ -24,24 +25,24 @@ def early(sequence):
 
 
 N = 1_000
-RULE = osv.Truncation.patience(0.05, 3, "given")
+RULE = osv.PatienceTruncation(0.05, 3, "given")
 KINDS = {
     "independent": {"method": "tmc", "truncation": RULE},
     "antithetic": {"method": "tmc", "truncation": RULE, "design": "antithetic"},
-    "by class": {"method": "ctmc", "truncation": RULE, "labels": np.arange(N) % 3},
+    "by class": {"method": "ctmc", "truncation": RULE, "strata": np.arange(N) % 3},
     "selected": {
         "method": "cmc",
-        "labels": np.arange(N) % 3,
+        "strata": np.arange(N) % 3,
         "class_fraction": 4 / N,
         "average": "selected",
     },
-    "roulette": {"method": "tmc", "truncation": osv.Truncation.roulette(least=0.001)},
+    "roulette": {"method": "tmc", "truncation": osv.Roulette(min_probability=0.001)},
 }
 
 
 def sampled(kind, n_permutations=57, **options):
     game = osv.FunctionGame(early, N)
-    return osv.sample_values(game, n_permutations=n_permutations, random_state=3, **KINDS[kind], **options)
+    return sample_with(game, n_permutations=n_permutations, random_state=3, **KINDS[kind], **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,7 +76,9 @@ def test_a_shard_takes_little_memory_of_many_players():
     game = osv.FunctionGame(early, n, order_free=False)
     sampled("independent")  # compiles
     tracemalloc.start()
-    osv.sample_values(game, n_permutations=200, random_state=3, method="tmc", truncation=RULE)
+    osv.sample_values(
+        game, "partial_ordinal", osv.PermutationSampler(truncation=RULE), n_permutations=200, random_state=3
+    )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 28 * 8 * n  # 33 if sums of all players were made

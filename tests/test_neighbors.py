@@ -60,7 +60,7 @@ def test_the_closed_form_of_knn_shapley(k):
 def test_sampled_values_near_the_closed_form():
     problem = random_problem(3, n=size(40, 10), n_valid=30, seed=9)
     game = osv.NearestNeighborGame(*problem, position_weight="uniform", scoring="vote_share", empty_value=0.0)
-    found = osv.sample_values(game, "classic", n_permutations=size(2000, 100), random_state=0)
+    found = osv.sample_values(game, "classic", "mc", n_permutations=size(2000, 100), random_state=0)
     errors = np.abs(found.values - knn_shapley(*problem)) / found.stderr
     assert errors.max() < 4.5
 
@@ -91,28 +91,33 @@ def test_rows_that_leave_again(k):
             return U([row for player in sequence for row in members[player]])
 
     expected = naive.exact_partial_ordinal(Owners(), 5)
-    np.testing.assert_allclose(osv.exact_values(game).values, expected, atol=1e-12)
+    np.testing.assert_allclose(osv.exact_values(game, "partial_ordinal").values, expected, atol=1e-12)
     # Where some orders are worth the same, players leave from the middle, too.
     free = osv.NearestNeighborGame(
         *problem, groups=owners, n_neighbors=k, scoring="vote_share", position_weight="uniform"
     )
     classic = osv.exact_values(free, "classic").values
     for case in ("within", "between"):
-        found = osv.exact_values(free, partition=[0, 1, 0, 1, 0], case=case).values
+        found = osv.exact_values(free, osv.PartialOrdinal(partition=[0, 1, 0, 1, 0], case=case)).values
         np.testing.assert_allclose(found, classic, atol=1e-12)
 
 
 def test_bits_do_not_depend_on_the_way_there():
     problem = random_problem(2, n=9, n_valid=20, seed=1)
     game = osv.NearestNeighborGame(*problem, scoring="vote_share", n_neighbors=4)
-    table = osv.exact_values(game.__class__(*problem.first(5), scoring="vote_share", n_neighbors=4)).values
+    table = osv.exact_values(
+        game.__class__(*problem.first(5), scoring="vote_share", n_neighbors=4), "partial_ordinal"
+    ).values
     again = osv.exact_values(
-        game.__class__(*problem.first(5), scoring="vote_share", n_neighbors=4), n_jobs=1
+        game.__class__(*problem.first(5), scoring="vote_share", n_neighbors=4), "partial_ordinal", n_jobs=1
     ).values
     np.testing.assert_array_equal(table, again)
     order = np.random.default_rng(0).permutation(9)
     np.testing.assert_array_equal(game.prefix_utilities(order), [game(order[:m]) for m in range(1, 10)])
-    runs = [osv.sample_values(game, n_permutations=30, random_state=0, n_jobs=n).values for n in (1, 2)]
+    runs = [
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=30, random_state=0, n_jobs=n).values
+        for n in (1, 2)
+    ]
     np.testing.assert_array_equal(*runs)
 
 

@@ -14,7 +14,7 @@ from problems import random_problem, size
 def tiny(n=8, walks=(30, 60)):
     rows = random_problem(2, n=n, n_valid=25, seed=4)
     game = osv.LogisticGame(*rows)
-    truth = osv.sample_values(game, "ordinal", n_permutations=size(500, 50), random_state=1).values
+    truth = osv.sample_values(game, "ordinal", "mc", n_permutations=size(500, 50), random_state=1).values
     costs = ordinal_error.HasEveryClass(rows.y)
     return ordinal_error.Problem("tiny", f"{n} rows", game, costs, truth, walks, 2, truncated=True)
 
@@ -25,7 +25,7 @@ def test_budgets():
     assert set(runs) == {"in/out", "in/out, patience", "in/out, roulette", "insertion"}
     budgets, _ = runs["in/out"]
     n = problem.game.n_players
-    result = osv.sample_values(problem.game, "ordinal", n_permutations=30, random_state=1003)
+    result = osv.sample_values(problem.game, "ordinal", "mc", n_permutations=30, random_state=1003)
     orders = [naive.permutation(result.seed, t, [list(range(n))], [n]) for t in range(30)]
     prefixes = [tuple(order[:s]) for order in orders for s in range(1, n + 1)]
     assert budgets[0] == result.n_evaluations == sum(map(problem.costs, prefixes))

@@ -9,6 +9,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import SHARD_SIZE
 from problems import JIT, random_problem, size
+from runs import sample_with
 
 # Permutations of this stream are apart from those that are walked.
 OTHER_STREAM = 0x2545F4914F6CDD1D
@@ -55,9 +56,7 @@ def strata(utility, method, codes, fraction=0.8):
 @pytest.mark.parametrize("n_permutations", [1, 10, 11, 23])
 def test_samples_equal_the_formula(method, n_permutations):
     game, utility = played(n=9)
-    result = osv.sample_values(
-        game, value="ordinal", method=method, n_permutations=n_permutations, random_state=2
-    )
+    result = osv.sample_values(game, "ordinal", method, n_permutations=n_permutations, random_state=2)
     groups, quota = strata(utility, method, game._codes)
     sequences = [naive.permutation(result.seed, t, groups, quota) for t in range(n_permutations)]
     filled = [[utility(seq[:s]) for s in range(len(seq) + 1)] for seq in sequences]
@@ -78,10 +77,10 @@ def test_samples_equal_the_formula(method, n_permutations):
 def test_truncated_walks_go_on_at_the_full_utility(method, kind):
     game, utility = played(n=12)
     if kind == "paper":
-        rule = osv.Truncation.paper(0.1)
+        rule = osv.PaperTruncation(0.1)
     else:
-        rule = osv.Truncation.patience(0.15, patience=2, target="given")
-    result = osv.sample_values(
+        rule = osv.PatienceTruncation(0.15, patience=2, target="given")
+    result = sample_with(
         game, value="ordinal", method=method, truncation=rule, n_permutations=20, random_state=3
     )
     groups, quota = strata(utility, method, game._codes)
@@ -104,7 +103,7 @@ def test_estimates_lie_about_the_exact_value():
     game, utility = played()
     exact = naive.exact_ordinal(utility, 6)
     result = osv.sample_values(
-        game, value="ordinal", n_permutations=size(20_000, 400), random_state=1, stopping=None
+        game, "ordinal", "mc", n_permutations=size(20_000, 400), random_state=1, stopping=None
     )
     assert np.abs((result.values - exact) / result.stderr).max() < 4.5
     assert np.abs(result.values - naive.exact_partial_ordinal(utility, 6)).max() > 5 * result.stderr.max()
@@ -115,7 +114,7 @@ def test_intervals_cover_the_exact_value():
     game, utility = played()
     exact = naive.exact_ordinal(utility, 6)
     runs = [
-        osv.sample_values(game, value="ordinal", n_permutations=100, random_state=seed) for seed in range(200)
+        osv.sample_values(game, "ordinal", "mc", n_permutations=100, random_state=seed) for seed in range(200)
     ]
     covered = [(low <= exact) & (exact <= high) for low, high in (r.confidence_interval() for r in runs)]
     assert 0.92 <= np.mean(covered) <= 0.98
@@ -127,7 +126,7 @@ def test_all_values_agree_where_order_plays_no_part():
     exact = None
     for value, estimator in [("ordinal", None), ("classic", "in_out"), ("classic", "marginal")]:
         result = osv.sample_values(
-            game, value=value, estimator=estimator, n_permutations=many, random_state=5
+            game, value, osv.PermutationSampler(contribution=estimator), n_permutations=many, random_state=5
         )
         if exact is None:
             exact = naive.exact_partial_ordinal(lambda sequence: game(list(sequence)), n)
@@ -137,14 +136,14 @@ def test_all_values_agree_where_order_plays_no_part():
 def test_same_bits_for_any_number_of_workers_and_ranges_pool():
     game, _ = played(n=size(20, 8))
     options = {"value": "ordinal", "method": "tmc", "random_state": 7}
-    rule = osv.Truncation.patience(target="given")
+    rule = osv.PatienceTruncation(target="given")
     one, two = (
-        osv.sample_values(game, n_permutations=50, truncation=rule, n_jobs=jobs, **options) for jobs in (1, 2)
+        sample_with(game, n_permutations=50, truncation=rule, n_jobs=jobs, **options) for jobs in (1, 2)
     )
     assert one.values.tobytes() == two.values.tobytes()
     parts = [
-        osv.sample_values(game, n_permutations=30, truncation=rule, **options),
-        osv.sample_values(game, n_permutations=20, first_permutation=30, truncation=rule, **options),
+        sample_with(game, n_permutations=30, truncation=rule, **options),
+        sample_with(game, n_permutations=20, first_permutation=30, truncation=rule, **options),
     ]
     pooled = osv.Valuation.merge(parts)
     np.testing.assert_allclose(pooled.values, one.values, rtol=0, atol=1e-12)
@@ -155,18 +154,13 @@ def test_the_estimator_has_no_bias_unless_asked():
     problem = random_problem(2, n=20, n_valid=25, seed=4)
     model = osv.OrdinalShapley(n_permutations=20, random_state=0).fit(*problem)
     expected = osv.sample_values(
-        osv.LogisticGame(*problem),
-        value="ordinal",
-        method="tmc",
-        truncation=osv.Truncation.roulette(),
-        n_permutations=20,
-        random_state=0,
+        osv.LogisticGame(*problem), "ordinal", "auto", n_permutations=20, random_state=0
     )
     assert model.truncation is None
     np.testing.assert_array_equal(model.values_, expected.values)
     np.testing.assert_array_equal(
-        osv.OrdinalShapley(method="mc", n_permutations=20, random_state=0).fit(*problem).values_,
+        osv.OrdinalShapley(sampler="mc", n_permutations=20, random_state=0).fit(*problem).values_,
         osv.sample_values(
-            osv.LogisticGame(*problem), value="ordinal", n_permutations=20, random_state=0
+            osv.LogisticGame(*problem), "ordinal", "mc", n_permutations=20, random_state=0
         ).values,
     )

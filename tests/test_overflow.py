@@ -98,9 +98,9 @@ def test_rows_that_are_taken_back(few_kept):
     few_kept(8)
     kept = osv.LogisticGame(X, y, X_valid, y_valid, groups=groups)._make_workspace().prefix.columns.shape[1]
     assert kept < 40
-    few = osv.exact_values(osv.LogisticGame(X, y, X_valid, y_valid, groups=groups), value="ordinal")
+    few = osv.exact_values(osv.LogisticGame(X, y, X_valid, y_valid, groups=groups), "ordinal")
     few_kept(2**22)
-    all_kept = osv.exact_values(osv.LogisticGame(X, y, X_valid, y_valid, groups=groups), value="ordinal")
+    all_kept = osv.exact_values(osv.LogisticGame(X, y, X_valid, y_valid, groups=groups), "ordinal")
     np.testing.assert_allclose(few.values, all_kept.values, rtol=1e-12, atol=1e-14)
 
 

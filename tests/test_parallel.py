@@ -98,8 +98,8 @@ def test_a_worker_has_one_workspace_for_all_its_tasks(backend):
     """A utility that is how often its workspace was asked, against the rules, tells how long that lives."""
     game = osv.CompiledGame(5, count_of_calls, reset=left_alone, numbers={"calls": 0}, empty_value=0.0)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        run = osv.sample_values(game, n_permutations=200, random_state=0, method="mc")
-        exact = osv.exact_values(game, n_jobs=2)
+        run = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=200, random_state=0)
+        exact = osv.exact_values(game, "partial_ordinal", n_jobs=2)
     # What there is to share is the mean utility of full orders: at most 50 of which a shard has ten, and 16
     # of which a branch has sixteen.
     assert run.values.sum() > 200

@@ -8,14 +8,15 @@ import pytest
 
 import ordinal_shapley as osv
 from ordinal_shapley.sampling import roulette
+from ordinal_shapley.sampling.inclusion import pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.pilot import Look
 from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley.sampling.roulette import pilot_sizes, with_chances
 from problems import JIT, random_problem, size
+from runs import sample_with
 from test_ordinal_sampling import played
 from test_roulette import plan_by_hand
 
-RULE = {"method": "tmc", "truncation": osv.Truncation.roulette()}
+RULE = {"method": "tmc", "truncation": osv.Roulette()}
 KINDS = [("ordinal", "gaussian"), ("partial_ordinal", "gaussian"), ("classic", "uniform")]
 _COARSE = size(3, 2)
 
@@ -46,18 +47,20 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
     n, seed, pilot = 9, 5, 4
     game, utility = played(n=n)
     value = "ordinal" if share else "partial_ordinal"
-    rule = osv.Truncation.roulette(least=0.2, pilot=pilot)
+    rule = osv.Roulette(min_probability=0.2, n_pilot=pilot)
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "ordinal_shapley.sampling.ahead.with_chances",
-            lambda *given: seen.append(with_chances(*given)) or seen[0],
+            "ordinal_shapley.sampling.ahead.with_probabilities",
+            lambda *given: seen.append(with_probabilities(*given)) or seen[0],
         )
-        osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=seed)
+        osv.sample_values(
+            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=seed
+        )
     sizes = pilot_sizes(n, share < 1)
     assert len(sizes) < n
     costs = game._relative_costs(np.arange(1, n + 1), jump=share == 1)
-    seed = osv.sample_values(game, n_permutations=1, random_state=seed).seed
+    seed = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=seed).seed
     chances, centres = plan_by_hand(
         utility, seed, [[*range(n)]], [n], share, lambda _: 1.0, 0.2, pilot, costs, sizes.tolist()
     )
@@ -75,7 +78,7 @@ def test_no_bias_from_a_coarse_grid(coarse, value, weight, groups):
         owners = None if groups is None else np.arange(n) // groups
         game = osv.LogisticGame(*problem, position_weight=weight, groups=owners)
         exact = osv.exact_values(game, value).values
-        result = osv.sample_values(game, value, n_permutations=size(5_000, 100), random_state=seed, **RULE)
+        result = sample_with(game, value, n_permutations=size(5_000, 100), random_state=seed, **RULE)
         noisy = result.stderr > 1e-12
         np.testing.assert_allclose(result.values[~noisy], exact[~noisy], atol=1e-9)
         scores += ((result.values - exact)[noisy] / result.stderr[noisy]).tolist()
@@ -91,7 +94,7 @@ def test_no_bias_with_one_row_of_a_class(coarse, value, weight):
     y[3] = 1
     game = osv.LogisticGame(X, y, X_valid, np.arange(15) % 2, position_weight=weight, empty_value=0.0)
     exact = osv.exact_values(game, value).values
-    result = osv.sample_values(game, value, n_permutations=size(40_000, 200), random_state=0, **RULE)
+    result = sample_with(game, value, n_permutations=size(40_000, 200), random_state=0, **RULE)
     assert np.abs((result.values - exact) / result.stderr).max() < 4.5
 
 
@@ -108,7 +111,7 @@ def test_every_place_has_a_chance(in_out, n):
     for utilities in (flat, steep, last):
         marginals = np.diff(utilities, axis=1, prepend=1.0)
         looks = [Look(*rows, 0) for rows in zip(utilities, marginals, strict=True)]
-        made = with_chances(plan, game, looks, 0.05)
+        made = with_probabilities(plan, game, looks, 0.05)
         chances = made.chances
         assert chances.shape == made.centres.shape == (n,)
         assert (chances > 0.0).all() and (chances <= 1.0).all()
@@ -130,7 +133,7 @@ def test_dear_places_have_smaller_chances():
     strata = (np.arange(n), np.array([0, n]), np.array([n]))
     plan = Plan(*strata, np.ones(n, np.int64), 0, False, 0.0)
     marginals = np.ones((2, n))
-    made = with_chances(plan, Dear(1, {}), [Look(row.cumsum(), row, 0) for row in marginals], 0.001)
+    made = with_probabilities(plan, Dear(1, {}), [Look(row.cumsum(), row, 0) for row in marginals], 0.001)
     np.testing.assert_allclose(made.chances, 1 / np.arange(1, n + 1), rtol=1e-12)
 
 
@@ -141,11 +144,9 @@ def bits(result):
 @pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])
 def test_the_same_bits_on_any_workers(coarse, value):
     game, _ = played(n=12)
-    made = [
-        osv.sample_values(game, value, n_permutations=30, random_state=4, n_jobs=k, **RULE) for k in (1, 2, 3)
-    ]
+    made = [sample_with(game, value, n_permutations=30, random_state=4, n_jobs=k, **RULE) for k in (1, 2, 3)]
     with joblib.parallel_config("loky"):
-        made.append(osv.sample_values(game, value, n_permutations=30, random_state=4, n_jobs=2, **RULE))
+        made.append(sample_with(game, value, n_permutations=30, random_state=4, n_jobs=2, **RULE))
     assert len({bits(result) for result in made}) == 1
     assert len({result.full_score for result in made}) == 1
 
@@ -159,7 +160,7 @@ def test_it_costs_a_few_hundred_evaluations(monkeypatch):
 
     n = 3_000
     game = osv.FunctionGame(utility, n)
-    osv.sample_values(game, "ordinal", n_permutations=1, random_state=0, **RULE)
+    sample_with(game, "ordinal", n_permutations=1, random_state=0, **RULE)
     assert len(calls) < 700
     assert n in calls
 
@@ -173,17 +174,17 @@ def test_a_checkpoint_carries_the_pilot_and_the_scores(tmp_path):
 
     game, path = osv.FunctionGame(utility, 6), tmp_path / "run.npz"
     options = {"random_state": 1, "checkpoint": path, **RULE}
-    first = osv.sample_values(game, "ordinal", n_permutations=20, **options)
+    first = sample_with(game, "ordinal", n_permutations=20, **options)
     calls.clear()
-    again = osv.sample_values(game, "ordinal", n_permutations=20, **options)
+    again = sample_with(game, "ordinal", n_permutations=20, **options)
     assert len(calls) == 1  # the empty sequence
     assert bits(first) == bits(again)
     rows = osv.LogisticGame(*random_problem(2, n=9, n_valid=15, seed=1))
     options["checkpoint"] = tmp_path / "rows.npz"
-    first = osv.sample_values(rows, "ordinal", n_permutations=20, **options)
+    first = sample_with(rows, "ordinal", n_permutations=20, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ordinal_shapley.sampling.ahead.looks", None)
-        again = osv.sample_values(rows, "ordinal", n_permutations=40, **options)
+        again = sample_with(rows, "ordinal", n_permutations=40, **options)
     assert again.full_score == first.full_score
-    plain = osv.sample_values(rows, "ordinal", n_permutations=40, random_state=1, **RULE)
+    plain = sample_with(rows, "ordinal", n_permutations=40, random_state=1, **RULE)
     assert bits(again) == bits(plain)

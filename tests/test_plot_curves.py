@@ -135,7 +135,7 @@ def test_convergence_of_many_names_the_ends():
 def test_stopping_is_what_the_rule_measured():
     game = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0})
     history = osv.History(osv.RelativeChange(0.02) | osv.MaxPermutations(2_000))
-    osv.sample_values(game, stopping=history, random_state=0)
+    osv.sample_values(game, "partial_ordinal", "mc", stopping=history, random_state=0)
     ax = plot_stopping(history)
     (name,) = history.readings
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), history.readings[name])

@@ -163,7 +163,7 @@ def test_estimates_stand_over_exact_values_with_their_intervals():
 
 def test_profile_has_the_highest_player_on_top():
     game = osv.TableGame(3, {(1,): 1.0, (1, 0): 3.0, (2, 0): -1.0}, names=["ann", "bob", "cy"])
-    exact = osv.exact_values(game, position_profile=True)
+    exact = osv.exact_values(game, "partial_ordinal", position_profile=True)
     assert exact.ranking().tolist() == [1, 0, 2]
     ax = plot_profile(exact)
     np.testing.assert_array_equal(ax.images[0].get_array(), exact.position_profile[exact.ranking()])
@@ -175,7 +175,14 @@ def test_profile_has_the_highest_player_on_top():
 
 
 def test_profile_of_a_run_with_gaps_and_without_outliers():
-    run = osv.sample_values(osv.FunctionGame(len, 3), n_permutations=1, position_profile=True, random_state=0)
+    run = osv.sample_values(
+        osv.FunctionGame(len, 3),
+        "partial_ordinal",
+        "mc",
+        n_permutations=1,
+        position_profile=True,
+        random_state=0,
+    )
     ax = plot_profile(run)
     assert ax.images[0].get_array().mask.sum() == 6
     assert ax.patch.get_hatch()

@@ -8,8 +8,9 @@ import pytest
 import ordinal_shapley as osv
 from ordinal_shapley.games._logistic_references import NO_REFERENCES
 from problems import JIT
+from runs import sample_with
 
-ROULETTE = {"method": "tmc", "truncation": osv.Truncation.roulette(), "random_state": 5}
+ROULETTE = {"method": "tmc", "truncation": osv.Roulette(), "random_state": 5}
 
 
 def problem(n, d, seed=0, n_classes=2, n_valid=40, **options):
@@ -107,10 +108,10 @@ def test_none_without_time():
 def test_the_same_bits_for_any_cut_and_any_workers(tmp_path, scoring):
     file = tmp_path / "run.npz"
     game = problem(60, 3, scoring=scoring)
-    whole = osv.sample_values(game, "ordinal", n_permutations=40, **ROULETTE)
-    osv.sample_values(game, "ordinal", n_permutations=20, checkpoint=file, **ROULETTE)
+    whole = sample_with(game, "ordinal", n_permutations=40, **ROULETTE)
+    sample_with(game, "ordinal", n_permutations=20, checkpoint=file, **ROULETTE)
     fresh = problem(60, 3, scoring=scoring)
-    resumed = osv.sample_values(fresh, "ordinal", n_permutations=40, checkpoint=file, n_jobs=2, **ROULETTE)
+    resumed = sample_with(fresh, "ordinal", n_permutations=40, checkpoint=file, n_jobs=2, **ROULETTE)
     assert resumed.values.tobytes() == whole.values.tobytes()
     assert resumed.stderr.tobytes() == whole.stderr.tobytes()
     # What the game says afterwards is what it said before.

@@ -45,7 +45,11 @@ def run():
     game = osv.LogisticGame(frame, names[y], X_valid, names[y_valid], position_weight="uniform")
     history = osv.History(osv.RelativeChange(1e-9, window=20) | osv.MaxPermutations(120))
     valuation = osv.sample_values(
-        game, "classic", "tmc", truncation=osv.Truncation.patience(), stopping=history, random_state=0
+        game,
+        "classic",
+        osv.PermutationSampler(truncation=osv.PatienceTruncation()),
+        stopping=history,
+        random_state=0,
     )
     page = Page(valuation.to_html(X=frame, game=game, history=history, settings={"Data": "blobs & co"}))
     return valuation, frame, names[y], game, history, page

@@ -74,7 +74,7 @@ def full(tmp_path_factory):
     X = rng.normal(0, 1, (40, 2)) + y[:, None]
     game = osv.NearestNeighborGame(X[:20], y[:20], X[20:], y[20:], position_weight="uniform")
     history = osv.History(osv.RelativeChange(1e-9) | osv.MaxPermutations(300))
-    valuation = osv.sample_values(game, stopping=history, random_state=0)
+    valuation = osv.sample_values(game, "partial_ordinal", "mc", stopping=history, random_state=0)
     path = tmp_path_factory.mktemp("report") / "full.html"
     valuation.to_html(path, X=X[:20], game=game, history=history)
     return path

@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 import naive
 import ordinal_shapley as osv
 from problems import size
+from runs import sample_with
 
 
 def problem(n=12, d=3, n_valid=20, seed=0, shift=4.0):
@@ -73,7 +74,7 @@ def test_the_estimator_game_agrees():
     ours = osv.RidgeGame(*data, alpha=0.5)
     theirs = osv.EstimatorGame(Ridge(alpha=0.5), *data)
     sampled = [
-        osv.sample_values(game, "ordinal", n_permutations=size(20, 5), random_state=0)
+        osv.sample_values(game, "ordinal", "mc", n_permutations=size(20, 5), random_state=0)
         for game in (ours, theirs)
     ]
     np.testing.assert_allclose(sampled[0].values, sampled[1].values, atol=1e-10)
@@ -123,21 +124,24 @@ def test_frames_sparse_rows_and_copies():
 def test_any_number_of_workers_and_a_checkpoint(tmp_path):
     game = osv.RidgeGame(*problem(7, 2))
     options = {"method": "tmc", "random_state": 3}
-    alone, both = (osv.sample_values(game, n_permutations=size(40, 10), n_jobs=n, **options) for n in (1, 2))
+    alone, both = (sample_with(game, n_permutations=size(40, 10), n_jobs=n, **options) for n in (1, 2))
     np.testing.assert_array_equal(alone.values, both.values)
     path = tmp_path / "run.npz"
-    osv.sample_values(game, n_permutations=10, checkpoint=path, **options)
+    sample_with(game, n_permutations=10, checkpoint=path, **options)
     other = osv.RidgeGame(*problem(7, 2), alpha=2.0)
     with pytest.raises(ValueError, match="alpha"):
-        osv.sample_values(other, n_permutations=10, checkpoint=path, **options)
+        sample_with(other, n_permutations=10, checkpoint=path, **options)
 
 
 def test_classes_are_for_who_gives_labels():
     game = osv.RidgeGame(*problem(6, 2))
     with pytest.raises(ValueError, match="labels"):
-        osv.sample_values(game, method="cmc", n_permutations=2)
+        osv.sample_values(game, "partial_ordinal", "cmc", n_permutations=2)
     labelled = osv.RidgeGame(*problem(6, 2), labels=[0, 1] * 3)
-    assert osv.sample_values(labelled, method="cmc", n_permutations=4, random_state=0).n_permutations == 4
+    assert (
+        osv.sample_values(labelled, "partial_ordinal", "cmc", n_permutations=4, random_state=0).n_permutations
+        == 4
+    )
     assert repr(labelled) == (
         "RidgeGame(6 players, 6 rows, 20 validation rows, position_weight='gaussian', alpha=1, scoring='r2')"
     )

@@ -13,6 +13,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.vocabulary import DESIGNS
 from problems import JIT, size
+from runs import exact_with, sample_with
 from test_designs import errors_over, table
 from test_ordinal_sampling import OTHER_STREAM, played
 from test_sampled_values import ascending
@@ -129,11 +130,11 @@ def test_samples_are_as_defined(value, method, options, design):
         design = "independent"
     n, n_permutations = 9, 27
     game, utility = played(n=n)
-    result = osv.sample_values(
+    result = sample_with(
         game,
         value,
         method,
-        truncation=osv.Truncation.roulette(least=0.2, pilot=5),
+        truncation=osv.Roulette(min_probability=0.2, n_pilot=5),
         design=design,
         n_permutations=n_permutations,
         random_state=6,
@@ -176,15 +177,15 @@ def early(sequence):
 @pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.5)])
 def test_no_bias(value, alpha, design):
     game = osv.FunctionGame(early, 5)
-    exact = osv.exact_values(game, value, alpha=alpha).values
+    exact = exact_with(game, value, alpha=alpha).values
     scores, shares = [], []
     for seed in range(size(20, 2)):
-        result = osv.sample_values(
+        result = sample_with(
             game,
             value,
             "tmc",
             alpha=alpha,
-            truncation=osv.Truncation.roulette(),
+            truncation=osv.Roulette(),
             design=design,
             n_permutations=size(5_000, 400),
             random_state=seed,
@@ -200,13 +201,7 @@ def test_profiles_have_no_bias_either():
     for value in ("partial_ordinal", "ordinal"):
         exact = osv.exact_values(game, value, position_profile=True).position_profile
         result = osv.sample_values(
-            game,
-            value,
-            "tmc",
-            truncation=osv.Truncation.roulette(),
-            position_profile=True,
-            n_permutations=size(20_000, 400),
-            random_state=1,
+            game, value, "auto", position_profile=True, n_permutations=size(20_000, 400), random_state=1
         )
         error = result.position_profile - exact
         sure = result.position_profile_stderr < 1e-12
@@ -221,14 +216,7 @@ def test_intervals_cover():
         exact = osv.exact_values(game, value).values
         covered = []
         for seed in range(300):
-            result = osv.sample_values(
-                game,
-                value,
-                "tmc",
-                truncation=osv.Truncation.roulette(),
-                n_permutations=500,
-                random_state=seed,
-            )
+            result = osv.sample_values(game, value, "auto", n_permutations=500, random_state=seed)
             low, high = result.confidence_interval()
             covered.append((low <= exact) & (exact <= high))
         assert 0.925 <= np.mean(covered) <= 0.975
@@ -238,8 +226,8 @@ def test_intervals_cover():
 def test_fewer_utilities_than_full_walks_for_the_same_error(value):
     game = osv.FunctionGame(early, 8)
     full, roulette = (
-        osv.sample_values(game, value, n_permutations=size(2_000, 300), random_state=1, **options)
-        for options in ({}, {"method": "tmc", "truncation": osv.Truncation.roulette()})
+        sample_with(game, value, n_permutations=size(2_000, 300), random_state=1, **options)
+        for options in ({}, {"method": "tmc", "truncation": osv.Roulette()})
     )
     assert roulette.n_evaluations < full.n_evaluations
     work = [np.mean(r.stderr**2) * r.n_evaluations for r in (full, roulette)]
@@ -249,12 +237,12 @@ def test_fewer_utilities_than_full_walks_for_the_same_error(value):
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_same_bits_for_any_number_of_workers_and_ranges_pool(value):
     game, _ = played(n=12)
-    options = {"method": "tmc", "truncation": osv.Truncation.roulette(), "random_state": 4}
-    one, two = (osv.sample_values(game, value, n_permutations=50, n_jobs=k, **options) for k in (1, 2))
+    options = {"method": "tmc", "truncation": osv.Roulette(), "random_state": 4}
+    one, two = (sample_with(game, value, n_permutations=50, n_jobs=k, **options) for k in (1, 2))
     assert one.values.tobytes() == two.values.tobytes()
     parts = [
-        osv.sample_values(game, value, n_permutations=30, **options),
-        osv.sample_values(game, value, n_permutations=20, first_permutation=30, **options),
+        sample_with(game, value, n_permutations=30, **options),
+        sample_with(game, value, n_permutations=20, first_permutation=30, **options),
     ]
     pooled = osv.Valuation.merge(parts)
     np.testing.assert_allclose(pooled.values, one.values, rtol=0, atol=1e-12)
@@ -262,13 +250,17 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool(value):
 
 
 def test_a_constant_game_and_one_player():
-    rule = osv.Truncation.roulette()
+    rule = osv.Roulette()
     for value in ("partial_ordinal", "ordinal"):
         game = osv.TableGame(4, {}, default=2.0)
-        result = osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
+        result = osv.sample_values(
+            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
+        )
         assert result.values.tolist() == [0.0] * 4
         game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
-        result = osv.sample_values(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
+        result = osv.sample_values(
+            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
+        )
         assert result.values.tolist() == [2.0]
 
 
@@ -282,8 +274,7 @@ def test_chances_do_not_depend_on_the_unit_of_utilities(value):
         osv.sample_values(
             osv.TableGame(5, {s: scale * u for s, u in utilities.items()}),
             value,
-            "tmc",
-            truncation=osv.Truncation.roulette(),
+            "auto",
             n_permutations=30,
             random_state=0,
         )

@@ -11,6 +11,7 @@ from numba import njit
 import naive
 import ordinal_shapley as osv
 from problems import JIT, random_problem, size
+from runs import exact_with, sample_with
 from test_designs import table
 from test_ordinal_sampling import in_out_samples, played
 
@@ -62,7 +63,9 @@ def test_partition_evaluates_representatives(kind, groups, case):
         game, utility = table(6, 3)
         if kind == "function":
             game = osv.FunctionGame(lambda sequence: utility(sequence), 6)
-    result = osv.sample_values(game, partition=groups, case=case, n_permutations=23, random_state=1)
+    result = osv.sample_values(
+        game, osv.PartialOrdinal(partition=groups, case=case), "mc", n_permutations=23, random_state=1
+    )
     played_on = symmetrised(utility, groups, case)
     samples, _, _ = naive.marginal_contributions(played_on, 6, orders_of(result, 6))
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
@@ -78,16 +81,14 @@ def test_partition_truncated(case, rule):
     game, utility = played(n=10)
     groups = [i % 3 for i in range(10)]
     truncation = (
-        osv.Truncation.paper(0.1)
+        osv.PaperTruncation(0.1)
         if rule == "paper"
-        else osv.Truncation.patience(0.15, patience=2, target="given")
+        else osv.PatienceTruncation(0.15, patience=2, target="given")
     )
     result = osv.sample_values(
         game,
-        method="tmc",
-        truncation=truncation,
-        partition=groups,
-        case=case,
+        osv.PartialOrdinal(partition=groups, case=case),
+        osv.PermutationSampler(truncation=truncation),
         n_permutations=12,
         random_state=1,
     )
@@ -118,8 +119,8 @@ def test_weights_multiply_marginal_contributions(form, method):
 
     elif form == "table":
         order_weight = osv.TableGame(6, {s: ascending(s) for s in naive.sequences_of(range(6))})
-    rule = osv.Truncation.patience(0.15, patience=2, target="given") if method == "tmc" else None
-    result = osv.sample_values(
+    rule = osv.PatienceTruncation(0.15, patience=2, target="given") if method == "tmc" else None
+    result = sample_with(
         game,
         "weighted_ordinal",
         method,
@@ -143,8 +144,8 @@ def test_weights_multiply_marginal_contributions(form, method):
 @pytest.mark.parametrize("method", ["mc", "tmc"])
 def test_blend_is_a_blend_in_every_permutation(method, alpha):
     game, utility = played(n=9)
-    rule = osv.Truncation.patience(0.15, patience=2, target="given") if method == "tmc" else None
-    result = osv.sample_values(
+    rule = osv.PatienceTruncation(0.15, patience=2, target="given") if method == "tmc" else None
+    result = sample_with(
         game, "blend", method, alpha=alpha, truncation=rule, n_permutations=20, random_state=1
     )
     orders = orders_of(result, 9)
@@ -166,9 +167,7 @@ def test_blend_is_a_blend_in_every_permutation(method, alpha):
 def test_profile_of_marginal_contributions(value):
     game, utility = played(n=6)
     options = {"order_weight": ascending} if value == "weighted_ordinal" else {}
-    result = osv.sample_values(
-        game, value, position_profile=True, n_permutations=37, random_state=1, **options
-    )
+    result = sample_with(game, value, position_profile=True, n_permutations=37, random_state=1, **options)
     cells = {}
     for order in orders_of(result, 6):
         for k, i in enumerate(order):
@@ -191,11 +190,9 @@ def test_profile_of_marginal_contributions(value):
 @pytest.mark.parametrize(("value", "alpha"), [("ordinal", None), ("blend", 0.3)])
 def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
     game, _ = played(n=7)
-    result = osv.sample_values(
-        game, value, alpha=alpha, position_profile=True, n_permutations=33, random_state=1
-    )
+    result = sample_with(game, value, alpha=alpha, position_profile=True, n_permutations=33, random_state=1)
     np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
-    plain = osv.sample_values(game, value, alpha=alpha, n_permutations=33, random_state=1)
+    plain = sample_with(game, value, alpha=alpha, n_permutations=33, random_state=1)
     assert plain.position_profile is None
     assert plain.position_profile_stderr is None
     np.testing.assert_array_equal(plain.values, result.values)
@@ -219,7 +216,7 @@ def test_estimates_lie_about_the_exact_values(option):
             groups = [0, 1, 0, 1]
             exact = naive.exact_partial_ordinal(symmetrised(utility, groups, option), 4)
             options = {"partition": groups, "case": option}
-        result = osv.sample_values(game, n_permutations=size(2_000, 300), random_state=seed, **options)
+        result = sample_with(game, n_permutations=size(2_000, 300), random_state=seed, **options)
         scores += ((result.values - exact) / result.stderr).tolist()
     assert np.abs(scores).max() < 4.5
 
@@ -229,8 +226,8 @@ def test_profiles_lie_about_the_exact_ones(value, alpha):
     scores = []
     for seed in range(size(20, 2)):
         game, _ = table(4, seed)
-        exact = osv.exact_values(game, value, alpha=alpha, position_profile=True).position_profile
-        result = osv.sample_values(
+        exact = exact_with(game, value, alpha=alpha, position_profile=True).position_profile
+        result = sample_with(
             game,
             value,
             alpha=alpha,
@@ -256,7 +253,7 @@ def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
     worth = {(0, 1): 2.0, (2, 3): 1.0}
     game = osv.FunctionGame(pairs, 4)
     one, two = (
-        osv.sample_values(game, n_permutations=50, random_state=1, **options)
+        sample_with(game, n_permutations=50, random_state=1, **options)
         for options in ({}, {"partition": ["x", "x", "y", "y"], "case": "within"})
     )
     np.testing.assert_array_equal(one.values, two.values)
@@ -270,7 +267,9 @@ def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
 def test_an_unsymmetric_game_is_told():
     game, _ = table(6, 0)
     with pytest.warns(UserWarning, match="between"):
-        osv.sample_values(game, partition=[0, 0, 0, 1, 1, 1], case="between", n_permutations=10)
+        osv.sample_values(
+            game, osv.PartialOrdinal(partition=[0, 0, 0, 1, 1, 1], case="between"), "mc", n_permutations=10
+        )
 
 
 @ignore_asymmetry
@@ -278,7 +277,7 @@ def test_results_of_other_options_do_not_pool():
     game, _ = table(6, 0)
 
     def run(first=0, **options):
-        return osv.sample_values(game, n_permutations=10, first_permutation=first, random_state=1, **options)
+        return sample_with(game, n_permutations=10, first_permutation=first, random_state=1, **options)
 
     groups = [0, 0, 0, 1, 1, 1]
     plain = run()
@@ -297,7 +296,12 @@ def test_results_of_other_options_do_not_pool():
 def test_profiles_survive_a_file(tmp_path, design):
     game, _ = table(5, 0)
     result = osv.sample_values(
-        game, "ordinal", design=design, position_profile=True, n_permutations=20, random_state=1
+        game,
+        "ordinal",
+        osv.PermutationSampler(design=design),
+        position_profile=True,
+        n_permutations=20,
+        random_state=1,
     )
     result.save(tmp_path / "values.npz")
     again = osv.Valuation.load(tmp_path / "values.npz")
@@ -314,7 +318,9 @@ def test_partition_of_a_game_of_rows():
     problem = random_problem(3, n=30, n_valid=40, seed=1)
     game = osv.LogisticGame(*problem)
     groups = [i % 4 for i in range(30)]
-    result = osv.sample_values(game, partition=groups, case="within", n_permutations=3, random_state=1)
+    result = osv.sample_values(
+        game, osv.PartialOrdinal(partition=groups, case="within"), "mc", n_permutations=3, random_state=1
+    )
     played_on = symmetrised(lambda s: game(list(s)), groups, "within")
     samples, _, _ = naive.marginal_contributions(played_on, 30, orders_of(result, 30))
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
@@ -328,7 +334,7 @@ def test_noise_that_is_small_beside_the_contributions_is_seen():
         return worth[sequence].sum() + 1e-7 * noise[sequence[:-1], sequence[1:]].sum()
 
     game = osv.FunctionGame(utility, 4)
-    result = osv.verify(game, n_permutations=size(5_000, 300), random_state=0)
+    result = osv.verify(game, "partial_ordinal", "mc", n_permutations=size(5_000, 300), random_state=0)
     assert (result.stderr > 1e-10).all()
     assert np.abs(result.z).max() < 4.5
 
@@ -338,8 +344,8 @@ def test_weights_near_the_smallest_numbers_keep_their_precision():
     worth = np.full(n, 1e-17)
     result = osv.sample_values(
         osv.FunctionGame(lambda sequence: worth[sequence].sum(), n),
-        "weighted_ordinal",
-        order_weight=lambda sequence: 1 / math.factorial(len(sequence)),
+        osv.WeightedOrdinal(lambda sequence: 1 / math.factorial(len(sequence))),
+        "mc",
         n_permutations=2,
         random_state=0,
     )

@@ -1,13 +1,14 @@
 """Values, samplers and truncation rules as objects: names for them, what they say of themselves, and files."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
-from runs import bits, game_of
 
 import ordinal_shapley as osv
+from runs import bits, game_of
 
 NAMES = {
     "auto": osv.PermutationSampler(truncation=osv.Roulette()),
@@ -89,7 +90,7 @@ def test_no_two_are_equal_that_differ():
 def test_files_hold_them(thing, tmp_path):
     is_value = thing in KINDS
     value, sampler = (thing, osv.PermutationSampler()) if is_value else (osv.PartialOrdinal(), thing)
-    if not is_value and thing.contribution == "in_out" or value == osv.Classic():
+    if (not is_value and thing.contribution == "in_out") or value == osv.Classic():
         value = osv.Classic()
     game = osv.FunctionGame(lambda players: float(len(players)) ** 2, 5, order_free=value == osv.Classic())
     if sampler.class_fraction is not None and sampler.strata is None:
@@ -131,3 +132,14 @@ def test_only_biased_rules_and_classes_have_a_bias():
         if sampler.class_fraction is not None
         or isinstance(sampler.truncation, osv.PaperTruncation | osv.PatienceTruncation)
     }
+
+
+@pytest.mark.parametrize("tol", [0, 0.0, np.float32(0.25), np.int64(1)])
+def test_any_real_tolerance(tol):
+    assert osv.PaperTruncation(tol).tol == tol
+
+
+def test_they_do_not_change():
+    for thing in (osv.Blend(0.5), osv.PermutationSampler(), osv.Roulette()):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            thing.alpha = 0.1

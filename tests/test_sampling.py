@@ -11,6 +11,7 @@ from ordinal_shapley.sampling.shards import random_orders
 from ordinal_shapley_kernels.permutations import make_permutation_state
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, make_walk, walk
 from problems import JIT, named, random_problem, size, wine
+from runs import sample_with
 
 # Small data truncates early; one test below is about the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -19,8 +20,8 @@ METHODS = ["mc", "tmc", "cmc", "ctmc"]
 # Also played by test_every_game.py: a rule must cut walks of some 40 players here and of 5 there, or its test
 # says that it shows nothing.
 RULES = {
-    "paper": osv.Truncation.paper(0.1),
-    "patience": osv.Truncation.patience(0.15, patience=2, target="given"),
+    "paper": osv.PaperTruncation(0.1),
+    "patience": osv.PatienceTruncation(0.15, patience=2, target="given"),
 }
 
 
@@ -61,7 +62,7 @@ def check(result, walks, average, sizes=None):
     for i in range(marginals.shape[1]):
         counted = marginals[chosen[:, i], i] if average == "selected" else marginals[:, i]
         spread = ((counted - counted.mean()) ** 2).sum() if len(counted) else 0.0
-        assert result.moments.unit_spread[i] == pytest.approx(spread, abs=1e-12)
+        assert result.moments.replicate_spread[i] == pytest.approx(spread, abs=1e-12)
 
 
 def walk_lengths(walks, sizes):
@@ -76,7 +77,7 @@ def test_the_algorithms(name, method, rule, average):
     problem = named(name).first(size(40, 9))
     truncation = RULES.get(rule)
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
-    result = osv.sample_values(
+    result = sample_with(
         game,
         method=method,
         truncation=truncation,
@@ -103,8 +104,8 @@ def test_rules_do_truncate():
     for truncation in RULES.values():
         result = osv.sample_values(
             osv.LogisticGame(*problem),
-            method="tmc",
-            truncation=truncation,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=truncation),
             n_permutations=5,
             random_state=0,
         )
@@ -123,7 +124,7 @@ def test_groups(method, rule):
     utility = naive.LogisticUtility(*problem, members=members)
     codes = ["abc".index(name[0]) for name in names]
     truncation = RULES.get(rule)
-    result = osv.sample_values(
+    result = sample_with(
         game, method=method, truncation=truncation, n_permutations=size(10, 2), random_state=5
     )
     walks = transcription(result, utility, codes, method, truncation)
@@ -139,12 +140,10 @@ def test_labels_of_mixed_clients():
     game = osv.LogisticGame(*problem, groups=groups)
     result = osv.sample_values(
         game,
-        method="cmc",
-        labels=labels,
+        "partial_ordinal",
+        osv.PermutationSampler(class_fraction=0.5, strata=labels, average="selected"),
         n_permutations=4,
         random_state=0,
-        class_fraction=0.5,
-        average="selected",
     )
     assert (result.moments.chosen.sum(), result.n_permutations) == (4 * (2 + 2), 4)
 
@@ -156,11 +155,11 @@ def test_the_rule_waits_for_a_model():
         X_valid=problem.X_valid[problem.y_valid == 0], y_valid=problem.y_valid[problem.y_valid == 0]
     )
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
-    for truncation in (osv.Truncation.paper(0.5), osv.Truncation.patience(0.5, 1, "given")):
+    for truncation in (osv.PaperTruncation(0.5), osv.PatienceTruncation(0.5, 1, "given")):
         result = osv.sample_values(
             game,
-            method="tmc",
-            truncation=truncation,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=truncation),
             n_permutations=size(20, 3),
             random_state=0,
         )
@@ -181,14 +180,14 @@ def test_distances_equal_to_the_tolerance():
     problem = random_problem(2, n=size(20, 9), n_valid=4, seed=2)
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
     for truncation in (
-        osv.Truncation.paper(0.25),
-        osv.Truncation.paper(0.0),
-        osv.Truncation.patience(0.25 / utility(range(len(problem.y))), 2, "given"),
+        osv.PaperTruncation(0.25),
+        osv.PaperTruncation(0.0),
+        osv.PatienceTruncation(0.25 / utility(range(len(problem.y))), 2, "given"),
     ):
         result = osv.sample_values(
             game,
-            method="tmc",
-            truncation=truncation,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=truncation),
             n_permutations=size(30, 8),
             random_state=0,
         )
@@ -200,11 +199,11 @@ def test_distances_equal_to_the_tolerance():
 def test_a_whole_walk_is_no_early_stop():
     # The last of two rows completes the classes, and nothing was truncated.
     problem = random_problem(2, n=2)
-    for truncation in (osv.Truncation.paper(0.0), osv.Truncation.patience(1.0, 1)):
+    for truncation in (osv.PaperTruncation(0.0), osv.PatienceTruncation(1.0, 1)):
         result = osv.sample_values(
             osv.LogisticGame(*problem),
-            method="tmc",
-            truncation=truncation,
+            "partial_ordinal",
+            osv.PermutationSampler(truncation=truncation),
             n_permutations=3,
             random_state=0,
         )
@@ -227,9 +226,8 @@ def test_class_fraction(class_fraction, counts, expected):
     game = osv.LogisticGame(X, y, X[:4], y[:4] * 0)
     result = osv.sample_values(
         game,
-        method="cmc",
-        class_fraction=class_fraction,
-        average="selected",
+        "partial_ordinal",
+        osv.PermutationSampler(class_fraction=class_fraction, average="selected"),
         n_permutations=1,
         random_state=0,
     )
@@ -242,8 +240,8 @@ def test_all_is_the_chance_times_selected_on_average():
     problem = named("cancer").first(size(30, 8))
     arguments = {"method": "cmc", "n_permutations": 20, "random_state": 3, "class_fraction": 0.5}
     game = osv.LogisticGame(*problem)
-    everyone = osv.sample_values(game, average="all", **arguments)
-    selected = osv.sample_values(game, average="selected", **arguments)
+    everyone = sample_with(game, average="all", **arguments)
+    selected = sample_with(game, average="selected", **arguments)
     chosen = selected.moments.chosen
     assert (chosen > 1).all()
     np.testing.assert_allclose(everyone.values, selected.values * chosen / 20, atol=1e-14)
@@ -253,7 +251,7 @@ def test_sum_of_values_is_the_mean_full_score_less_the_empty_one():
     problem = wine(True).first(size(40, 9))
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
     for method in ("mc", "cmc"):
-        result = osv.sample_values(game, method=method, n_permutations=6, random_state=2)
+        result = osv.sample_values(game, "partial_ordinal", method, n_permutations=6, random_state=2)
         _, sequences = transcription(result, utility, problem.y, method)
         full = np.mean([utility(s) for s in sequences])
         assert result.values.sum() == pytest.approx(full - utility.v0, abs=1e-12)
@@ -263,7 +261,7 @@ def test_classic_value_of_a_uniform_game():
     problem = random_problem(2, n=6, n_valid=15)
     game = osv.LogisticGame(*problem, position_weight="uniform")
     utility = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
-    result = osv.sample_values(game, value="classic", n_permutations=size(4000, 40), random_state=0)
+    result = osv.sample_values(game, "classic", "mc", n_permutations=size(4000, 40), random_state=0)
     exact = naive.exact_classic(utility, 6)
     assert np.abs((result.values - exact) / result.stderr).max() < 4
     assert result.value == "classic"
@@ -280,7 +278,7 @@ def bits(result):
         result.values.tobytes(),
         result.stderr.tobytes(),
         moments.sums.tobytes(),
-        moments.unit_spread.tobytes(),
+        moments.replicate_spread.tobytes(),
         moments.chosen.tobytes(),
         moments.n_evaluations,
         moments.walk_length,
@@ -290,7 +288,7 @@ def bits(result):
 
 def small_run(n_jobs=None, method="ctmc", n_permutations=None, random_state=7, **arguments):
     game = osv.LogisticGame(*wine(True).first(size(60, 8)))
-    return osv.sample_values(
+    return sample_with(
         game,
         method=method,
         n_permutations=n_permutations or size(130, 5),
@@ -383,10 +381,14 @@ def test_orders_of_the_mean_target(n_players):
 def test_patience_about_the_mean_of_random_orders():
     problem = wine(True).first(size(40, 9))
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
-    truncation = osv.Truncation.patience(0.05, patience=3)
+    truncation = osv.PatienceTruncation(0.05, patience=3)
     assert truncation.target == "mean"
     result = osv.sample_values(
-        game, method="tmc", truncation=truncation, n_permutations=size(10, 2), random_state=4
+        game,
+        "partial_ordinal",
+        osv.PermutationSampler(truncation=truncation),
+        n_permutations=size(10, 2),
+        random_state=4,
     )
     target = np.mean([utility(order) for order in random_orders(len(problem.y), result.seed, 20)])
     players = [list(range(len(problem.y)))]
@@ -410,7 +412,9 @@ def six_players():
 def test_estimates_lie_about_the_exact_value():
     game, utility = six_players()
     exact = naive.exact_partial_ordinal(utility, 6)
-    result = osv.sample_values(game, n_permutations=size(20_000, 100), random_state=11)
+    result = osv.sample_values(
+        game, "partial_ordinal", "mc", n_permutations=size(20_000, 100), random_state=11
+    )
     z = (result.values - exact) / result.stderr
     assert np.abs(z).max() < 4
     assert (result.stderr > 0).all()
@@ -424,7 +428,9 @@ def test_intervals_cover_the_exact_value():
     exact = naive.exact_partial_ordinal(utility, 6)
     covered = []
     for seed in range(size(200, 12)):
-        result = osv.sample_values(game, n_permutations=size(400, 30), random_state=seed)
+        result = osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=size(400, 30), random_state=seed
+        )
         low, high = result.confidence_interval(0.95)
         covered.append((low <= exact) & (exact <= high))
     share = np.mean(covered)
@@ -452,7 +458,11 @@ def test_cmc_is_unbiased_for_the_mean_over_subsets():
             total[list(order)] += marginals
             count += 1
     result = osv.sample_values(
-        game, method="cmc", class_fraction=0.6, n_permutations=size(20_000, 100), random_state=1
+        game,
+        "partial_ordinal",
+        osv.PermutationSampler(class_fraction=0.6),
+        n_permutations=size(20_000, 100),
+        random_state=1,
     )
     z = (result.values - total / count) / np.where(result.stderr > 0, result.stderr, 1)
     assert np.abs(z).max() < 4
@@ -468,11 +478,13 @@ def test_ranges_pool_to_one_run(cut):
     game, _ = six_players()
     total = 45
     parts = [
-        osv.sample_values(game, n_permutations=cut, random_state=3),
-        osv.sample_values(game, n_permutations=total - cut, first_permutation=cut, random_state=3),
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=cut, random_state=3),
+        osv.sample_values(
+            game, "partial_ordinal", "mc", n_permutations=total - cut, first_permutation=cut, random_state=3
+        ),
     ]
     pooled = osv.Valuation.merge(parts)
-    whole = osv.sample_values(game, n_permutations=total, random_state=3)
+    whole = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=total, random_state=3)
     assert pooled.ranges == whole.ranges == ((0, total),)
     np.testing.assert_allclose(pooled.values, whole.values, rtol=0, atol=1e-12)
     np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=0, atol=1e-12)
@@ -482,6 +494,8 @@ def test_ranges_pool_to_one_run(cut):
 def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins():
     game, _ = six_players()
     rule = osv.RelativeChange(tol=1e9, window=100)
-    late = osv.sample_values(game, stopping=rule, first_permutation=250, random_state=3)
+    late = osv.sample_values(
+        game, "partial_ordinal", "mc", stopping=rule, first_permutation=250, random_state=3
+    )
     assert late.ranges[0][0] == 250
     assert late.ranges[0][1] % 100 == 0

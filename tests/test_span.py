@@ -2,6 +2,8 @@
 
 Through the game alone, so that it does not matter where models live. What is right comes from `naive`: a
 model whose gradient is g long is within |g| of the optimum, so validation rows that are further than |g| |x|
+from runs import sample_with
+import ordinal_shapley as osv
 from a tie are decided, and a game that scores against these decisions must be worth 1.
 """
 
@@ -17,7 +19,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import naive
-from ordinal_shapley import FunctionGame, LogisticGame, Truncation, exact_values, sample_values
+import ordinal_shapley as osv
+from ordinal_shapley import FunctionGame, LogisticGame, exact_values
 from problems import Problem, size
 
 TIE = 1e-7
@@ -377,7 +380,7 @@ def test_enumerations_take_rows_out_again(n_classes, groups):
     alone = functools.cache(lambda sequence: game(sequence))
     for value in ("partial_ordinal", "ordinal"):
         expected = getattr(naive, f"exact_{value}")(lambda sequence: alone(tuple(sequence)), n_players)
-        np.testing.assert_allclose(exact_values(game, value=value).values, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(exact_values(game, value).values, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", size([(40, 15), (30, 60)], [(8, 5)]))
@@ -400,7 +403,11 @@ def test_what_was_evaluated_before_changes_nothing(shape):
     "options",
     [
         {"method": "mc"},
-        {"method": "ctmc", "truncation": Truncation.patience(0.1, 3, target="given"), "class_fraction": 0.5},
+        {
+            "method": "ctmc",
+            "truncation": osv.PatienceTruncation(0.1, 3, target="given"),
+            "class_fraction": 0.5,
+        },
         {"value": "ordinal", "method": "mc"},
         {"value": "ordinal", "method": "cmc"},
     ],
@@ -414,7 +421,7 @@ def test_samples_are_those_of_single_evaluations(shape, options):
     plain = FunctionGame(lambda sequence: game(sequence), game.n_players)
     labels = problem.y if options["method"].startswith("c") else None
     of_game, of_plain = (
-        sample_values(one, n_permutations=size(20, 2), random_state=3, labels=labels, **options)
+        sample_with(one, n_permutations=size(20, 2), random_state=3, labels=labels, **options)
         for one in (game, plain)
     )
     np.testing.assert_allclose(of_game.values, of_plain.values, rtol=0, atol=1e-12)

@@ -21,7 +21,7 @@ from ordinal_shapley.sampling.stopping import (
     Progress,
     StoppingRule,
 )
-from runs import SAMPLED, bits, game_of
+from runs import SAMPLED, bits, game_of, sample_with
 
 
 def at(n_permutations, values=(1.0, 2.0), stderr=0.0, seconds=0.1):
@@ -348,7 +348,12 @@ RULES = {
 @pytest.mark.parametrize("name", RULES)
 def test_a_run_with_a_null_player_converges(name):
     run = osv.sample_values(
-        game_of(4, null=2), stopping=RULES[name] | MaxPermutations(5_000), random_state=1, n_jobs=2
+        game_of(4, null=2),
+        "partial_ordinal",
+        "mc",
+        stopping=RULES[name] | MaxPermutations(5_000),
+        random_state=1,
+        n_jobs=2,
     )
     assert (run.stopped_by, run.converged) == (name, True)
     assert run.n_permutations % 100 == 0
@@ -359,20 +364,25 @@ def test_a_run_with_a_null_player_converges(name):
 def test_a_game_that_is_worth_nothing_converges():
     game = osv.TableGame(3, {})
     for rule in (MaxStandardError(0.1), MaxStandardError(0.1, relative=True), RankStability()):
-        run = osv.sample_values(game, stopping=rule, random_state=1)
+        run = osv.sample_values(game, "partial_ordinal", "mc", stopping=rule, random_state=1)
         assert run.converged
-    assert osv.sample_values(game, stopping=RelativeChange(floor=1e-6), random_state=1).converged
+    assert osv.sample_values(
+        game, "partial_ordinal", "mc", stopping=RelativeChange(floor=1e-6), random_state=1
+    ).converged
 
 
 def test_evaluations_stop_between_the_same_shards_for_any_number_of_jobs():
     game = game_of(5)
     runs = [
-        osv.sample_values(game, stopping=MaxEvaluations(333), random_state=1, n_jobs=n) for n in (1, 2, 4)
+        osv.sample_values(
+            game, "partial_ordinal", "mc", stopping=MaxEvaluations(333), random_state=1, n_jobs=n
+        )
+        for n in (1, 2, 4)
     ]
     # 50 utilities a shard.
     assert [(run.n_permutations, run.n_evaluations) for run in runs] == [(70, 350)] * 3
     assert {run.stopped_by for run in runs} == {"MaxEvaluations"}
-    same = osv.sample_values(game, n_permutations=70, random_state=1)
+    same = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=70, random_state=1)
     assert bits(runs[0]) == bits(runs[1]) == bits(runs[2]) == bits(same)
 
 
@@ -399,11 +409,11 @@ def test_a_run_out_of_time_is_a_run_of_as_many_permutations(name, monkeypatch):
     lengths = set()
     for looks in (150, 171, 233, 318):
         Out.left = looks
-        cut = osv.sample_values(game, stopping=MaxSeconds(1e9), **options)
+        cut = sample_with(game, stopping=MaxSeconds(1e9), **options)
         assert (cut.stopped_by, cut.converged) == ("MaxSeconds", False)
         lengths.add(cut.n_permutations)
         Out.left = 10**9
-        whole = osv.sample_values(game, n_permutations=cut.n_permutations, **options)
+        whole = sample_with(game, n_permutations=cut.n_permutations, **options)
         assert bits(cut) == bits(whole)
     assert len(lengths) > 1
     assert name in ("roulette", "ordinal roulette") or any(n % 5 for n in lengths)
@@ -417,14 +427,26 @@ def test_no_time_for_a_permutation(n_jobs):
 
     with pytest.raises(TimeoutError, match="MaxSeconds"):
         osv.sample_values(
-            osv.FunctionGame(slow, 1000), stopping=MaxSeconds(0.1), random_state=1, n_jobs=n_jobs
+            osv.FunctionGame(slow, 1000),
+            "partial_ordinal",
+            "mc",
+            stopping=MaxSeconds(0.1),
+            random_state=1,
+            n_jobs=n_jobs,
         )
 
 
 def test_time_that_is_not_over_changes_nothing():
     game = game_of(4)
-    plain = osv.sample_values(game, n_permutations=130, random_state=2)
-    timed = osv.sample_values(game, stopping=MaxSeconds(1e6) | MaxPermutations(130), random_state=2, n_jobs=2)
+    plain = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=130, random_state=2)
+    timed = osv.sample_values(
+        game,
+        "partial_ordinal",
+        "mc",
+        stopping=MaxSeconds(1e6) | MaxPermutations(130),
+        random_state=2,
+        n_jobs=2,
+    )
     assert timed.stopped_by == "MaxPermutations"
     assert bits(plain) == bits(timed)
 
@@ -432,9 +454,9 @@ def test_time_that_is_not_over_changes_nothing():
 def test_a_part_of_a_shard_leaves_the_file_as_it_was(tmp_path):
     game = osv.TableGame.from_array(4, np.random.default_rng(0).normal(size=65))
     options = {"random_state": 0, "position_profile": True}
-    osv.sample_values(game, n_permutations=15, checkpoint=tmp_path / "run.npz", **options)
+    sample_with(game, n_permutations=15, checkpoint=tmp_path / "run.npz", **options)
     kept = osv.Valuation.load(tmp_path / "run.npz")
-    whole = osv.sample_values(game, n_permutations=10, **options)
+    whole = sample_with(game, n_permutations=10, **options)
     assert kept.n_permutations == 10
     assert np.array_equal(kept.position_profile, whole.position_profile, equal_nan=True)
     assert np.array_equal(kept.values, whole.values)

@@ -20,7 +20,7 @@ import pytest
 import naive
 import ordinal_shapley as osv
 from problems import JIT, size, wine
-from runs import bits, game_of
+from runs import bits, game_of, sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="of compiled code")
 
@@ -30,7 +30,7 @@ def logistic(n=8):
 
 
 def sampled(game, n_permutations=40, **options):
-    return osv.sample_values(game, n_permutations=n_permutations, **{"random_state": 3, **options})
+    return sample_with(game, n_permutations=n_permutations, **{"random_state": 3, **options})
 
 
 def script(code, *arguments, **variables):
@@ -77,7 +77,7 @@ PRINT_BITS = """
 import hashlib, sys
 import ordinal_shapley as osv
 from problems import wine
-from runs import bits, game_of
+from runs import bits, game_of, sample_with
 
 def run(n_jobs=2, **options):
     games = [osv.LogisticGame(*wine(True).first(6)), game_of(5)]
@@ -130,7 +130,11 @@ def test_loky_workers(tmp_path):
         sampled(game, 30, checkpoint=path)
         assert bits(sampled(game, 60, checkpoint=path)) == bits(whole)
         late = osv.sample_values(
-            game, stopping=osv.MaxSeconds(size(3.0, 6.0)) | osv.MaxPermutations(2_000), random_state=3
+            game,
+            "partial_ordinal",
+            "mc",
+            stopping=osv.MaxSeconds(size(3.0, 6.0)) | osv.MaxPermutations(2_000),
+            random_state=3,
         )
         with pytest.raises(RuntimeError, match=r"permutation 0: .*ZeroDivisionError"):
             sampled(osv.FunctionGame(dividing, 5))
@@ -179,7 +183,13 @@ def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
     timer.start()
     with pytest.raises(KeyboardInterrupt, match="0 permutations are kept"):
         osv.sample_values(
-            endless(size(100_000, 2_000)), n_permutations=20, random_state=3, n_jobs=n_jobs, checkpoint=path
+            endless(size(100_000, 2_000)),
+            "partial_ordinal",
+            "mc",
+            n_permutations=20,
+            random_state=3,
+            n_jobs=n_jobs,
+            checkpoint=path,
         )
     timer.join()
     assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
@@ -196,10 +206,7 @@ def test_clocks_that_jump(monkeypatch, tmp_path):
     whole = sampled(game_of(5), 200)
     days = itertools.cycle([1e9, -5.0, 4e9, 0.0])
     monkeypatch.setattr(time, "time", lambda: next(days))
-    run = osv.sample_values(
-        game_of(5), stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200), random_state=3, n_jobs=2,
-        checkpoint=tmp_path / "run.npz", progress=True,
-    )  # fmt: skip
+    run = osv.sample_values(game_of(5), "partial_ordinal", "mc", stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200), random_state=3, n_jobs=2, checkpoint=tmp_path / "run.npz", progress=True)  # fmt: skip
     assert bits(run) == bits(whole)
     assert run.stopped_by == "MaxPermutations"
     assert 0.0 < run.seconds < 1e5
@@ -323,7 +330,7 @@ def test_memory_of_100_000_players(value, method, tmp_path):
         rng = np.random.default_rng(0)
         n, value, method, path = 100_000, *sys.argv[1:]
         X, y = rng.normal(size=(n + 100, 4)), rng.integers(0, 2, n + 100)
-        rule = osv.Truncation.patience(0.5, 3)
+        rule = osv.PatienceTruncation(0.5, 3)
         small = osv.LogisticGame(X[:50], y[:50], X[n:], y[n:])
         osv.sample_values(small, value, method, truncation=rule, n_permutations=20, random_state=0)
         game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])

@@ -17,6 +17,7 @@ import ordinal_shapley as osv
 import unbiased
 from bench.evidence import agreement, z_scores
 from problems import JIT, random_problem, size
+from runs import sample_with
 
 N_GAMES = 20
 # Whole blocks of a Latin design for up to six players.
@@ -35,7 +36,7 @@ def blend(U, n):
     return 0.4 * naive.exact_ordinal(U, n) + 0.6 * naive.exact_partial_ordinal(U, n)
 
 
-ROULETTE = {"method": "tmc", "truncation": osv.Truncation.roulette()}
+ROULETTE = {"method": "tmc", "truncation": osv.Roulette()}
 SAMPLERS = {
     "partial ordinal": Sampler({"value": "partial_ordinal"}, naive.exact_partial_ordinal),
     "ordinal": Sampler({"value": "ordinal"}, naive.exact_ordinal),
@@ -48,7 +49,7 @@ SAMPLERS = {
     "blend": Sampler({"value": "blend", "alpha": 0.4}, blend),
     "classic, marginal": Sampler({"value": "classic"}, naive.exact_classic, order_free=True),
     "classic, in/out": Sampler(
-        {"value": "classic", "estimator": "in_out"}, naive.exact_classic, order_free=True
+        {"value": "classic", "contribution": "in_out"}, naive.exact_classic, order_free=True
     ),
 }
 
@@ -91,9 +92,7 @@ def scores(sampler, exact):
     """Of all players of all games: how many standard errors the estimate is off."""
     out = []
     for seed, (game, U) in enumerate(games(sampler.order_free)):
-        result = osv.sample_values(
-            game, n_permutations=N_PERMUTATIONS, random_state=seed, **sampler.arguments
-        )
+        result = sample_with(game, n_permutations=N_PERMUTATIONS, random_state=seed, **sampler.arguments)
         errors = result.values - exact(U, game.n_players)
         # Where every permutation says the same, it must be right.
         noisy = result.stderr > 1e-12
@@ -131,7 +130,7 @@ def test_no_bias_among_hundreds_with_a_rare_class(value, ordered, n_permutations
     case = unbiased.rare_players(300, ordered=ordered)
     reference = case.reference(case.game)
     runs = [
-        osv.sample_values(case.game, value, n_permutations=n_permutations, random_state=seed, **ROULETTE)
+        sample_with(case.game, value, n_permutations=n_permutations, random_state=seed, **ROULETTE)
         for seed in range(n_runs)
     ]
     values, stderr = (np.array([getattr(run, name) for run in runs]) for name in ("values", "stderr"))

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ordinal_shapley.valuation import Valuation
+from ordinal_shapley import Valuation
 from ordinal_shapley.valuation.moments import Moments
 
 SETTINGS = {
@@ -49,17 +49,17 @@ def moments_of(samples, chosen=None, unit=1):
     return Moments(
         sums=samples.sum(0),
         chosen=chosen.sum(0),
-        unit_sums=totals.sum(0),
-        unit_spread=np.array(
+        replicate_sums=totals.sum(0),
+        replicate_spread=np.array(
             [
                 sum((total - mine.mean()) ** 2 for total in mine) if len(mine) else 0.0
                 for mine in (totals[chosen[:whole:unit, i], i] for i in range(n))
             ]
         ),
-        units=chosen[:whole:unit].sum(0),
+        replicates=chosen[:whole:unit].sum(0),
         profile=np.zeros((3, 0, 0)),
-        unit_size=unit,
-        n_units=t // unit,
+        replicate_size=unit,
+        n_replicates=t // unit,
         n_permutations=t,
         n_evaluations=3 * t * n,
         walk_length=t * n,
@@ -81,10 +81,10 @@ def by_hand(values, stderr, **changes):
     moments = Moments.zeros(n)._replace(
         sums=t * values,
         chosen=np.full(n, t),
-        unit_sums=t * values,
-        unit_spread=spread,
-        units=np.full(n, t),
-        n_units=t,
+        replicate_sums=t * values,
+        replicate_spread=spread,
+        replicates=np.full(n, t),
+        n_replicates=t,
         n_permutations=t,
         n_evaluations=t,
         walk_length=t,
@@ -529,14 +529,14 @@ class TestMoments:
         a, b = moments_of(samples[:13], chosen[:13]), moments_of(samples[13:], chosen[13:])
         both, whole = a.plus(b), moments_of(samples, chosen)
         for name, x, y, z in zip(Moments._fields, a, b, both, strict=True):
-            if name == "unit_spread":
-                np.testing.assert_allclose(z, whole.unit_spread, rtol=1e-12)
+            if name == "replicate_spread":
+                np.testing.assert_allclose(z, whole.replicate_spread, rtol=1e-12)
             else:
-                np.testing.assert_array_equal(x if name == "unit_size" else np.add(x, y), z)
+                np.testing.assert_array_equal(x if name == "replicate_size" else np.add(x, y), z)
         one = a.plus(moments_of(samples[:0])).plus_unit(samples[13])
         np.testing.assert_allclose(
-            one.unit_spread,
-            moments_of(samples[:14], np.vstack([chosen[:13], np.ones((1, 5), bool)])).unit_spread,
+            one.replicate_spread,
+            moments_of(samples[:14], np.vstack([chosen[:13], np.ones((1, 5), bool)])).replicate_spread,
             rtol=1e-12,
         )
         assert both.sums is not a.sums

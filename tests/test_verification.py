@@ -15,6 +15,7 @@ from ordinal_shapley.verification.expectation import ordered_selections
 from ordinal_shapley.vocabulary import DESIGNS
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
+from runs import exact_with, sample_with, verify_with
 from test_exact import random_table, random_weights
 from test_ordinal_sampling import in_out_samples
 
@@ -23,9 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
 RULES = {
     "none": None,
-    "paper": osv.Truncation.paper(0.5),
-    "patience given": osv.Truncation.patience(0.8, patience=1, target="given"),
-    "patience mean": osv.Truncation.patience(5.0, patience=2),
+    "paper": osv.PaperTruncation(0.5),
+    "patience given": osv.PatienceTruncation(0.8, patience=1, target="given"),
+    "patience mean": osv.PatienceTruncation(5.0, patience=2),
 }
 RUNS = [("mc", "none"), ("cmc", "none")] + [
     (method, rule) for method in ("tmc", "ctmc") for rule in RULES if rule != "none"
@@ -97,12 +98,12 @@ def test_expected_is_the_mean_over_all_that_can_be_drawn(method, rule, value, av
     n = 5
     game, U = random_table(n, seed=1)
     classes, truncation = [0, 1, 0, 1, 0], RULES[rule]
-    result = osv.verify(
+    result = verify_with(
         game,
         value,
         method,
         truncation=truncation,
-        labels=classes,
+        strata=classes,
         class_fraction=0.7,
         average=average,
         n_permutations=size(50, 5),
@@ -130,11 +131,11 @@ def test_expected_of_sequences_without_a_model(method, rule, value):
     problem, game, U = three_classes(n)
     truncation = {
         "none": None,
-        "paper": osv.Truncation.paper(0.1),
-        "patience given": osv.Truncation.patience(0.2, patience=1, target="given"),
-        "patience mean": osv.Truncation.patience(0.3, patience=2),
+        "paper": osv.PaperTruncation(0.1),
+        "patience given": osv.PatienceTruncation(0.2, patience=1, target="given"),
+        "patience mean": osv.PatienceTruncation(0.3, patience=2),
     }[rule]
-    result = osv.verify(
+    result = verify_with(
         game,
         value,
         method,
@@ -157,13 +158,13 @@ def test_expected_of_the_classic_value(method, rule, estimator):
     table = {S: worth[sum(1 << i for i in S)] for S in naive.sequences_of(range(n))}
     game, U = osv.TableGame(n, table), naive.TableUtility(n, table)
     classes, truncation = [0, 0, 0, 1, 1][:n], RULES[rule]
-    result = osv.verify(
+    result = verify_with(
         game,
         "classic",
         method,
-        estimator=estimator,
+        contribution=estimator,
         truncation=truncation,
-        labels=classes,
+        strata=classes,
         class_fraction=0.7,
         n_permutations=size(50, 5),
         random_state=3,
@@ -186,8 +187,10 @@ def test_groups_of_rows():
     game = osv.LogisticGame(*problem, groups=client)
     U = naive.LogisticUtility(*problem, members=members)
     assert any(U.has_model((i,)) for i in range(4)) and not all(U.has_model((i,)) for i in range(4))
-    rule = osv.Truncation.paper(0.2)
-    result = osv.verify(game, method="tmc", truncation=rule, n_permutations=10, random_state=0)
+    rule = osv.PaperTruncation(0.2)
+    result = osv.verify(
+        game, "partial_ordinal", osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
+    )
     expected = brute(U, 4, 0.0, [0] * 4, [4], rule, None, "all")
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
 
@@ -220,11 +223,11 @@ def test_expected_of_other_values(method, rule, kind):
             return tuple(next(rest[groups[i]]) for i in S)
 
         played = naive.TableUtility(n, {S: U(alike(S)) for S in naive.sequences_of(range(n))})
-    result = osv.verify(
+    result = verify_with(
         game,
         method=method,
         truncation=truncation,
-        labels=classes,
+        strata=classes,
         class_fraction=0.7,
         n_permutations=size(1_000, 400),  # weights make heavy tails
         random_state=3,
@@ -233,7 +236,7 @@ def test_expected_of_other_values(method, rule, kind):
     target = target_of(played, n, result.valuation.seed, truncation)
     expected = brute(played, n, in_out, *sampled(method, classes, 0.7), truncation, target, "all", factor)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
-    np.testing.assert_array_equal(result.exact, osv.exact_values(game, **options).values)
+    np.testing.assert_array_equal(result.exact, exact_with(game, **options).values)
     assert np.abs(result.z).max() < 4.5
 
 
@@ -242,7 +245,9 @@ def test_expected_of_other_values(method, rule, kind):
 def test_designs_change_the_noise_only(design, value):
     game, _ = random_table(5, seed=6)
     options = {"truncation": RULES["paper"], "n_permutations": size(1_000, 50), "random_state": 1}
-    result = osv.verify(game, value, "tmc", design=design, **options)
+    result = osv.verify(
+        game, value, osv.PermutationSampler(truncation=osv.PaperTruncation(), design=design), **options
+    )
     plain = osv.verify(game, value, "tmc", **options)
     np.testing.assert_array_equal(result.expected, plain.expected)
     assert np.abs(result.z).max() < 4.5
@@ -250,7 +255,7 @@ def test_designs_change_the_noise_only(design, value):
 
 
 @pytest.mark.parametrize(
-    "truncation", [osv.Truncation.paper(1.0), osv.Truncation.patience(0.5, patience=1, target="given")]
+    "truncation", [osv.PaperTruncation(1.0), osv.PatienceTruncation(0.5, patience=1, target="given")]
 )
 def test_distances_equal_to_the_tolerance(truncation):
     # The paper's rule wants less, the patience rule no more.
@@ -260,7 +265,11 @@ def test_distances_equal_to_the_tolerance(truncation):
     U = naive.TableUtility(4, {S: game(S) for S in naive.sequences_of(range(4))})
     assert U(range(4)) == 2.0
     result = osv.verify(
-        game, method="tmc", truncation=truncation, n_permutations=size(400, 20), random_state=0
+        game,
+        "partial_ordinal",
+        osv.PermutationSampler(truncation=truncation),
+        n_permutations=size(400, 20),
+        random_state=0,
     )
     target = target_of(U, 4, 0, truncation)
     np.testing.assert_allclose(
@@ -288,12 +297,12 @@ def test_noise_is_what_standard_errors_say(method, rule, value):
     zs = []
     for seed in range(size(20, 2)):
         n = 3 + seed % size(4, 2)
-        result = osv.verify(
+        result = verify_with(
             random_table(n, seed)[0],
             value,
             method,
             truncation=RULES[rule],
-            labels=np.arange(n) % 2,
+            strata=np.arange(n) % 2,
             class_fraction=0.7,
             n_permutations=size(1_000, 200),
             random_state=seed,
@@ -311,7 +320,7 @@ def test_intervals_cover_what_is_sampled(method, rule):
     game, _ = random_table(5, seed=8)
     options = {"truncation": RULES[rule], "labels": [0, 1, 0, 1, 0], "level": 0.9, "n_jobs": 1}
     runs = [
-        osv.verify(game, method=method, n_permutations=300, random_state=seed, **options)
+        verify_with(game, method=method, n_permutations=300, random_state=seed, **options)
         for seed in range(60)
     ]
     covered = [run.coverage for run in runs]
@@ -322,15 +331,14 @@ def test_intervals_cover_what_is_sampled(method, rule):
 
 def test_mc_has_no_bias_at_all():
     for value in ("partial_ordinal", "ordinal"):
-        result = osv.verify(random_table(4)[0], value, n_permutations=20, random_state=0)
+        result = osv.verify(random_table(4)[0], value, "mc", n_permutations=20, random_state=0)
         assert not result.bias.any() and not result.class_bias.any() and not result.truncation_bias.any()
         np.testing.assert_array_equal(result.noise, result.error)
     # Nor has cmc that draws everybody.
     result = osv.verify(
         random_table(4)[0],
-        method="cmc",
-        labels=[0, 0, 1, 1],
-        class_fraction=1.0,
+        "partial_ordinal",
+        osv.PermutationSampler(class_fraction=1.0, strata=[0, 0, 1, 1]),
         n_permutations=20,
         random_state=0,
     )
@@ -338,7 +346,7 @@ def test_mc_has_no_bias_at_all():
 
 
 def test_a_rule_that_never_fires_has_no_bias():
-    options = {"truncation": osv.Truncation.paper(0.0), "n_permutations": 10, "random_state": 0}
+    options = {"truncation": osv.PaperTruncation(0.0), "n_permutations": 10, "random_state": 0}
     for value in ("partial_ordinal", "ordinal"):
         result = osv.verify(random_table(5)[0], value, "tmc", **options)
         assert not result.bias.any()  # not even by rounding
@@ -353,7 +361,7 @@ def test_truncation_can_take_most_of_a_value_away():
     # All together are worth 1, and so is each of the first four alone: what comes after such a one is cut.
     worth = np.array([1.0, 1.0, 1.0, 1.0, 5.0, -8.0])
     game = osv.FunctionGame(lambda sequence: worth[sequence].sum(), 6)
-    result = osv.verify(game, method="tmc", n_permutations=size(2_000, 200), random_state=0)
+    result = osv.verify(game, "partial_ordinal", "tmc", n_permutations=size(2_000, 200), random_state=0)
     np.testing.assert_allclose(result.exact, worth, atol=1e-12)
     # The last two count when one of them comes first, in a third of the orders.
     np.testing.assert_allclose(result.bias[4:], [-10 / 3, 16 / 3], atol=1e-12)
@@ -366,7 +374,7 @@ def test_truncation_can_take_most_of_a_value_away():
 def test_a_walk_may_end_before_its_first_player():
     worth = np.array([2.0, 1.0, -1.0, -2.0])
     game = osv.FunctionGame(lambda sequence: worth[sequence].sum(), 4)
-    result = osv.verify(game, method="tmc", n_permutations=20, random_state=0)
+    result = osv.verify(game, "partial_ordinal", "tmc", n_permutations=20, random_state=0)
     np.testing.assert_array_equal(result.expected, np.zeros(4))
     assert (result.coverage, result.coverage_of_exact) == (1.0, 0.0)
     assert result.z.tolist() == [0.0] * 4
@@ -381,7 +389,7 @@ def test_ranks_of_players_worth_the_same_are_tied():
     # Of four players two and two are worth the same, up to rounding.
     worth = [0.1, 0.7, 0.1, 0.7]
     game = osv.FunctionGame(lambda sequence: sum(worth[i] for i in sequence), 4)
-    result = osv.verify(game, n_permutations=7, random_state=0)
+    result = osv.verify(game, "partial_ordinal", "mc", n_permutations=7, random_state=0)
     assert result.rank_correlation == pytest.approx(1.0, abs=1e-12)
     assert result.z.tolist() == [0.0] * 4
     assert (result.coverage, result.coverage_of_exact) == (1.0, 1.0)
@@ -390,7 +398,9 @@ def test_ranks_of_players_worth_the_same_are_tied():
 @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
 def test_a_constant_game(method):
     game = osv.TableGame(4, {}, default=0.3)
-    result = osv.verify(game, method=method, labels=[0, 0, 1, 1], n_permutations=10, random_state=0)
+    result = osv.verify(
+        game, "partial_ordinal", method, strata=[0, 0, 1, 1], n_permutations=10, random_state=0
+    )
     for array in (result.exact, result.expected, result.estimate, result.z, result.bias):
         assert array.tolist() == [0.0] * 4
     assert math.isnan(result.rank_correlation)
@@ -400,13 +410,13 @@ def test_a_constant_game(method):
 def test_what_was_never_drawn_is_told():
     # One order in 720 is worth something; two permutations do not meet it, and see no spread either.
     game = osv.TableGame(6, {(5, 4, 3, 2, 1, 0): 1.0})
-    result = osv.verify(game, n_permutations=2, random_state=0)
+    result = osv.verify(game, "partial_ordinal", "mc", n_permutations=2, random_state=0)
     assert result.z.tolist() == [-math.inf] + [0.0] * 5
     assert result.coverage == 5 / 6
 
 
 def test_a_single_permutation_has_no_standard_error():
-    result = osv.verify(random_table(3)[0], n_permutations=1, random_state=0)
+    result = osv.verify(random_table(3)[0], "partial_ordinal", "mc", n_permutations=1, random_state=0)
     assert np.isnan(result.stderr).all() and np.isnan(result.z).all()
     assert math.isnan(result.coverage) and math.isnan(result.coverage_of_exact)
     assert "largest z nan" in repr(result)
@@ -416,7 +426,7 @@ def test_too_many_players_to_take_the_error_apart():
     worth = np.arange(12.0)
     game = osv.FunctionGame(lambda sequence: worth[sequence].sum() ** 2, 12, order_free=True)
     options = {"value": "classic", "n_permutations": size(200, 20), "random_state": 0}
-    result = osv.verify(game, method="tmc", **options)
+    result = verify_with(game, method="tmc", **options)
     assert result.note == "the orders of 12 players are too many to go through all of them (up to 10 are)"
     for array in (result.expected, result.bias, result.class_bias, result.truncation_bias, result.z):
         assert np.isnan(array).all()
@@ -425,7 +435,7 @@ def test_too_many_players_to_take_the_error_apart():
     assert np.isfinite(result.error).all()
     assert "largest bias nan" in repr(result)
     # What is unbiased needs no going through orders.
-    assert osv.verify(game, method="mc", **options).note == ""
+    assert verify_with(game, method="mc", **options).note == ""
 
 
 def test_every_sequence_is_evaluated_once_for_exact_and_expected():
@@ -438,10 +448,10 @@ def test_every_sequence_is_evaluated_once_for_exact_and_expected():
 
     options = {"method": "tmc", "n_permutations": 3, "random_state": 0}
     game = osv.FunctionGame(func, 4)
-    osv.sample_values(game, **options)
+    sample_with(game, **options)
     sampling = len(calls)
     calls.clear()
-    result = osv.verify(game, **options)
+    result = verify_with(game, **options)
     # The empty sequence is asked for by itself.
     assert len(calls) <= sampling + len(values) + 1
     assert result.exact_values.n_evaluations == len(values)
@@ -457,14 +467,7 @@ def test_roulette_has_no_bias():
     rng = np.random.default_rng(3)
     game = osv.TableGame(5, {s: float(rng.normal() / (1 + len(s))) for s in naive.sequences_of(range(5))})
     for value in ("partial_ordinal", "ordinal"):
-        result = osv.verify(
-            game,
-            value=value,
-            method="tmc",
-            truncation=osv.Truncation.roulette(),
-            n_permutations=size(5_000, 300),
-            random_state=0,
-        )
+        result = osv.verify(game, value, "auto", n_permutations=size(5_000, 300), random_state=0)
         assert result.bias.tolist() == [0.0] * 5
         assert result.valuation.mean_walk_length < 5
         assert np.abs(result.z).max() < 4.5

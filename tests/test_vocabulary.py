@@ -15,17 +15,16 @@ from rules.check_rules import public_objects
 LISTED = re.compile(r"^(\w+) : \{(.+?)\}", re.MULTILINE)
 WORDS = {
     "average": [vocabulary.AVERAGES],
-    "by": [vocabulary.WAYS],
     "case": [vocabulary.CASES],
     "design": [vocabulary.DESIGNS],
-    "estimator": [vocabulary.ESTIMATORS],
+    "contribution": [vocabulary.CONTRIBUTIONS],
     "method": [vocabulary.METHODS],
     "position_weight": [vocabulary.POSITION_WEIGHTS],
     "repeats": [vocabulary.REPEATS],
-    "rule": [vocabulary.TRUNCATIONS],
+    "truncation": [vocabulary.TRUNCATIONS],
     "scoring": [vocabulary.SCORINGS, vocabulary.REGRESSION_SCORINGS, vocabulary.NEIGHBOR_SCORINGS],
     "unseen": [vocabulary.UNSEEN],
-    "value": [vocabulary.VALUES, vocabulary.EXACT_VALUES],
+    "value": [vocabulary.VALUES],
     "worth": [vocabulary.WORTHS],
 }
 

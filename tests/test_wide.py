@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 from ordinal_shapley import LogisticGame, RidgeGame, exact_values
-from ordinal_shapley.sampling.plan import digest
+from ordinal_shapley.common.described import digest
 from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, complete
@@ -188,7 +188,7 @@ def test_exact_values_take_rows_out_again(groups):
 
     for value in ("partial_ordinal", "ordinal"):
         expected = getattr(naive, f"exact_{value}")(utility, n_players)
-        np.testing.assert_allclose(exact_values(game, value=value).values, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(exact_values(game, value).values, expected, rtol=0, atol=1e-12)
 
 
 def test_features_do_not_depend_on_the_number_of_threads():

@@ -62,12 +62,12 @@ def test_pydvl(tmp_path, monkeypatch):
     assert z_scores(theirs.values, theirs.stderr, ours.values, ours.stderr).max() < 4.5
     np.testing.assert_array_equal(page["as_theirs"].values, ours.values)
     osv, game = page["osv"], page["game"]
-    free = osv.sample_values(game, "classic", n_permutations=3000, random_state=1)
+    free = osv.sample_values(game, "classic", "mc", n_permutations=3000, random_state=1)
     tmc = page["tmc"].result
     assert z_scores(tmc.values, tmc.stderr, free.values, free.stderr).max() < 4.5
     assert z_scores(page["banzhaf"].result.values, 0.0, *banzhaf(game)).max() < 4.5
     partial = page["partial"].result
-    same = osv.sample_values(page["ordered"], n_permutations=3000, random_state=1)
+    same = osv.sample_values(page["ordered"], "partial_ordinal", "mc", n_permutations=3000, random_state=1)
     assert z_scores(partial.values, partial.stderr, same.values, same.stderr).max() < 4.5
 
 

@@ -145,7 +145,9 @@ class TestValues:
         data = tensors()
         options = {"scoring": "balanced_accuracy", "design": "antithetic", "C": 3.0, "empty_value": 0.0}
         got = trained(OrdinalShapleyEvaluator("mc", n_permutations=40, random_state=1, **options), data)
-        ours = osv.OrdinalShapley("mc", n_permutations=40, random_state=1, **options).fit(*arrays(data))
+        ours = osv.OrdinalShapley(sampler="mc", n_permutations=40, random_state=1, **options).fit(
+            *arrays(data)
+        )
         np.testing.assert_array_equal(got.data_values, ours.values_)
 
     def test_a_state_moves_on_and_the_global_one_is_the_default(self):
@@ -231,7 +233,11 @@ class TestModels:
         evaluator = ClassicShapleyEvaluator("mc", n_permutations=3, random_state=0)
         got = trained(evaluator, data, model, Metrics.NEG_MSE)
         ours = osv.ClassicShapley(
-            "mc", estimator=Ridge(), scoring="neg_mean_squared_error", n_permutations=3, random_state=0
+            sampler="mc",
+            estimator=Ridge(),
+            scoring="neg_mean_squared_error",
+            n_permutations=3,
+            random_state=0,
         ).fit(x[:12], targets[:12], x[12:], targets[12:])
         np.testing.assert_array_equal(got.data_values, ours.values_)
         with pytest.raises(ValueError, match="metric is accuracy, expected neg_mse"):

@@ -12,7 +12,7 @@ import pytest
 import ordinal_shapley as osv
 from interop.libraries import needed
 from problems import random_problem
-from runs import SAMPLED, game_of
+from runs import SAMPLED, game_of, sample_with
 
 pydvl = needed("pydvl.valuation")
 
@@ -53,7 +53,7 @@ class TestResult:
     @pytest.mark.filterwarnings("ignore:the game is not as partition:UserWarning")
     @pytest.mark.parametrize("kind", SAMPLED)
     def test_values_errors_and_counts_are_ours(self, kind):
-        valuation = osv.sample_values(game_of(5), n_permutations=40, random_state=1, **SAMPLED[kind])
+        valuation = sample_with(game_of(5), n_permutations=40, random_state=1, **SAMPLED[kind])
         result = to_valuation_result(valuation)
         np.testing.assert_array_equal(result.values, valuation.values)
         np.testing.assert_allclose(result.stderr, valuation.stderr, rtol=1e-14)
@@ -66,17 +66,19 @@ class TestResult:
 
     def test_a_player_that_was_never_counted_has_no_value(self):
         options = {"method": "cmc", "labels": [0] * 5, "class_fraction": 0.2, "average": "selected"}
-        valuation = osv.sample_values(game_of(5), n_permutations=2, random_state=0, **options)
+        valuation = sample_with(game_of(5), n_permutations=2, random_state=0, **options)
         result = to_valuation_result(valuation)
         assert 0 in valuation.counts
         np.testing.assert_array_equal(np.isnan(result.values), valuation.counts == 0)
         np.testing.assert_array_equal(np.isnan(result.variances), valuation.counts < 2)
 
     def test_status_says_whether_a_rule_of_convergence_ended_the_run(self):
-        loose = osv.sample_values(game_of(4), stopping=osv.MaxStandardError(10.0), random_state=0)
+        loose = osv.sample_values(
+            game_of(4), "partial_ordinal", "mc", stopping=osv.MaxStandardError(10.0), random_state=0
+        )
         assert loose.converged
         assert to_valuation_result(loose).status is Status.Converged
-        capped = osv.sample_values(game_of(4), n_permutations=10, random_state=0)
+        capped = osv.sample_values(game_of(4), "partial_ordinal", "mc", n_permutations=10, random_state=0)
         assert to_valuation_result(capped).status is Status.Pending
 
     def test_exact_values_have_no_variance(self):
@@ -90,12 +92,12 @@ class TestResult:
 
     def test_names_are_the_labels_or_those_given(self):
         game = osv.TableGame(3, {(0, 1): 1.0}, names=["ann", "bob", "cat"])
-        valuation = osv.sample_values(game, n_permutations=10, random_state=0)
+        valuation = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=10, random_state=0)
         assert to_valuation_result(valuation).names.tolist() == ["ann", "bob", "cat"]
         assert to_valuation_result(valuation, names=range(10, 13)).names.tolist() == ["10", "11", "12"]
 
     def test_it_is_pydvls_own_kind_sorted_and_saved(self, tmp_path):
-        valuation = osv.sample_values(game_of(5), n_permutations=40, random_state=1)
+        valuation = osv.sample_values(game_of(5), "partial_ordinal", "mc", n_permutations=40, random_state=1)
         result = to_valuation_result(valuation)
         assert result.sort(reverse=True).indices.tolist() == valuation.ranking().tolist()
         save_result(result, tmp_path / "values.pkl")
@@ -145,13 +147,13 @@ class TestUtility:
         sampler = pydvl.DeterministicPermutationSampler()
         result = fitted(GameUtility(game, order="listed"), sampler, pydvl.NoStopping(sampler))
         assert result.counts.tolist() == [math.factorial(4)] * 4
-        np.testing.assert_allclose(result.values, osv.exact_values(game).values, atol=1e-9)
+        np.testing.assert_allclose(result.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-9)
         assert np.abs(result.values - osv.exact_values(game, "ordinal").values).max() > 0.01
 
     def test_sampled_permutations_give_partial_ordinal_values(self):
         game = game_of(5)
         result = sampled(GameUtility(game, order="listed"), 2000, 7)
-        assert_agrees(result, osv.exact_values(game).values)
+        assert_agrees(result, osv.exact_values(game, "partial_ordinal").values)
 
     def test_sorted_players_make_a_game_of_sets(self):
         game = game_of(4)

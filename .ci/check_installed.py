@@ -14,7 +14,6 @@ from pathlib import Path
 FILES = (
     "ordinal_shapley/py.typed",
     "ordinal_shapley/datasets/data/SOURCES.md",
-    "ordinal_shapley/datasets/data/adult.csv.gz",
     "ordinal_shapley/datasets/data/breast_cancer_ljubljana.csv",
     "ordinal_shapley/report/templates/page.css",
     "ordinal_shapley/report/templates/page.html",
@@ -46,6 +45,7 @@ def main(name: str) -> None:
 
     files = {str(file) for file in metadata.files("ordinal-shapley") or ()}
     assert not (missing := set(FILES) - files), f"missing: {missing}"
+    assert not (large := [file for file in files if file.endswith(".gz")]), f"for the source only: {large}"
     tops = {file.split("/")[0] for file in files if "/" in file and not file.startswith("..")}
     tops = {top for top in tops if not top.endswith(".dist-info")}
     assert tops == TOPS, f"installs {tops}"

@@ -1,4 +1,4 @@
-"""The data sets of the paper, ready to be valued without a download.
+"""The data sets of the paper, ready to be valued without a download; Adult from a checkout only.
 
 Each loader returns a `Dataset`: the raw table (``frame``, ``target``) and the arrays ``X`` and
 ``y``, with categories one-hot encoded and numbers left as they are. `make_journeys` draws journeys
@@ -8,7 +8,8 @@ through channels whose credit is known.
 from __future__ import annotations
 
 import importlib
-from importlib import resources
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
@@ -35,6 +36,10 @@ __all__ = [
 NAMES = ("wine", "cancer", "cancer-wisconsin", "adult")
 """The names that `load` knows."""
 
+_DATA = Path(__file__).parent / "data"
+# Where a checkout, or an unpacked source distribution, has it.
+_ADULT = Path(__file__).parents[3] / "benchmarks" / "paper" / "data" / "adult.csv.gz"
+
 
 def __getattr__(name: str) -> Any:
     # What draws needs numpy, and the command line's help asks for the names above only.
@@ -49,7 +54,7 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : {"wine", "cancer", "cancer-wisconsin", "adult"}
-        ``"cancer"`` is the paper's, from Ljubljana; ``"adult"`` is all 48,842 rows.
+        ``"cancer"`` is the paper's, from Ljubljana; ``"adult"`` is all 48,842 rows, and needs a checkout.
 
     Returns
     -------
@@ -59,6 +64,8 @@ def load(name: str) -> Dataset:
     ------
     ValueError
         For any other name.
+    FileNotFoundError
+        For ``"adult"`` outside a checkout, see `load_adult`.
 
     Examples
     --------
@@ -129,7 +136,7 @@ def load_cancer() -> Dataset:
     >>> datasets.load_cancer().frame["node-caps"].unique().tolist()
     ['no', 'yes', '?']
     """
-    table = _read("breast_cancer_ljubljana.csv").astype(str)
+    table = _read(_DATA / "breast_cancer_ljubljana.csv").astype(str)
     return Dataset(
         name="cancer",
         frame=table.drop(columns="class"),
@@ -181,14 +188,21 @@ def load_cancer_wisconsin() -> Dataset:
     )
 
 
-def load_adult(split: Literal["train", "test", "all"] = "all") -> Dataset:
+def load_adult(
+    split: Literal["train", "test", "all"] = "all", *, path: str | os.PathLike[str] | None = None
+) -> Dataset:
     """Load the Adult (census income) data: 48,842 people, 14 features each.
+
+    Its file, ``adult.csv.gz``, is not part of the installed package. The repository and the source
+    distribution have it in ``benchmarks/paper/data``, where it is found if the package runs from there.
 
     Parameters
     ----------
     split : {"train", "test", "all"}, default "all"
         UCI's training file (32,561 rows), its test file (16,281 rows), or one after the other. The
         rows keep the index they have in ``"all"``, and ``X`` has the same columns for all three.
+    path : str or path, optional
+        A copy of ``adult.csv.gz``; by default that of the checkout.
 
     Returns
     -------
@@ -199,7 +213,9 @@ def load_adult(split: Literal["train", "test", "all"] = "all") -> Dataset:
     Raises
     ------
     ValueError
-        For any other `split`.
+        For any other `split` or file.
+    FileNotFoundError
+        If there is no file.
 
     References
     ----------
@@ -213,7 +229,15 @@ def load_adult(split: Literal["train", "test", "all"] = "all") -> Dataset:
     <Dataset 'adult': 32,561 rows, 14 features, 24,720 <=50K, 7,841 >50K>
     """
     choose("split", split, ("train", "test", "all"))
-    table = _read("adult.csv.gz")
+    if path is None and not _ADULT.is_file():
+        raise FileNotFoundError(
+            "the data set 'adult' is not part of the installed package: take adult.csv.gz from "
+            "benchmarks/paper/data of the source distribution and read it with load_adult(path=...), "
+            "or install the package from a checkout with pip install -e"
+        )
+    table = _read(_ADULT if path is None else Path(path))
+    if not {"income", "split"} <= set(table):
+        raise ValueError(f"path: {path} is not adult.csv.gz: it has no columns 'income' and 'split'")
     features = table.drop(columns=["income", "split"])
     kept = slice(None) if split == "all" else table["split"] == split
     return Dataset(
@@ -229,14 +253,8 @@ def load_adult(split: Literal["train", "test", "all"] = "all") -> Dataset:
     )
 
 
-def _read(file: str) -> pd.DataFrame:
+def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    path = resources.files("ordinal_shapley.datasets") / "data" / file
-    with path.open("rb") as stream:
-        # Only `?` marks a missing entry here, and it is kept, so no text may be read as NaN.
-        return pd.read_csv(
-            stream,
-            compression="gzip" if file.endswith(".gz") else None,
-            keep_default_na=False,
-        )
+    # Only `?` marks a missing entry here, and it is kept, so no text may be read as NaN.
+    return pd.read_csv(path, keep_default_na=False)

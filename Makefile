@@ -160,8 +160,7 @@ bench-unbiased: $(VENV)/.stamp-dev
 
 # A machine with nothing else to do gives times that mean something.
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
-	$(BIN)/ordinal-shapley reproduce all --runs 5 --seed 0 --out build/reproduction
-	$(BIN)/python benchmarks/reproduction.py build/reproduction
+	$(BIN)/python benchmarks/paper/run.py all --runs 5 --seed 0 --out build/reproduction --record
 
 bench-pieces: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/pieces.py

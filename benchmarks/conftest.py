@@ -2,7 +2,7 @@
 
 import os
 
-collect_ignore_glob = ["rival_scripts/*", "page/*"]
+collect_ignore_glob = ["rival_scripts/*", "page/*", "paper/*"]
 LOAD_BEFORE = round(os.getloadavg()[0], 2)
 
 

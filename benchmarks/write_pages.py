@@ -5,12 +5,12 @@ from __future__ import annotations
 import ordinal_error
 import pieces
 import reliability
-import reproduction
 import unbiased
 import variance
 import workers
 import write_tables
 from bench.record import RESULTS, Script
+from paper import run as paper
 
 MODULES = (
     write_tables,
@@ -20,7 +20,7 @@ MODULES = (
     ordinal_error,
     pieces,
     reliability,
-    reproduction,
+    paper,
 )
 SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)
 

@@ -55,7 +55,7 @@ def load(name: str) -> Record:
 
 
 def save(name: str, record: Record, *, exact: bool = False) -> None:
-    """Write a record, numbers to six digits or as they are."""
+    """Write a record, numbers to six digits or, if they are Python's, as they are."""
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(record if exact else plain(record), indent=1, allow_nan=False)
     (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
@@ -97,15 +97,12 @@ class Script(NamedTuple):
         Of a record and the folder of documents: texts of the pages that show it, by name in that folder.
     draw : callable, optional
         Of the same: writes the pictures of these pages.
-    exact : bool
-        Whether numbers of the record are not rounded; they are numbers of Python then.
     """
 
     name: str
     measure: Callable[..., Record]
     pages: Callable[[Record, Path], dict[str, str]]
     draw: Callable[[Record, Path], None] | None = None
-    exact: bool = False
 
     def write(self, docs: Path = DOCS) -> None:
         """Write the pages from the record that is there."""
@@ -119,5 +116,5 @@ class Script(NamedTuple):
     def main(self) -> None:
         """Measure and write, or only write again with --render."""
         if sys.argv[1:] != ["--render"]:
-            save(self.name, self.measure(*sys.argv[1:]), exact=self.exact)
+            save(self.name, self.measure(*sys.argv[1:]))
         self.write()

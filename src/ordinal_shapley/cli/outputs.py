@@ -70,19 +70,6 @@ def _is_screen(path: Path) -> bool:
     return False
 
 
-def make_folder(path: Path, option: str) -> None:
-    """Make a folder unless it is there, and raise unless files can be written into it."""
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{option}: {str(path)!r} is a file; give a folder")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with replacing(path / "manifest.json", keep=False):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ValueError(f"{option}: can't write into {str(path)!r}: {reason}") from error
-
-
 def check_picture(path: Path, option: str) -> None:
     """Raise unless the picture's kind is known and can be drawn."""
     if path.suffix.lower() not in PICTURES:

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley import datasets
-from ordinal_shapley.experiments.noise import corrupt_labels
+import ordinal_shapley as osv
 from ordinal_shapley.tables.encoding import Encoder
-from ordinal_shapley.vocabulary import PROTOCOLS, choose
 
 NOISE = 0.2
 
@@ -23,7 +21,8 @@ SIZES: dict[str, tuple[int, int, int | None]] = {
     "cancer-wisconsin": (284, 185, 100),
     "adult": (200, 200, None),
 }
-_AUTHORS_ADULT = 1_000  # their held-out rows of Adult begin here in the test file
+_ADULT_TRAINING_ROWS = 32_561  # of UCI's training file, which come first
+_AUTHORS_ADULT = 1_000  # the authors' held-out rows of Adult begin here in the test file
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,6 @@ class Split:
 
     dataset: str
     seed: int
-    noisy: bool
     X: NDArray[np.float64]
     y: NDArray[Any]
     X_valid: NDArray[np.float64]
@@ -51,12 +49,6 @@ class Split:
         return seeds_of(self.seed)["values"]
 
 
-def sizes_in_words(dataset: str, protocol: str) -> str:
-    """Return how many rows are valued, score models and are held out."""
-    rest = "all others" if protocol == "paper" else f"the test file but for {_AUTHORS_ADULT:,} rows"
-    return " / ".join(rest if size is None else str(size) for size in SIZES[dataset])
-
-
 def seeds_of(run_seed: int) -> dict[str, int]:
     """Return the seeds that one run uses, by what for."""
     split, noise, values = np.random.SeedSequence(run_seed).generate_state(3).tolist()
@@ -69,7 +61,6 @@ def make_split(
     *,
     noisy: bool = False,
     scaled: bool | None = None,
-    stratified: bool = False,
     protocol: str = "paper",
 ) -> Split:
     """Draw the rows of one run, and change labels if it is a noisy one.
@@ -85,61 +76,32 @@ def make_split(
         of all labels, those that models are scored on too.
     scaled : bool, optional
         Standardise numbers by the rows valued. By default as in the experiments: Adult only.
-    stratified : bool, default False
-        Draw class by class, instead of from all rows alike.
     protocol : {"paper", "authors"}, default "paper"
         The paper's text, or its authors' public code, where Adult's valued rows come from UCI's training
         file and the others from its test file.
-
-    Returns
-    -------
-    Split
     """
-    choose("dataset", dataset, datasets.NAMES)
-    choose("protocol", protocol, PROTOCOLS)
     seeds = seeds_of(run_seed)
-    data = datasets.load(dataset)
+    data = osv.datasets.load(dataset)
     y = data.y
     random = np.random.default_rng(seeds["split"])
-    if dataset == "adult" and protocol == "authors":
-        parts = _authors_adult(random)
-    else:
-        parts = _draw(y, SIZES[dataset], random, stratified)
+    parts = _authors_adult(random, len(y)) if (dataset, protocol) == ("adult", "authors") else None
+    if parts is None:
+        n_valued, n_valid, n_test = SIZES[dataset]
+        stop = len(y) if n_test is None else n_valued + n_valid + n_test
+        parts = np.split(random.permutation(len(y))[:stop], [n_valued, n_valued + n_valid])
     mixed = noisy and protocol == "authors" and dataset != "adult"
-    noise = corrupt_labels(y if mixed else y[parts[0]], NOISE if noisy else 0.0, seeds["noise"])
+    noise = osv.corrupt_labels(y if mixed else y[parts[0]], NOISE if noisy else 0.0, seeds["noise"])
     given = noise.labels if mixed else y
     train = noise.labels[parts[0]] if mixed else noise.labels
     encoder = Encoder(raw=not (dataset == "adult" if scaled is None else scaled))
     X = encoder.fit_transform(data.frame.iloc[parts[0]])
     X_valid, X_test = (encoder.transform(data.frame.iloc[rows]) for rows in parts[1:])
     flipped = np.flatnonzero(train != y[parts[0]])
-    return Split(
-        dataset, run_seed, noisy, X, train, X_valid, given[parts[1]], X_test, given[parts[2]], flipped
-    )
+    return Split(dataset, run_seed, X, train, X_valid, given[parts[1]], X_test, given[parts[2]], flipped)
 
 
-def _draw(
-    y: NDArray[Any], sizes: tuple[int, int, int | None], random: np.random.Generator, stratified: bool
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of the three parts, in random order."""
-    order = random.permutation(len(y))
-    if stratified:
-        # Each class spread evenly over the order, so that every part holds its share of it.
-        codes = np.unique(y, return_inverse=True)[1][order]
-        places = np.empty(len(y))
-        for code in range(codes.max() + 1):
-            mine = np.flatnonzero(codes == code)
-            places[mine] = (np.arange(len(mine)) + random.random()) / len(mine)
-        order = order[np.argsort(places, kind="stable")]
-    first, second, third = sizes
-    stop = len(y) if third is None else first + second + third
-    return order[:first], order[first : first + second], order[first + second : stop]
-
-
-def _authors_adult(
-    random: np.random.Generator,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    n_train, n_test = (len(datasets.load_adult(part)) for part in ("train", "test"))
-    valued = random.permutation(n_train)[: SIZES["adult"][0]]
-    others = n_train + random.permutation(n_test)
-    return valued, others[: SIZES["adult"][1]], others[_AUTHORS_ADULT:]
+def _authors_adult(random: np.random.Generator, n_rows: int) -> list[NDArray[np.intp]]:
+    n_valued, n_valid, _ = SIZES["adult"]
+    valued = random.permutation(_ADULT_TRAINING_ROWS)[:n_valued]
+    others = _ADULT_TRAINING_ROWS + random.permutation(n_rows - _ADULT_TRAINING_ROWS)
+    return [valued, others[:n_valid], others[_AUTHORS_ADULT:]]

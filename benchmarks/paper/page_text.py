@@ -1,15 +1,14 @@
-"""The words of the page of a reproduction; what they say of figures is made from the figures."""
+"""The words of the page; what they say of figures is made from the figures."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ordinal_shapley.reproduction import paper
-from ordinal_shapley.reproduction._markdown import DATASETS, listed, number
-from ordinal_shapley.reproduction.methods import NAMES, PAPER_METHODS
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
+from paper import printed
+from paper.markdown import DATASETS, listed, number
+from paper.methods import NAMES, PAPER_METHODS
 
 _BELOW = 0.45  # ROC AUC from which on ranks are upside down, and not just by chance
 
@@ -47,64 +46,21 @@ accuracies at the first ten marks, which the authors' public code computes, and 
 here. A mean area by trapezoids is in the table of all methods below.
 """
 
-_CHANGED = {
-    "paper": """
+NOISY = """
 A fifth of the labels of the rows valued is changed, each to another class with equal chances. Other
-rows keep theirs.""",
-    "authors": """
-A fifth of the labels is changed before the split, those that score models too, each to another
-class with equal chances; of Adult only labels of the rows valued.""",
-}
-_NOISY = """
-"High first" and "low first" are mean heights of removal curves over all marks by
+rows keep theirs. "High first" and "low first" are mean heights of removal curves over all marks by
 trapezoids: values are good if the first is low and the second high. ROC AUC is the chance that a
 row with a wrong label has a lower value than one with a right label; precision is the share of
 wrong labels among as many of the lowest rows as there are wrong labels. Leave-one-out is about the
 model without weights of positions. Seconds are those of one core.
 """
 
-
-# Where the two protocols differ, in the words of the page on either.
-_SCORING_LABELS = {
-    "paper": """
-- **Labels of the rows that score.** The authors' public code changes labels before the split for
-  Wine and Cancer, so that a fifth of the labels that score models is wrong too, and no model can
-  score above about 0.8. Here, as the paper's text has it, only rows that are valued are changed.
-  The last column of Table 1 has it their way.
-""",
-    "authors": """
-- **Labels of the rows that score.** As in the authors' public code, labels are changed before the
-  split for Wine and Cancer, so that a fifth of the labels that score models is wrong too, and no
-  model can score above about 0.8. The paper's text changes rows that are valued only.
-""",
-}
-_EMPTY = {
-    "paper": """
-- **The empty sequence** is worth 0, as in the paper, and so is one that lacks a class, of which the
-  paper says nothing. In the authors' code both are worth the share of the commonest label. On data
-  with a rare class this changes the values of its rows a lot. The last column of Table 1 has it
-  their way.
-""",
-    "authors": """
-- **The empty sequence** is worth the share of the commonest label, as in the authors' code, and so
-  is one that lacks a class. In the paper the empty one is worth 0. On data with a rare class this
-  changes the values of its rows a lot.
-""",
-}
 _BASELINES = ("knn", "oob", "loo")
 # Fewer give intervals of one degree of freedom.
 _ENOUGH_RUNS = 3
-_ADULT = {
-    "paper": """
-- **Adult.** 200 rows are valued on 200 others, with features that those 200 rows show; all 48,442
-  others are held out.""",
-    "authors": """
-- **Adult.** 200 rows of its training file are valued on 200 of its test file, with features that
-  the rows valued show; all but 1,000 rows of the test file are held out.""",
-}
 
 
-def opening(manifest: dict[str, Any]) -> str:
+def opening(record: dict[str, Any]) -> str:
     """Say what the page is and how to make it again."""
     return f"""
 # The paper's experiments, reproduced
@@ -113,19 +69,19 @@ Section 5 of J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shaple
 learning" (arXiv:2305.01660), run again and carried on. This page is written by
 
 ```sh
-{manifest["command"]}
+{record["command"]}
 ```
 
-and so is every figure on it: {_runs(manifest)}, ordinal-shapley
-{manifest["versions"]["ordinal-shapley"]}, {manifest["date"]}, in {manifest["seconds"] / 60:.1f} minutes on
-{manifest["settings"]["processes"]} processes of one machine ({manifest["machine"]["processor"]}).
+and so is every figure on it: {_runs(record)}, ordinal-shapley
+{record["versions"]["ordinal-shapley"]}, {record["date"]}, in {record["seconds"] / 60:.1f} minutes on
+{record["settings"]["processes"]} processes of one machine ({record["cpu"]}).
 `make reproduce` writes it into the documentation. The same seed gives the same tables; times
 differ.
 """
 
 
-def _runs(manifest: dict[str, Any]) -> str:
-    seeds = manifest["settings"]["seeds"]
+def _runs(record: dict[str, Any]) -> str:
+    seeds = record["settings"]["seeds"]
     if len(seeds) == 1:
         return f"one run, with seed {seeds[0]}"
     return f"{len(seeds)} runs, with seeds {listed([str(seed) for seed in seeds])}"
@@ -174,9 +130,9 @@ def _few_runs(differences: pd.DataFrame) -> str:
     return f" Fewer than {_ENOUGH_RUNS} runs a setting say little, and their times less."
 
 
-def same_permutations(manifest: dict[str, Any]) -> str:
+def same_permutations(record: dict[str, Any]) -> str:
     """Say what differences are paired by."""
-    seeds = listed([str(seed) for seed in manifest["settings"]["seeds"]])
+    seeds = listed([str(seed) for seed in record["settings"]["seeds"]])
     return f"""
 Means ± standard deviations of ROC AUC over runs; differences with Student's 95 % intervals. A
 difference is taken within a run: the same split, the same wrong labels, the same permutations. For
@@ -196,7 +152,7 @@ join anywhere. The row's own part is {number(100 * last["own"])} points at the e
 """
 
 
-def removal_differences(table_1: pd.DataFrame, manifest: dict[str, Any]) -> str:
+def removal_differences(table_1: pd.DataFrame) -> str:
     """Say how far Table 1 is from the paper's."""
     printed = table_1[table_1["paper"].notna()]
     if not len(printed):
@@ -213,11 +169,6 @@ Mean difference to the paper's figures, in brackets with splits, labels and the 
 sequence as in the authors' public code: {"; ".join(lines)}. Reasons are
 [below](#where-these-figures-differ-from-the-papers-and-why).
 """
-
-
-def noisy(manifest: dict[str, Any]) -> str:
-    """Say which labels are changed, and what is measured then."""
-    return f"{_CHANGED[manifest['settings']['protocol']]} {_NOISY.strip()}"
 
 
 def baselines(methods: pd.DataFrame) -> str:
@@ -239,13 +190,13 @@ value or better in ROC AUC, in the paper's setting below: {"; ".join(found)}. In
 """
 
 
-def below_chance(methods: pd.DataFrame, manifest: dict[str, Any]) -> str:
+def below_chance(methods: pd.DataFrame) -> str:
     """Explain values of the paper that rank wrong labels above right ones, where there are any."""
     noisy = methods[methods["labels"] == "noisy"]
     areas = {name: dict(zip(rows["method"], rows["roc_auc"], strict=True))
              for name, rows in noisy.groupby("dataset", sort=False)}  # fmt: skip
     low = {str(name): found for name, found in areas.items() if found["tmc"] < _BELOW}
-    if not low or manifest["settings"]["protocol"] != "paper":  # the reason is the paper's empty value
+    if not low:
         return ""
     shown = "; ".join(
         f"{DATASETS[name]} {number(found['tmc'])}, and {number(found['tmc_majority'])} with the other"
@@ -260,7 +211,7 @@ majority" is TMC with the score of the commonest label in place of 0; ROC AUC of
 """
 
 
-def time(table_2: pd.DataFrame, manifest: dict[str, Any]) -> str:
+def time(table_2: pd.DataFrame, record: dict[str, Any]) -> str:
     """Say what the seconds are of, and what the loop over scikit-learn is."""
     seconds = table_2["seconds"].astype(float).sum()
     loop = table_2["loop_seconds"].astype(float).sum()
@@ -269,7 +220,7 @@ def time(table_2: pd.DataFrame, manifest: dict[str, Any]) -> str:
     if not timed:
         return ""
     capped = int(table_2["capped"].sum())
-    cap = f"{manifest['settings']['cap']:,}"
+    cap = f"{record['settings']['cap']:,}"
     stops = (
         f"No run reached the cap of {cap} permutations."
         if not capped
@@ -291,13 +242,12 @@ from runs that stop by another figure, so only the loop is a fair comparison.
     return text
 
 
-def differences(manifest: dict[str, Any], methods: pd.DataFrame) -> str:
+def differences(record: dict[str, Any], methods: pd.DataFrame) -> str:
     """Say why figures can differ from the paper's."""
     cancer = methods[(methods["dataset"] == "cancer") & (methods["labels"] == "raw")]
     cancer = cancer[cancer["method"].isin(PAPER_METHODS)]
-    protocol = manifest["settings"]["protocol"]
     best = f" (here they come to {number(cancer['half_sum'].max() / 10)} at most)" if len(cancer) else ""
-    run, other_cancer, adult = set(manifest["settings"]["datasets"]), "", ""
+    run, other_cancer, adult = set(record["settings"]["datasets"]), "", ""
     if {"cancer", "cancer-wisconsin"} & run:
         other_cancer = f"""
 - **Another Cancer set.** The paper's text describes the 286 rows from Ljubljana; its Table 1 comes
@@ -305,57 +255,62 @@ def differences(manifest: dict[str, Any], methods: pd.DataFrame) -> str:
   Wisconsin Diagnostic set, 569 rows, which is far easier. Both are here; the paper's figures for
   Cancer stand beside the first, and in brackets beside the second."""
     if "adult" in run:
-        adult = f"""
-{_ADULT[protocol].strip()} The paper's sums of 6.6 are an accuracy of 0.66 a mark, below the 0.76 of
+        adult = """
+- **Adult.** 200 rows are valued on 200 others, with features that those 200 rows show; all 48,442
+  others are held out. The paper's sums of 6.6 are an accuracy of 0.66 a mark, below the 0.76 of
   always predicting the commoner class."""
     return f"""
 - **The splits.** The paper names sizes but no seeds, so its rows are others.
-  {_runs(manifest).capitalize()}: standard deviations are beside the means.
-{_SCORING_LABELS[protocol].strip()}{other_cancer}
+  {_runs(record).capitalize()}: standard deviations are beside the means.
+- **Labels of the rows that score.** The authors' public code changes labels before the split for
+  Wine and Cancer, so that a fifth of the labels that score models is wrong too, and no model can
+  score above about 0.8. Here, as the paper's text has it, only rows that are valued are changed.
+  The last column of Table 1 has it their way.{other_cancer}
 - **Convergence of the solver.** Models here are converged until no decision can change. liblinear
   with its default tolerance stops earlier on Wine's raw features, whose scales differ a
   thousandfold.
 - **When a run stops.** The paper says "criteria not met". The authors' code looks at mean relative
   changes over 100 permutations, which values close to 0 keep from ever being small; here the change
   of a value is taken relative to at least the mean size of all
-  ({manifest["settings"]["stopping"]}). So numbers of permutations, and with them times, are not
+  ({record["settings"]["stopping"]}). So numbers of permutations, and with them times, are not
   comparable one to one.
 - **The rule that truncates.** Here it is the paper's text: within 0.05 of the full utility of the
   same permutation. The authors' code compares with a score of the given order, relatively, and
   waits for six such steps.
-{_EMPTY[protocol].strip()}{adult}
+- **The empty sequence** is worth 0, as in the paper, and so is one that lacks a class, of which the
+  paper says nothing. In the authors' code both are worth the share of the commonest label. On data
+  with a rare class this changes the values of its rows a lot. The last column of Table 1 has it
+  their way.{adult}
 """
 
 
-def setup(manifest: dict[str, Any]) -> str:
+def setup(record: dict[str, Any]) -> str:
     """Say what was run."""
-    settings, machine = manifest["settings"], manifest["machine"]
+    settings = record["settings"]
     sizes = "; ".join(f"{DATASETS[name]} {text}" for name, text in settings["sizes"].items())
     seeds = "; ".join(
         f"run of seed {seed}: " + ", ".join(f"{what} {number}" for what, number in drawn.items())
         for seed, drawn in settings["drawn_seeds"].items()
     )
-    empty = "0" if settings["protocol"] == "paper" else "the share of the commonest label"
-    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     return f"""
-- Rows valued, to score models, held out: {sizes}. Drawn
-  {"class by class" if settings["stratified"] else "at random"}.
+- Rows valued, to score models, held out: {sizes}. Drawn at random.
 - Features: Wine and Cancer as they are, Cancer's categories one column each; Adult's numbers
   standardised, its categories one column each. Standardised in the comparison of values.
 - Seeds drawn from that of the run, for the split, the wrong labels and the permutations: {seeds}.
 - TMC, CMC, CTMC: truncation 0.05, class fraction 0.8, {settings["stopping"]}, the empty sequence
-  worth {empty}. MC is the same without truncation. Ordinal: walks cut short by
+  worth 0. MC is the same without truncation. Ordinal: walks cut short by
   `Truncation.patience()`, not by the roulette that is the library's default. Classic TMC: no weights
   of positions. KNN-Shapley: 5 neighbours (Jia et al. 2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
 - Claims are held against
   {"; ".join(DATASETS[name] for name in settings["sizes"])}{_not_in_paper(settings)}.
-- Machine: {machine["processor"]}, {machine["cores"]} cores, {machine["system"]}. Versions:
-  {versions}.
+- Machine: {record["cpu"]}, {record["cores"]} cores, {record["system"]}. Versions: python
+  {record["python"]}, {versions}.
 """
 
 
 def _not_in_paper(settings: dict[str, Any]) -> str:
-    others = [DATASETS[name] for name in settings["sizes"] if name not in paper.TABLE_1]
+    others = [DATASETS[name] for name in settings["sizes"] if name not in printed.TABLE_1]
     return f"; {listed(others)} is not in the paper's text" if others else ""
 
 

@@ -1,46 +1,40 @@
-"""The pictures of a reproduction: the paper's Figures 2 and 3, detection, and the comparison of values."""
+"""The pictures of the page: the paper's Figures 2 and 3, detection, and the comparison of values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ordinal_shapley.plots import plot_detection, plot_removal
-from ordinal_shapley.plots.files import blank_figure, save_figure
-from ordinal_shapley.reproduction._markdown import DATASETS
-from ordinal_shapley.reproduction.headline import VALUES
-from ordinal_shapley.reproduction.methods import NAMES
-from ordinal_shapley.reproduction.results import Results
+from paper.comparison import VALUES
+from paper.markdown import DATASETS
+from paper.methods import NAMES
+from paper.runs import Results
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-KINDS = ("png", "svg")
 _MARKERS = {"partial_ordinal": ("s", "white"), "ordinal": ("o", "black"), "classic": ("^", "0.65")}
 
 
-def draw_all(results: Results, folder: Path) -> list[str]:
-    """Draw every picture there is data for, each as PNG and SVG; return their names."""
-    pictures: dict[str, Callable[[Results], Figure]] = {
-        "reproduction-values": draw_values,
-        "reproduction-removal": draw_removal,
-        "reproduction-noisy": draw_noisy,
-        "reproduction-detection": draw_detection,
+def draw_all(results: Results, folder: Path) -> None:
+    """Draw every picture of the page."""
+    pictures = {
+        "values": draw_values,
+        "removal": draw_removal,
+        "noisy": draw_noisy,
+        "detection": draw_detection,
     }
     for name, draw in pictures.items():
-        figure = draw(results)
-        for kind in KINDS:
-            save_figure(figure, folder / f"{name}.{kind}", dpi=110)
-    return list(pictures)
+        draw(results).savefig(folder / f"reproduction-{name}.png", dpi=110)
 
 
 def _panels(n_rows: int, n_columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
     """Return a figure, and its axes as a grid."""
-    figure = blank_figure((size[0] * n_columns, size[1] * n_rows))
+    figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
@@ -50,7 +44,8 @@ def _runs_of(
     """Return curves or detections of each method, a list of runs by its name."""
     found: dict[str, list[Any]] = {NAMES[method]: [] for method in methods}
     for result in results.methods:
-        if (result.task.dataset, result.task.noisy) == (dataset, noisy) and result.outcome.method in methods:
+        mine = result.task.dataset, result.task.noisy, result.task.protocol
+        if mine == (dataset, noisy, "paper") and result.outcome.method in methods:
             found[NAMES[result.outcome.method]].append(getattr(result, what))
     return found
 
@@ -100,29 +95,28 @@ def draw_values(results: Results) -> Figure:
     """Draw the comparison of values: each run a small mark, their mean a large one."""
     datasets = results.settings.datasets
     figure, axes = _panels(len(datasets), 2, (5.2, 3.2))
+    compared = pd.DataFrame(results.compared)
     for dataset, (left, right) in zip(datasets, axes, strict=True):
-        found = [one for one in results.found if one.dataset == dataset]
         for unit, ax in (("permutations", left), ("fits", right)):
-            _draw_budgets(ax, [one for one in found if one.unit == unit])
+            _draw_budgets(ax, compared[(compared["dataset"] == dataset) & (compared["unit"] == unit)])
             ax.set_title(f"{DATASETS[dataset]}: equal {unit if unit == 'permutations' else 'model fits'}")
             ax.sharey(left)
     _one_legend(figure, list(axes.ravel()), len(VALUES))
     return figure
 
 
-def _draw_budgets(ax: Axes, found: list[Any]) -> None:
-    places = list(dict.fromkeys((one.budget, one.walks) for one in found))
+def _draw_budgets(ax: Axes, compared: pd.DataFrame) -> None:
+    places = list(dict.fromkeys(zip(compared["budget"], compared["walks"], strict=True)))
+    areas = {key: runs["roc_auc"] for key, runs in compared.groupby(["value", "budget", "walks"])}
     for index, value in enumerate(VALUES):
         marker, fill = _MARKERS[value]
         means = []
         for place, (budget, walks) in enumerate(places):
-            areas = [
-                one.roc_auc for one in found if (one.value, one.budget, one.walks) == (value, budget, walks)
-            ]
+            runs = areas[value, budget, walks]
             at = place + 0.24 * (index - 1)
-            beside = at + 0.11 + np.linspace(-0.03, 0.03, len(areas))
-            ax.plot(beside, areas, marker, color="0.35", markersize=3, markerfacecolor="none")
-            means.append((at, float(np.mean(areas))))
+            beside = at + 0.11 + np.linspace(-0.03, 0.03, len(runs))
+            ax.plot(beside, runs, marker, color="0.35", markersize=3, markerfacecolor="none")
+            means.append((at, runs.mean()))
         ax.plot(
             *np.transpose(means),
             marker,
@@ -152,9 +146,9 @@ def _grid(results: Results, size: tuple[float, float]) -> tuple[Figure, dict[str
     return figure, dict(zip(datasets, axes.ravel(), strict=False))
 
 
-def _one_legend(figure: Figure, panels: Sequence[Axes], most_columns: int) -> None:
+def _one_legend(figure: Figure, panels: Sequence[Axes], max_columns: int) -> None:
     """Put the legend that the panels share below them, in as many columns as find room."""
-    n_columns = min(most_columns, int(figure.get_figwidth() // 1.7))
+    n_columns = min(max_columns, int(figure.get_figwidth() // 1.7))
     lines, names = panels[0].get_legend_handles_labels()
     for ax in panels:
         legend = ax.get_legend()

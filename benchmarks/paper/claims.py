@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ordinal_shapley.reproduction._markdown import DATASETS, listed, number
-from ordinal_shapley.reproduction.methods import NAMES, PAPER_METHODS
-from ordinal_shapley.reproduction.tables import paired
+import pandas as pd
+from scipy import stats
 
-if TYPE_CHECKING:
-    import pandas as pd
+from paper.markdown import DATASETS, listed, number
+from paper.methods import NAMES, PAPER_METHODS
+from paper.tables import paired
 
 _PAIRS = (("ctmc", "tmc"), ("cmc", "tmc"))
 _GAIN = 0.01  # accuracy by which a model must get better to count as improved
@@ -25,25 +25,13 @@ class Claim(NamedTuple):
     evidence: str
 
 
-def check_claims(
-    runs: pd.DataFrame, curves: pd.DataFrame, table: pd.DataFrame, less: pd.DataFrame
-) -> list[Claim]:
-    """Hold the paper's claims against the main runs.
-
-    Parameters
-    ----------
-    runs, curves : pandas.DataFrame
-        Of `Results.tables`, the main runs only.
-    table, less : pandas.DataFrame
-        What `tables.table_2` and `tables.reductions` returned.
-
-    Returns
-    -------
-    list of Claim
-    """
+def check_claims(data: dict[str, pd.DataFrame], summaries: dict[str, pd.DataFrame]) -> list[Claim]:
+    """Hold the paper's claims against `Results.tables` and their summaries."""
+    runs, curves = (frame[frame["protocol"] == "paper"] for frame in (data["runs"], data["curves"]))
+    table, less = summaries["table2"], summaries["reductions"]
     return [
-        _faster("TMC", table, less),
-        _faster("CMC", table, less),
+        _faster("TMC", table),
+        _faster("CMC", table),
         _more_on_noise(less),
         _noise_is_slower(table),
         _smaller_area(runs),
@@ -57,7 +45,7 @@ def _verdict(yes: int, total: int) -> str:
     return "holds" if yes == total else "does not hold" if yes == 0 else f"holds in {yes} of {total}"
 
 
-def _faster(other: str, table: pd.DataFrame, less: pd.DataFrame) -> Claim:
+def _faster(other: str, table: pd.DataFrame) -> Claim:
     parts, yes = [], 0
     groups = list(table.groupby(["dataset", "labels"], sort=False))
     for (dataset, labels), group in groups:
@@ -190,7 +178,5 @@ def interval(gap: Mapping[Any, Any]) -> tuple[float, float]:
     """Return the 95 % interval of a mean of paired differences, by Student's t; NaN for a single run."""
     if gap["runs"] < 2:
         return math.nan, math.nan
-    from scipy.stats import t
-
-    half = float(t.ppf(0.975, gap["runs"] - 1)) * gap["stderr"]
+    half = float(stats.t.ppf(0.975, gap["runs"] - 1)) * gap["stderr"]
     return gap["mean"] - half, gap["mean"] + half

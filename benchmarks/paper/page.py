@@ -1,48 +1,40 @@
-"""The page of a reproduction, in Markdown, every figure in it from the runs."""
+"""The page of the experiments, in Markdown, every figure in it from the runs."""
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ordinal_shapley.reproduction import page_text, paper
-from ordinal_shapley.reproduction._markdown import DATASETS, number, table, with_spread
-from ordinal_shapley.reproduction.claims import Claim, interval
-from ordinal_shapley.reproduction.methods import NAMES
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
+from paper import page_text, printed
+from paper.claims import interval
+from paper.markdown import DATASETS, number, table, with_spread
+from paper.methods import NAMES
 
 _KINDS = {"partial_ordinal": "partial ordinal", "ordinal": "ordinal", "classic": "classic"}
 
 
-def write_page(
-    tables: dict[str, pd.DataFrame], claims: list[Claim], manifest: dict[str, Any], pictures: list[str]
-) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    tables : dict of str to pandas.DataFrame
-        The summaries, by the names of their files, and "influence" and "warnings" of `Results.tables`.
-    claims : list of Claim
-        What `check_claims` returned.
-    manifest : dict
-        How it was run.
-    pictures : list of str
-        Names of the pictures drawn; empty where Matplotlib is missing.
-    """
+def page_of(record: dict[str, Any]) -> str:
+    """Return the page that shows a record."""
+    tables = {
+        name: pd.DataFrame(found["rows"], columns=found["columns"])
+        for name, found in record["tables"].items()
+    }
+    claims = [
+        f"- **{claim['claim']}** {claim['verdict'][0].upper()}{claim['verdict'][1:]}. {claim['evidence']}"
+        for claim in record["claims"]
+    ]
     parts = [
-        page_text.opening(manifest),
+        page_text.opening(record),
         "## Which value to use for finding wrong labels",
         page_text.advice(tables["differences"]),
         page_text.baselines(tables["methods"]),
-        _picture("reproduction-values", page_text.VALUES_CAPTION, pictures),
+        _picture("values", page_text.VALUES_CAPTION),
         values_table(tables["headline"], tables["differences"]),
-        page_text.same_permutations(manifest),
+        page_text.same_permutations(record),
         differences_table(tables["differences"]),
         "### Why",
         page_text.WHY,
@@ -50,25 +42,25 @@ def write_page(
         page_text.influence(tables["influence"]),
         "## Removing high-value rows",
         page_text.REMOVAL,
-        _picture("reproduction-removal", page_text.REMOVAL_CAPTION, pictures),
+        _picture("removal", page_text.REMOVAL_CAPTION),
         removal_table(tables["table1"]),
-        page_text.removal_differences(tables["table1"], manifest),
+        page_text.removal_differences(tables["table1"]),
         "## Wrong labels, in the paper's setting",
-        page_text.noisy(manifest),
-        _picture("reproduction-noisy", page_text.NOISY_CAPTION, pictures),
-        _picture("reproduction-detection", page_text.DETECTION_CAPTION, pictures),
+        page_text.NOISY,
+        _picture("noisy", page_text.NOISY_CAPTION),
+        _picture("detection", page_text.DETECTION_CAPTION),
         methods_table(tables["methods"]),
-        page_text.below_chance(tables["methods"], manifest),
+        page_text.below_chance(tables["methods"]),
         "## Time",
-        page_text.time(tables["table2"], manifest),
+        page_text.time(tables["table2"], record),
         time_table(tables["table2"]),
         reduction_table(tables["reductions"]),
         "## Which claims of the paper hold here",
-        "\n".join(f"- **{c.claim}** {c.verdict[0].upper()}{c.verdict[1:]}. {c.evidence}" for c in claims),
+        "\n".join(claims),
         "## Where these figures differ from the paper's, and why",
-        page_text.differences(manifest, tables["methods"]),
+        page_text.differences(record, tables["methods"]),
         "## How it was run",
-        page_text.setup(manifest),
+        page_text.setup(record),
         page_text.cautions(tables["warnings"], tables["methods"]),
     ]
     return "\n\n".join(_reflow(part.strip()) for part in parts if part.strip()) + "\n"
@@ -95,8 +87,8 @@ def _fill(paragraph: str) -> str:
     return filled.replace("\0", " ")
 
 
-def _picture(name: str, caption: str, pictures: list[str]) -> str:
-    return f"![{caption.split(':')[0]}](images/{name}.png)\n\n*{caption}*" if name in pictures else ""
+def _picture(name: str, caption: str) -> str:
+    return f"![{caption.split(':')[0]}](images/reproduction-{name}.png)\n\n*{caption}*"
 
 
 def values_table(headline: pd.DataFrame, differences: pd.DataFrame) -> str:
@@ -113,7 +105,7 @@ def values_table(headline: pd.DataFrame, differences: pd.DataFrame) -> str:
         what = (f"{budget:,} permutations", f"{span} fits")
         if unit == "fits":
             what = (f"{budget:,} fits, {walks}", f"{span} permutations")
-        shown = [with_spread(areas[kind]["roc_auc"], areas[kind]["roc_auc_sd"]) for kind in _KINDS]
+        shown = [with_spread(areas[kind], "roc_auc") for kind in _KINDS]
         less = [_gap(gaps[(*key, other)]) for other in ("partial_ordinal", "classic")]
         lines.append([DATASETS[str(dataset)], *what, *shown, *less])
     header = ["data", "budget", "that is", *_KINDS.values(), "ordinal less partial ordinal"]
@@ -124,7 +116,7 @@ def _gap(row: dict[Hashable, Any], digits: int = 2) -> str:
     """Return a mean difference and its interval."""
     low, high = interval(row)
     mean = number(row["mean"], digits, "+")
-    return mean if math.isnan(low) else f"{mean} ({number(low, digits, '+')} to {number(high, digits, '+')})"
+    return mean if pd.isna(low) else f"{mean} ({number(low, digits, '+')} to {number(high, digits, '+')})"
 
 
 def differences_table(differences: pd.DataFrame) -> str:
@@ -149,21 +141,24 @@ def influence_table(influences: pd.DataFrame) -> str:
     return table(header, lines, text_columns=2)
 
 
-def _printed(printed: paper.Table, row: dict[Hashable, Any], value: float | None, digits: int) -> str:
+def _what(row: dict[Hashable, Any]) -> list[str]:
+    """Return the first columns: data set, labels and method."""
+    return [DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]]]
+
+
+def _printed(table: printed.Table, row: dict[Hashable, Any], value: float | None, digits: int) -> str:
     """Return the paper's figure; in brackets, for the set that its code loads as Cancer, that of Cancer."""
     if row["dataset"] != "cancer-wisconsin":
         return number(value, digits)
-    return f"({number(printed['cancer'][row['method']][paper.LABELS.index(row['labels'])], digits)})"
+    return f"({number(table['cancer'][row['method']][printed.LABELS.index(row['labels'])], digits)})"
 
 
 def removal_table(table_1: pd.DataFrame) -> str:
     """Return Table 1 beside the paper's figures."""
     lines = []
     for row in table_1.to_dict("records"):
-        ours = with_spread(row["ours"], row["ours_sd"])
-        theirs = with_spread(row["authors"], row["authors_sd"])
-        printed = _printed(paper.TABLE_1, row, row["paper"], 2)
-        lines.append([DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]], printed, ours, theirs])
+        ours, theirs = with_spread(row, "ours"), with_spread(row, "authors")
+        lines.append([*_what(row), _printed(printed.TABLE_1, row, row["paper"], 2), ours, theirs])
     header = ["data", "labels", "method", "paper", "here", "here, as the authors' code"]
     return table(header, lines, text_columns=3)
 
@@ -172,20 +167,10 @@ def methods_table(methods: pd.DataFrame) -> str:
     """Return what every method takes and is good for."""
     lines = []
     for row in methods.to_dict("records"):
-        noisy = [with_spread(row[name], row[f"{name}_sd"]) for name in ("roc_auc", "precision")]
-        ends = [with_spread(row[name], row[f"{name}_sd"]) for name in ("auc_high_first", "auc_low_first")]
         taken = [number(row[name], 0) if row[name] else "-" for name in ("permutations", "fits")]
-        lines.append(
-            [
-                DATASETS[row["dataset"]],
-                row["labels"],
-                NAMES[row["method"]],
-                *taken,
-                number(row["seconds"], 2),
-                *ends,
-                *noisy,
-            ]
-        )
+        figures = ("auc_high_first", "auc_low_first", "roc_auc", "precision")
+        good = [with_spread(row, name) for name in figures]
+        lines.append([*_what(row), *taken, number(row["seconds"], 2), *good])
     header = ["data", "labels", "method", "permutations", "fits", "seconds", "high first", "low first"]
     return table([*header, "ROC AUC", "precision"], lines, text_columns=3)
 
@@ -196,10 +181,8 @@ def time_table(table_2: pd.DataFrame) -> str:
     for row in table_2.to_dict("records"):
         counts = [number(row[name], 0) for name in ("permutations", "fits")]
         taken = [number(row["seconds"], 2), number(row["loop_seconds"], 0), f"{number(row['ratio'], 0)} x"]
-        printed = _printed(paper.TABLE_2, row, row["paper_seconds"], 0)
-        lines.append(
-            [DATASETS[row["dataset"]], row["labels"], NAMES[row["method"]], printed, *counts, *taken]
-        )
+        theirs = _printed(printed.TABLE_2, row, row["paper_seconds"], 0)
+        lines.append([*_what(row), theirs, *counts, *taken])
     header = ["data", "labels", "method", "paper, s", "permutations", "fits", "here, s"]
     return table([*header, "scikit-learn loop, s", "ratio"], lines, text_columns=3)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 
 DATASETS = {
     "wine": "Wine",
@@ -21,16 +23,15 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]], text_columns: i
 
 def number(value: float | None, digits: int = 2, sign: str = "") -> str:
     """Return the number, and a dash where there is none."""
-    if value is None or math.isnan(value):
+    if pd.isna(value):
         return "-"
     return f"{value:{sign},.{digits}f}"
 
 
-def with_spread(mean: float, spread: float, digits: int = 2) -> str:
-    """Return "mean ± standard deviation", and the mean alone of a single run."""
-    if math.isnan(mean):
-        return "-"
-    return number(mean, digits) + ("" if math.isnan(spread) else f" ± {number(spread, digits)}")
+def with_spread(row: Mapping[Any, Any], name: str) -> str:
+    """Return "mean ± standard deviation" of a figure, and the mean alone of a single run."""
+    spread = row[f"{name}_sd"]
+    return number(row[name]) + ("" if pd.isna(spread) else f" ± {number(spread)}")
 
 
 def listed(words: Sequence[str]) -> str:

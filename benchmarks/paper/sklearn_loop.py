@@ -8,25 +8,16 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
-from ordinal_shapley.reproduction.methods import CLASS_FRACTION, TOLERANCE
-from ordinal_shapley.reproduction.splits import Split
-from ordinal_shapley.vocabulary import CLASS_METHODS, TRUNCATED_METHODS
+from paper.methods import CLASS_FRACTION, TOLERANCE
+from paper.splits import Split
 
-LEAST_FITS = 60
+MIN_FITS = 60
 
 
-def seconds_per_fit(method: str, split: Split, least_fits: int = LEAST_FITS) -> tuple[float, int]:
-    """Run the algorithm as a plain loop over ``LogisticRegression(solver="liblinear")``.
-
-    Parameters
-    ----------
-    method : {"tmc", "cmc", "ctmc"}
-        Which algorithm.
-    split : Split
-        The rows.
-    least_fits : int, default 60
-        Whole walks are made until there are so many fits.
+def seconds_per_fit(method: str, split: Split, min_fits: int = MIN_FITS) -> tuple[float, int]:
+    """Run "tmc", "cmc" or "ctmc" as a plain loop, whole walks until there are so many fits.
 
     Returns
     -------
@@ -41,9 +32,8 @@ def seconds_per_fit(method: str, split: Split, least_fits: int = LEAST_FITS) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fits, began = 0, time.perf_counter()
-        while fits < least_fits:
-            for _ in _walk(method, split, classes, random):
-                fits += 1
+        while fits < min_fits:
+            fits += sum(1 for _ in _walk(method, split, classes, random))
         return (time.perf_counter() - began) / fits, fits
 
 
@@ -52,29 +42,27 @@ def _walk(
 ) -> Iterator[None]:
     """Walk one permutation, and yield at each fit."""
     rows = np.arange(len(split.y))
-    if method in CLASS_METHODS:
+    if method in ("cmc", "ctmc"):
         members = (np.flatnonzero(split.y == name) for name in classes)
         rows = np.concatenate(
             [random.permutation(m)[: max(1, int(CLASS_FRACTION * len(m) + 1e-9))] for m in members]
         )
     order = random.permutation(rows)
     whole = np.inf
-    if method in TRUNCATED_METHODS:
-        whole = _accuracy(split, order, classes)
+    if method in ("tmc", "ctmc"):
+        whole = accuracy(split, order, classes)
         yield
     for m in range(1, len(order) + 1):
         if len(np.unique(split.y[order[:m]])) < len(classes):
             continue
-        score = _accuracy(split, order[:m], classes)
+        score = accuracy(split, order[:m], classes)
         yield
         if abs(whole - score) < TOLERANCE:
             break
 
 
-def _accuracy(split: Split, order: NDArray[np.intp], classes: NDArray[np.generic]) -> float:
+def accuracy(split: Split, order: NDArray[np.intp], classes: NDArray[np.generic]) -> float:
     """Accuracy of the weighted model; scikit-learn 1.8 wants more than two classes done one by one."""
-    from sklearn.linear_model import LogisticRegression
-
     X, y, weights = split.X[order], split.y[order], gaussian_weights(len(order))
     if len(classes) == 2:
         model = LogisticRegression(solver="liblinear").fit(X, y, sample_weight=weights)
@@ -94,5 +82,4 @@ def gaussian_weights(m: int) -> NDArray[np.float64]:
         return np.ones(1)
     sigma = (m - 1) / 6
     at = np.arange(m) - (m - 1) / 2
-    weights: NDArray[np.float64] = m / (np.sqrt(2 * np.pi) * sigma) * np.exp(-(at**2) / (2 * sigma**2))
-    return weights
+    return m / (np.sqrt(2 * np.pi) * sigma) * np.exp(-(at**2) / (2 * sigma**2))

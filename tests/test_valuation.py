@@ -17,25 +17,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import ordinal_shapley as osv
 from ordinal_shapley import Valuation
 from ordinal_shapley.valuation.moments import Moments
+from ordinal_shapley.valuation.settings import Settings
 
-SETTINGS = {
-    "value": "partial_ordinal",
-    "method": "cmc",
-    "average": "all",
-    "seed": 2**64 - 1,
+SETTINGS = Settings(
+    osv.PartialOrdinal(), osv.PermutationSampler(class_fraction=0.8), seed=2**64 - 1, digest="abc"
+)
+RUN = {
     "first_permutation": 0,
     "converged": True,
     "stopped_by": "RelativeChange",
     "seconds": 1.25,
     "labels": None,
-    "digest": "abc",
 }
 
 
-def make(moments, **changes):
-    return Valuation.from_moments(moments, **SETTINGS | changes)
+def make(moments, average="all", **changes):
+    """A valuation of these sums; changes are of settings or of the run."""
+    if average != "all":
+        changes["sampler"] = osv.PermutationSampler(class_fraction=0.8, average=average)
+    own = {name: changes.pop(name) for name in Settings._fields if name in changes}
+    return Valuation.from_moments(moments, SETTINGS._replace(**own), **RUN | changes)
 
 
 def moments_of(samples, chosen=None, unit=1):

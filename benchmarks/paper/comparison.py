@@ -16,10 +16,10 @@ PERMUTATIONS = (300, 2_000)
 FITS = (25_000, 100_000)
 # Each value with the weights of positions it is of.
 VALUES = {"partial_ordinal": "gaussian", "ordinal": "gaussian", "classic": "uniform"}
-WALKS: dict[str, dict[str, Any]] = {
-    "full": {"method": "mc"},
-    "truncated": {"method": "tmc", "truncation": osv.Truncation.patience()},
-    "roulette": {"method": "tmc", "truncation": osv.Truncation.roulette()},
+WALKS = {
+    "full": osv.PermutationSampler(),
+    "truncated": osv.PermutationSampler(truncation="patience"),
+    "roulette": osv.PermutationSampler(truncation="roulette"),
 }
 PILOT = (10, 60)
 _TRIALS = 4
@@ -37,7 +37,7 @@ def compare_values(
     for value, weight in VALUES.items():
         game = make_game(split, weight, empty_value="majority")
         for unit, walks, budget in runs:
-            options = {"value": value, "random_state": split.values_seed, "n_jobs": 1, **WALKS[walks]}
+            options = {"value": value, "method": WALKS[walks], "random_state": split.values_seed, "n_jobs": 1}
             if unit == "permutations":
                 valuation = osv.sample_values(game, n_permutations=budget, **options)
             else:

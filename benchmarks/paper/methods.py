@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +20,29 @@ WINDOW = 100
 MAX_PERMUTATIONS = 5_000
 TREES = 1_000
 
-_PAPER = osv.Truncation.paper(TOLERANCE)
+_PAPER = osv.PaperTruncation(TOLERANCE)
+_TMC = osv.PermutationSampler(truncation=_PAPER)
 
 
 class _Sampled(NamedTuple):
-    """A method that samples: arguments of `sample_values`, and the game; empty_value None is the run's."""
+    """A method that samples: value, sampler and the game; empty_value None is the run's."""
 
-    options: dict[str, Any]
+    value: str
+    sampler: osv.PermutationSampler
     position_weight: str = "gaussian"
     empty_value: str | float | None = None
 
 
 _SAMPLED = {
-    "tmc": _Sampled({"method": "tmc", "truncation": _PAPER}),
-    "cmc": _Sampled({"method": "cmc", "class_fraction": CLASS_FRACTION}),
-    "ctmc": _Sampled({"method": "ctmc", "truncation": _PAPER, "class_fraction": CLASS_FRACTION}),
-    "mc": _Sampled({"method": "mc"}),
-    "tmc_majority": _Sampled({"method": "tmc", "truncation": _PAPER}, empty_value="majority"),
-    "ordinal": _Sampled(
-        {"value": "ordinal", "method": "tmc", "truncation": osv.Truncation.patience(TOLERANCE)}
+    "tmc": _Sampled("partial_ordinal", _TMC),
+    "cmc": _Sampled("partial_ordinal", osv.PermutationSampler(class_fraction=CLASS_FRACTION)),
+    "ctmc": _Sampled(
+        "partial_ordinal", osv.PermutationSampler(truncation=_PAPER, class_fraction=CLASS_FRACTION)
     ),
-    "classic": _Sampled({"value": "classic", "method": "tmc", "truncation": _PAPER}, "uniform"),
+    "mc": _Sampled("partial_ordinal", osv.PermutationSampler()),
+    "tmc_majority": _Sampled("partial_ordinal", _TMC, empty_value="majority"),
+    "ordinal": _Sampled("ordinal", osv.PermutationSampler(truncation=osv.PatienceTruncation(TOLERANCE))),
+    "classic": _Sampled("classic", _TMC, "uniform"),
 }
 PAPER_METHODS = ("tmc", "cmc", "ctmc")
 NAMES = {
@@ -101,10 +103,11 @@ def run_method(
             empty = empty_value if sampled.empty_value is None else sampled.empty_value
             valuation = osv.sample_values(
                 make_game(split, sampled.position_weight, empty),
+                sampled.value,
+                sampled.sampler,
                 stopping=osv.RelativeChange(TOLERANCE, window=WINDOW) | osv.MaxPermutations(cap),
                 random_state=split.values_seed,
                 n_jobs=1,
-                **sampled.options,
             )
             values, capped = valuation.values, not valuation.converged
             permutations, fits = valuation.n_permutations, valuation.n_evaluations

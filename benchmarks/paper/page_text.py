@@ -300,7 +300,7 @@ def setup(record: dict[str, Any]) -> str:
 - Seeds drawn from that of the run, for the split, the wrong labels and the permutations: {seeds}.
 - TMC, CMC, CTMC: truncation 0.05, class fraction 0.8, {settings["stopping"]}, the empty sequence
   worth 0. MC is the same without truncation. Ordinal: walks cut short by
-  `Truncation.patience()`, not by the roulette that is the library's default. Classic TMC: no weights
+  `PatienceTruncation()`, not by the roulette that is the library's default. Classic TMC: no weights
   of positions. KNN-Shapley: 5 neighbours (Jia et al. 2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
 - Claims are held against
   {"; ".join(DATASETS[name] for name in settings["sizes"])}{_not_in_paper(settings)}.

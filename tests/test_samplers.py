@@ -1,4 +1,4 @@
-"""Values, samplers and truncation rules as objects: names for them, what they say of themselves, and files."""
+"""Values, samplers and truncation rules as objects: their names, what they say, and files."""
 
 import dataclasses
 import itertools

@@ -22,6 +22,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley import FunctionGame, LogisticGame, exact_values
 from problems import Problem, size
+from runs import sample_with
 
 TIE = 1e-7
 WEIGHTS = {"gaussian": naive.gaussian_weights, "uniform": naive.uniform_weights}
@@ -421,7 +422,7 @@ def test_samples_are_those_of_single_evaluations(shape, options):
     plain = FunctionGame(lambda sequence: game(sequence), game.n_players)
     labels = problem.y if options["method"].startswith("c") else None
     of_game, of_plain = (
-        sample_with(one, n_permutations=size(20, 2), random_state=3, labels=labels, **options)
+        sample_with(one, n_permutations=size(20, 2), random_state=3, strata=labels, **options)
         for one in (game, plain)
     )
     np.testing.assert_allclose(of_game.values, of_plain.values, rtol=0, atol=1e-12)

@@ -206,10 +206,19 @@ def test_clocks_that_jump(monkeypatch, tmp_path):
     whole = sampled(game_of(5), 200)
     days = itertools.cycle([1e9, -5.0, 4e9, 0.0])
     monkeypatch.setattr(time, "time", lambda: next(days))
-    run = osv.sample_values(game_of(5), "partial_ordinal", "mc", stopping=osv.MaxSeconds(1e5) |
-    osv.MaxPermutations(200), random_state=3, n_jobs=2, checkpoint=tmp_path / "run.npz", progress=True)  #
-    fmt: skip assert bits(run) == bits(whole) assert run.stopped_by == "MaxPermutations" assert 0.0 <
-    run.seconds < 1e5
+    run = osv.sample_values(
+        game_of(5),
+        "partial_ordinal",
+        "mc",
+        stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200),
+        random_state=3,
+        n_jobs=2,
+        checkpoint=tmp_path / "run.npz",
+        progress=True,
+    )
+    assert bits(run) == bits(whole)
+    assert run.stopped_by == "MaxPermutations"
+    assert 0.0 < run.seconds < 1e5
 
 
 HOLDING = """

@@ -39,8 +39,8 @@ def valuation(values, stderr=None, labels=None):
         values=values,
         confidence_interval=confidence_interval,
         labels=labels,
-        value="partial_ordinal",
-        method="ctmc",
+        kind=osv.PartialOrdinal(),
+        sampler=osv.PermutationSampler(),
         n_permutations=1200,
     )
 

@@ -119,4 +119,4 @@ def _is_equal(option: Any, default: Any) -> bool:
 def _shown(option: Any) -> str:
     if isinstance(option, np.ndarray):
         return f"<{len(option):,} entries>"
-    return repr(option)
+    return getattr(option, "__qualname__", None) or repr(option)

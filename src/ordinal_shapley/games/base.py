@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import retold
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
-from ordinal_shapley.games._failures import UtilityError
+from ordinal_shapley.games._failures import UtilityError as UtilityError
 
 
 class Game(ABC):

@@ -377,6 +377,15 @@ class TestLabels:
             near = np.argsort(np.delete(distances[row], row))[:5]
             assert witness.agreeing == (np.delete(y, row)[near] == y[row]).sum()
 
+    def test_a_game_that_was_asked_before_says_the_same(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30, 2))
+        y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
+        fresh, used = (osv.LogisticGame(X, y, X[:5], [0, 1, 0, 1, 1]) for _ in range(2))
+        used(np.arange(30))
+        found = [witnesses(game, None, y.astype(str), np.arange(30)) for game in (fresh, used)]
+        assert found[0] == found[1]
+
     def test_any_model(self):
         from sklearn.tree import DecisionTreeClassifier
 

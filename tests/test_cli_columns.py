@@ -1,4 +1,4 @@
-"""Columns of a file: entries that are missing, columns that are no features, columns left out."""
+"""Columns of a file: missing values, columns that are hardly features, columns left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ordinal_shapley.cli.data_options import DataOptions
-from ordinal_shapley.tables.cautions import find_alike
+from ordinal_shapley.tables.column_warnings import find_alike
 from pages import Page
 from problems import size
 
@@ -58,7 +58,7 @@ def problem(tmp_path, frame, seed=0, **more):
     return DataOptions(path, "outcome", raw=True, **more).read(seed)
 
 
-# --- entries that are missing
+# --- missing values
 
 
 def test_the_error_names_columns_counts_and_the_way_out(value, gaps):
@@ -66,8 +66,8 @@ def test_the_error_names_columns_counts_and_the_way_out(value, gaps):
     assert (code, shown) == (2, "")
     assert err.count("\n") == 1
     for words in (
-        "row 3 (line 5 of train.csv), column 'age': the entry is missing",
-        "in 30 rows there are missing 3 of 'age', 2 of 'city'.",
+        "row 3 (line 5 of train.csv), column 'age': missing value",
+        "in 30 rows 3 of 'age', 2 of 'city' are missing.",
         "--impute: medians of the training rows for numbers, a category 'missing' for text",
         "--drop",
     ):
@@ -130,14 +130,14 @@ def test_a_report_has_the_warnings_and_what_was_left_out(value, gaps, tmp_path):
     assert code == 0
     page = Page(html.read_text(encoding="utf-8"))
     warned = err.strip().split("\n")
-    assert any("'number' looks like a numbering" in line for line in warned)
+    assert any("'number' looks like a row ID" in line for line in warned)
     for line in warned:
         assert line.removeprefix("warning: ") in page.texts["warnings"]
     # Who a row is stands there, though nothing is learned from it.
     assert "name" in [column["title"] for column in page.data["columns"]]
     assert any("person 29" in row for row in page.tables["rows"])
     assert page.facts["Columns left out"] == "name"
-    assert page.facts["Missing entries"].startswith("filled in: numbers with the median")
+    assert page.facts["Missing values"].startswith("filled in: numbers with the median")
     kept = "9, kept out of training to score it: they get no value, and their labels are taken for right"
     assert page.facts["Validation rows"] == f"{kept}; so few that each is 11 % of them"
     assert kept in " ".join(shown.split())
@@ -152,12 +152,13 @@ def test_a_report_without_a_warning_has_no_box(value, people, tmp_path):
     assert "warnings" not in Page(html.read_text(encoding="utf-8")).texts
     value(people.iloc[:29], "--valid", valid, "--report", html)
     told = Page(html.read_text(encoding="utf-8")).texts["warnings"]
-    assert "only dimly" in told
-    assert "validate" not in told
+    assert "poor at finding label errors" in told
+    assert "validation rows" not in told
     later(people).iloc[:29].to_csv(valid, index=False)
     value(people, "--valid", valid, "--report", html)
     assert (
-        "only 29 rows validate: each is 3.4 % of" in Page(html.read_text(encoding="utf-8")).texts["warnings"]
+        "only 29 validation rows: each is 3.4 % of"
+        in Page(html.read_text(encoding="utf-8")).texts["warnings"]
     )
 
 
@@ -173,15 +174,15 @@ def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
     complete = later(gaps.dropna())
     code, _, err = value(complete, "--valid", valid)
     assert code == 2
-    assert "row 3 (line 5 of valid.csv), column 'age': the entry is missing; in 12 rows" in err
+    assert "row 3 (line 5 of valid.csv), column 'age': missing value; in 12 rows" in err
     assert value(complete, "--valid", valid, "--impute")[::2] == (0, "")
 
 
-def test_a_column_without_entries(value, people):
+def test_a_column_without_values(value, people):
     people["empty"] = np.nan
     code, _, err = value(people, "--impute")
     assert code == 2
-    assert "column 'empty' of train.csv has no entry in the training rows" in err
+    assert "column 'empty' has no value in the training rows" in err
     assert "--drop empty" in err
     assert value(people, "--drop", "empty")[0] == 0
 
@@ -190,7 +191,7 @@ def test_classes_are_never_filled_in(value, people):
     people.loc[5, "outcome"] = None
     code, _, err = value(people, "--impute")
     assert code == 2
-    assert "row 5 (line 7 of train.csv), column 'outcome': the class is missing" in err
+    assert "row 5 (line 7 of train.csv), column 'outcome': missing class" in err
     assert "in 1 row of 30; leave them out: classes are never filled in" in err
 
 
@@ -208,7 +209,7 @@ def warned(name: str, *, start: str) -> str:
     return f"warning: column '{name}' {start}"
 
 
-NUMBERING = "looks like a numbering of the rows, and is used as a feature; leave it out with --drop"
+ROW_ID = "looks like a row ID, and is used as a feature; leave it out with --drop"
 TEXTS = (
     "holds text that differs in every row, like a name or an identifier, and is used as a feature; leave it"
 )
@@ -220,13 +221,13 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
 @pytest.mark.parametrize(
     ("name", "column", "words"),
     [
-        ("count", np.arange(N) + 7, NUMBERING),
-        ("count", np.arange(N)[::-1], NUMBERING),
-        ("count", SHUFFLED + 1000, NUMBERING),
-        ("ID", SHUFFLED * 17, NUMBERING),
-        ("patient_id", SHUFFLED * 17, NUMBERING),
-        ("customerId", SHUFFLED * 17, NUMBERING),
-        ("row", SHUFFLED * 17, NUMBERING),
+        ("count", np.arange(N) + 7, ROW_ID),
+        ("count", np.arange(N)[::-1], ROW_ID),
+        ("count", SHUFFLED + 1000, ROW_ID),
+        ("ID", SHUFFLED * 17, ROW_ID),
+        ("patient_id", SHUFFLED * 17, ROW_ID),
+        ("customerId", SHUFFLED * 17, ROW_ID),
+        ("row", SHUFFLED * 17, ROW_ID),
         ("key", [f"k{i * i}" for i in range(N)], TEXTS),
         ("who", [f"person {i}" for i in range(N)], TEXTS),
         ("seen", pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"), f"holds {N} {DATES}"),
@@ -246,13 +247,13 @@ SHUFFLED = np.random.default_rng(1).permutation(N)
         (
             "dose",
             [f"{i // 1.2:.0f} mg" for i in range(N)],
-            f"different texts in {N} entries, which become as many",
+            f"different texts in {N} rows, which become as many",
         ),
-        ("a b", np.arange(N), f"{NUMBERING} 'a b', or name the rows by it: --id 'a b'\n"),
+        ("a b", np.arange(N), f"{ROW_ID} 'a b', or name the rows by it: --id 'a b'\n"),
         (
             "zip",
             [f"Z{i % 21}" for i in range(N)],
-            f"holds 21 different texts in {N} entries, which become as many",
+            f"holds 21 different texts in {N} rows, which become as many",
         ),
     ],
 )
@@ -266,11 +267,11 @@ def test_each_is_warned_of_in_one_line(value, people, name, column, words):
     assert value(people.assign(**{name: column}), "--drop", name)[::2] == (0, "")
 
 
-def test_a_numbering_with_a_gap_is_one_too(value, people):
+def test_a_row_id_with_a_gap_is_one_too(value, people):
     column = np.where(np.arange(N) == 4, np.nan, SHUFFLED * 17)
     code, _, err = value(people.assign(patient_id=column), "--impute")
     assert code == 0
-    assert f"'patient_id' {NUMBERING} patient_id\n" in err  # rows can't be called by it
+    assert f"'patient_id' {ROW_ID} patient_id\n" in err  # rows can't be called by it
     assert value(people.assign(share=column / 4), "--impute")[::2] == (0, "")
     column[7] = np.inf
     assert "column 'patient_id': " in value(people.assign(patient_id=column), "--impute")[2]
@@ -299,7 +300,7 @@ def test_features_are_not_warned_of(value, people, name, column):
 def test_an_error_for_missing_entries_names_what_is_no_feature_either(value, gaps):
     _, _, err = value(gaps.assign(name=[f"person {i}" for i in range(N)], number=range(N)))
     ways = "dropped, turned into numbers or made the names of the rows (--id)"
-    assert err.endswith(f" Hardly features, and better {ways}: 'number', 'name'.\n")
+    assert err.endswith(f" Hardly features, and better {ways}: 'name', 'number'.\n")
     assert err.count("\n") == 1
     dates = gaps.assign(seen=pd.date_range("2020-01-30", periods=N).strftime("%Y-%m-%d"))
     assert " Hardly a feature, and better dropped or turned into numbers: 'seen'." in value(dates)[2]
@@ -311,7 +312,7 @@ def test_the_other_file_is_not_looked_through_for_them(value, people, gaps, tmp_
     few.to_csv(tmp_path / "valid.csv", index=False)
     complete = later(people.dropna())
     code, _, err = value(complete, "--valid", tmp_path / "valid.csv")
-    assert (code, "the entry is missing" in err, "Hardly" in err) == (2, True, False)
+    assert (code, "missing value" in err, "Hardly" in err) == (2, True, False)
 
 
 def test_experiments_warn_once_for_all_runs(run, people, tmp_path):
@@ -408,16 +409,16 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
 @pytest.mark.parametrize(
     ("names", "more", "words"),
     [
-        (["x"] * N, "who", "--id: row 1 (line 3 of train.csv), column 'who': 'x' stands there already; each"),
+        (["x"] * N, "who", "--id: row 1 (line 3 of train.csv), column 'who': 'x' occurs already; each"),
         (
             ["x", " "] * (N // 2),
             "who",
-            "--id: row 1 (line 3 of train.csv), column 'who': the entry is missing",
+            "--id: row 1 (line 3 of train.csv), column 'who': missing value",
         ),
         (
             ["x", None] * (N // 2),
             "who",
-            "--id: row 1 (line 3 of train.csv), column 'who': the entry is missing",
+            "--id: row 1 (line 3 of train.csv), column 'who': missing value",
         ),
         (range(N), "whom", "--id: train.csv has no column 'whom'; did you mean 'who'?"),
         (range(N), "outcome", "--id: 'outcome' is the column of --target"),
@@ -479,9 +480,7 @@ def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
     mixed = pd.concat([people.iloc[:10], later(people).iloc[10:]])
     mixed.to_csv(valid, index=False)
     _, _, err = value(people, "--valid", valid)
-    assert err.startswith(
-        f"warning: 10 of the {N} rows that score the model stand among the training rows, too"
-    )
+    assert err.startswith(f"warning: 10 of the {N} validation rows are copies of training rows")
     assert err.count("\n") == 1
     mixed.iloc[1:].to_csv(valid, index=False)  # few may be alike by chance
     assert value(people, "--valid", valid)[::2] == (0, "")
@@ -525,7 +524,7 @@ def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
     code, _, err = value(people)
     assert code == 0
     assert err == (
-        "warning: labels ' Old', 'old', 'old ' of column 'outcome' differ in blanks or case only, and count "
+        "warning: labels ' Old', 'old', 'old ' of column 'outcome' differ in spaces or case only, and count "
         "as classes of their own; write them alike if they are one\n"
     )
 
@@ -535,7 +534,7 @@ def test_a_lone_label_that_differs_in_case_only(value, people):
     code, _, err = value(people)
     assert code == 2
     assert "class 'YOUNG' has a single row" in err
-    assert err.endswith("; 'YOUNG' and 'young' differ in blanks or case only\n")
+    assert err.endswith("; 'YOUNG' and 'young' differ in spaces or case only\n")
 
 
 def test_alike_is_what_differs_in_blanks_or_case_only():
@@ -561,7 +560,7 @@ def test_files_with_other_marks_give_the_same(tmp_path, people, sep, mark, decim
     pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
     assert got.y.tolist() == expected.y.tolist()
     # The validation file is read the same way.
-    with pytest.warns(UserWarning, match=f"{N} of the {N} rows that score the model stand among"):
+    with pytest.warns(UserWarning, match=f"{N} of the {N} validation rows are copies"):
         both = DataOptions(
             tmp_path / "other.csv",
             "outcome",
@@ -578,7 +577,7 @@ def test_errors_name_lines_with_other_marks_too(run, tmp_path):
     path.write_text('x;y;t\n1,5;"a\nb";no\n;c;yes\n')
     code, _, err = run("value", path, "--target", "t", "--sep", ";", "--decimal", ",")
     assert code == 2
-    assert err.startswith("error: row 1 (line 4 of train.csv), column 'x': the entry is missing")
+    assert err.startswith("error: row 1 (line 4 of train.csv), column 'x': missing value")
     path.write_text("x;t\n1,5;a\n2,5;b;c\n")
     code, _, err = run("value", path, "--target", "t", "--sep", ";")
     assert (code, "put text that holds semicolons between double quotes" in err) == (2, True)

@@ -391,7 +391,7 @@ def test_bad_options(run, file, monkeypatch, tmp_path, arguments, words):
             "sequence 'b' has 'b', expected players a",
         ),
         ("game.json", '{"players": ["a"], "utilities": {"a": NaN}}', "is nan, expected a finite number"),
-        ("game.csv", "", "game.csv can't be read as CSV"),
+        ("game.csv", "", "game.csv is empty"),
         ("game.csv", "sequence,value\n", "game.csv has a header but no rows"),
         ("game.csv", "a,b\n1,2\n", "game.csv: frame has no column 'sequence'"),
         ("game.csv", "sequence,value,value\na,1,2\n", "game.csv has more than one column 'value'"),

@@ -203,7 +203,7 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "can't be read as CSV"),
+        ("", "x.csv is empty"),
         ("path,conversions\n", "has a header but no rows"),
         ("path,path,conversions\nA,B,1\n", "has more than one column 'path'"),
         ("a,b\n1,2\n", "the columns are 'a', 'b', expected path, or journey and channel"),
@@ -215,7 +215,7 @@ def test_what_it_refuses(run, paths, monkeypatch, what):
         ("path,conversions\nB,1\nA > A,1\n", "x.csv: path in row 2 touches 'A' twice, expected distinct"),
         ("path,conversions\nA > A,1\n", "counts, --repeats first or --repeats last"),
         ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "give --file-order to take them"),
-        ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more entries than the header"),
+        ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more values than the header"),
         ("path,conversions\nA,1\nA,B,1\n", "put text that holds commas between double quotes"),
         ("path;conversions\nA;1,5\n", "x.csv has semicolons between its columns, expected commas"),
         ("journey,channel,time\n1,A,2\n", "no column 'converted'"),

@@ -122,11 +122,11 @@ def test_fitting_changes_no_input(train):
 @pytest.mark.parametrize(
     ("column", "entry", "words"),
     [
-        ("size", np.nan, "row 12, column 'size': the entry is missing or NaN"),
+        ("size", np.nan, "row 12, column 'size': missing value"),
         ("size", np.inf, "row 12, column 'size': the number is infinite"),
         ("size", -np.inf, "row 12, column 'size': the number is infinite"),
-        ("colour", None, "row 12, column 'colour': the entry is missing"),
-        ("colour", np.nan, "row 12, column 'colour': the entry is missing"),
+        ("colour", None, "row 12, column 'colour': missing value"),
+        ("colour", np.nan, "row 12, column 'colour': missing value"),
     ],
 )
 def test_missing_and_infinite_entries_are_named(train, column, entry, words):
@@ -140,7 +140,7 @@ def test_missing_and_infinite_entries_are_named(train, column, entry, words):
 
 def test_a_missing_entry_may_be_a_word():
     frame = pd.DataFrame({"country": ["GB", None, "FR"]})
-    with pytest.raises(ValueError, match="where a file says NA, None or null, pandas reads a missing"):
+    with pytest.raises(ValueError, match="NA, None and null in a file are missing values"):
         Encoder().fit(frame)
 
 
@@ -225,7 +225,7 @@ def test_transform_before_fit(train):
 
 def test_a_column_of_nearly_unique_texts_is_warned_of():
     frame = pd.DataFrame({"dose": [*(f"{i} mg" for i in range(1, 31)), "1 mg"]})
-    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 entries"):
+    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 rows"):
         Encoder().fit(frame)
 
 
@@ -317,8 +317,8 @@ def test_tiny_and_huge_medians(size):
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        ({"x": [np.nan, np.nan], "z": [1, 2]}, "column 'x' has no entry at all in the training table"),
-        ({"x": [None, None], "z": [1, 2]}, "column 'x' has no entry at all"),
+        ({"x": [np.nan, np.nan], "z": [1, 2]}, "column 'x' has no value in the training rows"),
+        ({"x": [None, None], "z": [1, 2]}, "column 'x' has no value"),
         ({"x": [np.nan, 1.0], "x=missing": [1, 2]}, "'x=missing' would name two encoded columns"),
         ({"x": [np.nan, np.inf, 1.0]}, "row 1, column 'x': the number is infinite"),
     ],

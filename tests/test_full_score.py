@@ -15,10 +15,10 @@ from sklearn.metrics import get_scorer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import ordinal_shapley as osv
+from ordinal_shapley.report.text import baseline_of, is_better, score_words
 from ordinal_shapley.sampling import ahead
 from ordinal_shapley.sampling.ahead import target_score
 from ordinal_shapley.sampling.shards import random_orders
-from ordinal_shapley.valuation.scores import guess_of, is_better, score_words
 from problems import size, wine
 
 
@@ -59,7 +59,7 @@ def test_where_order_matters_it_is_the_mean_over_random_orders():
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_guessing_is_the_commonest_class(scoring, classes):
+def test_guessing_is_the_majority_class(scoring, classes):
     X, y, X_valid, y_valid = rows(classes=classes)
     dummy = DummyClassifier(strategy="most_frequent").fit(X_valid, y_valid)
     expected = get_scorer(scoring)(dummy, X_valid, y_valid)
@@ -187,11 +187,11 @@ def test_words_say_when_the_model_is_no_better():
         dataclasses.replace(result, full_score=full, guess_score=0.5) for full in (0.75, 0.5, 0.25)
     )
     assert [is_better(r) for r in (good, equal, bad)] == [True, False, False]
-    assert score_words(good) == "0.75 by the model of all rows, 0.5 by guessing"
+    assert score_words(good) == "0.75 by the model of all rows, 0.5 by a constant prediction"
     game = SimpleNamespace(scoring="roc_auc", order_free=False, scored_orders=10)
     assert score_words(bad, game) == (
-        "0.25 by the model of all rows (the mean over random orders), 0.5 by guessing: no better, so these "
-        "values say little"
+        "0.25 by the model of all rows (the mean over random orders), 0.5 by a constant prediction: no "
+        "better, so these values say little"
     )
     game.scored_orders = 1
     assert "all rows (in a random order), 0.5" in score_words(bad, game)
@@ -204,18 +204,18 @@ def test_words_say_when_the_model_is_no_better():
 @pytest.mark.parametrize(
     ("scoring", "classes", "words"),
     [
-        ("accuracy", True, "always predicting the commonest class"),
-        ("roc_auc", True, "guessing"),
-        ("neg_log_loss", True, "guessing"),
+        ("accuracy", True, "the majority-class baseline"),
+        ("roc_auc", True, "a constant prediction"),
+        ("neg_log_loss", True, "a constant prediction"),
         ("r2", False, "always predicting the mean"),
-        (lambda model, X, y: 0.0, True, "always predicting the commonest class"),
+        (lambda model, X, y: 0.0, True, "the majority-class baseline"),
     ],
 )
 def test_what_guessing_is_called(scoring, classes, words):
     # Games of numbers lack the attribute, or have none.
     numbers = [SimpleNamespace(scoring=scoring), SimpleNamespace(scoring=scoring, classes_=None)]
     for game in [SimpleNamespace(scoring=scoring, classes_=["no", "yes"])] if classes else numbers:
-        assert guess_of(game) == words
+        assert baseline_of(game) == words
 
 
 def test_files_keep_it_and_older_ones_lack_it(tmp_path):
@@ -255,7 +255,7 @@ def test_the_command_says_it(run, noise):
     code, shown, _ = run(*arguments)
     assert code == 0
     line = next(line for line in shown.splitlines() if line.startswith("score"))
-    assert "by the model of all rows (the mean over random orders), 0.6667 by always predicting" in line
+    assert "by the model of all rows (the mean over random orders), 0.6667 by the majority" in line
     assert line.rstrip().endswith("no better, so these values say little")
     score = json.loads(run(*arguments, "--json")[1])["score"]
     assert score["guessing"] == pytest.approx(2 / 3)
@@ -268,19 +268,19 @@ def test_a_good_model_is_not_complained_of(run):
     code, shown, _ = run(*arguments)
     assert code == 0
     assert "no better" not in shown
-    assert "of all rows, 0.3889 by always predicting the commonest class" in shown
+    assert "of all rows, 0.3889 by the majority-class baseline" in shown
     assert json.loads(run(*arguments, "--json")[1])["score"]["better_than_guessing"] is True
 
 
 def test_page_and_notebook_say_it():
     result = value(osv.LogisticGame(*rows()))
-    sentence = "The model of all rows is no better than guessing"
+    sentence = "The model of all rows is no better than the baseline"
     poor = dataclasses.replace(result, full_score=0.3, guess_score=0.4)
     assert sentence not in result.to_html()
     page = poor.to_html()
     assert sentence in page
-    assert "0.3 by the model of all rows, 0.4 by guessing: no better" in page
-    assert "0.3 by the model of all rows, 0.4 by guessing: no better" in poor._repr_html_()
+    assert "0.3 by the model of all rows, 0.4 by a constant prediction: no better" in page
+    assert "0.3 by the model of all rows, 0.4 by a constant prediction: no better" in poor._repr_html_()
 
 
 def dear(game):

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 import ordinal_shapley as osv
-from ordinal_shapley.report.labels import witnesses
+from ordinal_shapley.report.evidence import find_evidence
 from ordinal_shapley.report.pictures import histogram
 from pages import Page
 from test_valuation import by_hand, make, moments_of
@@ -71,7 +71,7 @@ class TestTable:
             assert page.column(title) == table[name].tolist()
         assert page.column("row") == table.index.tolist()
         assert page.column("label") == labels.tolist()
-        assert page.column("below 0") == ["yes" if low else "no" for low in table["below_zero"]]
+        assert page.column("CI below 0") == ["yes" if low else "no" for low in table["below_zero"]]
         for name in "abc":
             assert page.column(name, own=True) == frame[name].tolist()
         assert page.data["order"] == valuation.ranking()[::-1].tolist()
@@ -142,7 +142,7 @@ class TestTable:
         own = [c["cells"] for c in page.data["columns"] if c["own"]]
         assert own == numbers[:, :60].T.tolist()
         assert "The first 60 columns of the rows are shown; 10 more are left out" in page.texts["all"]
-        assert page.facts["Their own columns"] == "70"
+        assert page.facts["Their columns"] == "70"
 
 
 class TestWords:
@@ -154,7 +154,7 @@ class TestWords:
         assert page.facts["Score"] == "accuracy on 40 validation rows"
         assert page.facts["Position weights"] == "uniform"
         assert page.facts["C"].startswith("1;")
-        assert page.facts["Method"].startswith("tmc: random orders of all rows, each ended early")
+        assert page.facts["Method"].startswith("tmc: random permutations of all rows, each truncated")
         assert page.facts["Seed"].startswith("0, permutations 0 to ")
         assert f"ordinal-shapley {osv.__version__}, numpy {np.__version__}," in page.facts["Software"]
 
@@ -175,14 +175,14 @@ class TestWords:
         low, high = valuation.confidence_interval()
         below, above = int((high < 0).sum()), int((low > 0).sum())
         assert page.facts["Permutations"] == str(valuation.n_permutations)
-        assert page.facts["95 % intervals"] == (
-            f"{below} below 0, {above} above 0, {40 - below - above} that touch 0"
+        assert page.facts["95 % CIs"] == (
+            f"{below} entirely below 0, {above} entirely above 0, {40 - below - above} contain 0"
         )
         middle = float(re.search(r"median ([\d.]+)", page.facts["Standard errors"])[1])
         assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
         share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
         assert page.facts["Reliability"].startswith(f"{share:.2f}: {100 * share:.0f} % of the variance")
-        assert "Orders were ended early" in page.texts["sure"]
+        assert "Permutations were truncated" in page.texts["sure"]
         assert "sample of each class" not in page.texts["sure"]
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
         scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
@@ -205,9 +205,9 @@ class TestWords:
     @pytest.mark.parametrize(
         ("method", "said", "unsaid"),
         [
-            ("mc", "Monte Carlo noise", "Orders were ended early"),
-            ("cmc", "sample of each class", "Orders were ended early"),
-            ("tmc", "Orders were ended early", "sample of each class"),
+            ("mc", "Monte Carlo noise", "Permutations were truncated"),
+            ("cmc", "sample of each class", "Permutations were truncated"),
+            ("tmc", "Permutations were truncated", "sample of each class"),
         ],
     )
     def test_what_errors_dont_cover(self, method, said, unsaid):
@@ -220,10 +220,10 @@ class TestWords:
 
     def test_the_level_is_kept_to(self):
         page = Page(by_hand([-1.0, -0.2], [0.1, 0.1]).to_html(level=0.99))
-        assert page.facts["99 % intervals"] == "1 below 0, 0 above 0, 1 that touch 0"
+        assert page.facts["99 % CIs"] == "1 entirely below 0, 0 entirely above 0, 1 contain 0"
         assert page.column("high")[0] == pytest.approx(-1 + 2.5758293 * 0.1)
-        assert "a 99 % interval" in page.texts["spread"]
-        assert "No player has a 99 % interval" not in page.texts["lowest"]
+        assert "a 99 % CI" in page.texts["spread"]
+        assert "No player has a 99 % CI" not in page.texts["lowest"]
 
     def test_how_to_cite(self):
         page = Page(by_hand([1.0], [0.1]).to_html())
@@ -304,7 +304,7 @@ class TestPictures:
         low = np.array([row[2] for row in table])
         np.testing.assert_allclose(low[both], other.low_first[both], atol=5e-5)
         assert table[0][1] == table[0][2] == table[0][3]
-        assert "not rows held out for this" in page.texts["gone"]
+        assert "not a test set" in page.texts["gone"]
 
     def test_removal_says_what_the_curves_say(self):
         names = [str(i) for i in range(8)]
@@ -315,7 +315,7 @@ class TestPictures:
         ):
             values = [sign * float(i) for i in range(8)]
             page = Page(by_hand(values, [0.1] * 8).to_html(game=game))
-            assert f"goes, the score {falls}" in page.texts["gone"]
+            assert f"is removed, the score {falls}" in page.texts["gone"]
             assert f"and {holds}" in page.texts["gone"]
 
     def test_a_run_that_went_on_says_where_its_pictures_begin(self, tmp_path):
@@ -369,7 +369,8 @@ class TestLabels:
         limit = 24 if n_columns > 24 and not away else 0
         assert (game._features.span_limit, game._features.basis is not None) == (limit, away > 0)
         rows = np.arange(0, 24, 2) + 1
-        found = witnesses(game, None, y.astype(str), rows)
+        game(range(24))  # leaves a workspace with the weights of the game
+        found = find_evidence(game, None, y.astype(str), rows)
         assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]
         assert game.position_weight == "gaussian", "the game itself stays what it was"
         distances = ((X[:, None] - X[None]) ** 2).sum(-1)
@@ -392,7 +393,7 @@ class TestLabels:
         X, y, X_valid, y_valid = blobs(16, wrong=[3])
         tree = DecisionTreeClassifier(max_depth=2, random_state=0)
         game = osv.EstimatorGame(tree, X, y, X_valid, y_valid)
-        found = witnesses(game, None, y.astype(str), np.arange(5))
+        found = find_evidence(game, None, y.astype(str), np.arange(5))
         for row in range(5):
             others = np.delete(np.arange(16), row)
             assert found[row].predicted == str(tree.fit(X[others], y[others]).predict(X[[row]])[0])
@@ -406,9 +407,11 @@ class TestLabels:
         assert {"id 4", "id 9", "id 30"} == against
         wrong = next(row for row in table if row[1] == "id 4")
         assert (wrong[2], wrong[4]) == (labels[4], "yes" if labels[4] == "no" else "no")
-        assert "another class to 3 of these 20, and to 0 of 20 drawn at random" in page.texts["lowest"]
-        assert "no proof" in page.texts["lowest"]
-        assert "dimly" not in page.texts["lowest"]
+        assert (
+            "differs from the label of 3 of these 20, and of 0 of 20 drawn at random" in page.texts["lowest"]
+        )
+        assert "Neither a low value nor evidence" in page.texts["lowest"]
+        assert "poor at" not in page.texts["lowest"]
         assert [row[1] for row in table[1:] if row[-1] == "below 0"] == valuation.suspects().index.tolist()[
             :20
         ]
@@ -418,7 +421,7 @@ class TestLabels:
         game = osv.LogisticGame(X, y, X_valid, y_valid)
         valuation = osv.sample_values(game, n_permutations=5, random_state=0)
         told = Page(valuation.to_html(game=game)).texts["warnings"]
-        assert "only dimly" in told
+        assert "poor at finding label errors" in told
         assert "--value ordinal on the command line, OrdinalShapley" in told
 
     def test_the_only_row_of_its_class(self):
@@ -426,8 +429,8 @@ class TestLabels:
         y[:] = 0
         y[2] = 1
         game = osv.LogisticGame(X, y, X_valid, y_valid)
-        (witness,) = witnesses(game, None, y.astype(str), np.array([2]))
-        assert (witness.predicted, witness.agreeing, witness.commonest) == (None, 0, "0")
+        (witness,) = find_evidence(game, None, y.astype(str), np.array([2]))
+        assert (witness.predicted, witness.agreeing, witness.majority) == (None, 0, "0")
 
     def test_neighbours_without_a_game(self):
         numbers = pd.DataFrame({"x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]})
@@ -447,7 +450,7 @@ class TestLabels:
         valuation = osv.sample_values(game, n_permutations=4, random_state=0)
         page = Page(valuation.to_html(X=X, y=y, game=game))
         assert "only classes are looked at" in page.texts["lowest"]
-        assert "wrong labels" not in page.texts["lowest"]
+        assert "poor at" not in page.texts.get("warnings", "")
         assert page.facts["Score"] == "r2 on 30 validation rows"
         assert page.facts["alpha"].startswith("1; the larger")
         assert page.column("label") == y.tolist()
@@ -481,7 +484,7 @@ class TestWhatIsMissing:
 
     def test_nobody_below_zero(self):
         page = Page(by_hand([1.0, 2.0], [0.1, 0.1]).to_html())
-        assert "No player has a 95 % interval that lies below 0" in page.texts["lowest"]
+        assert "No player has a 95 % CI entirely below 0" in page.texts["lowest"]
 
     def test_no_errors_and_no_values(self):
         page = Page(make(moments_of([[-1.0, 2.0]])).to_html())
@@ -559,7 +562,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("more", "error", "words"),
         [
-            ({"X": [[1.0]]}, ValueError, "X has 1 rows, expected one a player, 2"),
+            ({"X": [[1.0]]}, ValueError, "X has 1 rows, expected 2, one per player"),
             ({"X": [1.0, 2.0]}, ValueError, "X has 1 dimensions"),
             ({"y": ["a"]}, ValueError, "y has 1"),
             ({"game": 5}, TypeError, "game is a int, expected the game that was played"),

@@ -180,6 +180,8 @@ def test_the_layers_hold(layers):
         ("kernels/ordinal_shapley_kernels/bits.py", "import pandas", "Kernels know"),
         ("src/ordinal_shapley/report/page.py", "import ordinal_shapley_kernels.bits", "Only games"),
         ("src/ordinal_shapley/report/page.py", "import typer", "Only the command line"),
+        ("src/ordinal_shapley/report/page.py", "import ordinal_shapley.valuation.moments", "Layers"),
+        ("src/ordinal_shapley/plots/values.py", "import ordinal_shapley.valuation", "Layers"),
         ("src/ordinal_shapley/report/page.py", "from ordinal_shapley import verify", "Public names"),
     ],
 )

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ordinal_shapley.valuation.reliability import duration, reliability_words
+from ordinal_shapley.report.text import duration, reliability_words
 from test_valuation import by_hand, make, moments_of
 
 HOSTILE = [
@@ -79,7 +79,7 @@ class TestReliability:
         more = "; about 5 minutes more would halve the standard errors"
         assert reliability_words(timed) == words + more
         assert reliability_words(dataclasses.replace(timed, converged=True)) == words
-        assert "so ranks mostly are" in reliability_words(by_hand([1.0, 2.0], [5.0, 5.0]))
+        assert "but ranks mostly are" in reliability_words(by_hand([1.0, 2.0], [5.0, 5.0]))
         assert reliability_words(by_hand([1.0], [0.1])) == ""
         assert "Reliability 0.99." in result._repr_html_()
 
@@ -216,7 +216,7 @@ class TestNotebook:
         low = -10 - 0.5 * stats.norm.ppf(0.975)
         assert rows[-1][3].startswith(f"−{-low:.2f} to")  # noqa: RUF001
         # 11, ..., 19 are above; 9, 10 and 11 (values -1, 0, 1): 0.98 either side of them
-        assert "19 above 0, 10 below, 1 touch it" in html
+        assert "19 above 0, 10 below, 1 contain it" in html
 
     def test_hostile_labels(self):
         html = of_hostile()._repr_html_()
@@ -233,7 +233,7 @@ class TestNotebook:
         [
             (make(moments_of([[-1.0, -2.0]])), "No player has a standard error yet"),
             (by_hand([1.0], [0.1]), "values of 1 player<"),
-            (by_hand([0.0, 0.0], [0.0, 0.0]), "0 above 0, 0 below, 2 touch it"),
+            (by_hand([0.0, 0.0], [0.0, 0.0]), "0 above 0, 0 below, 2 contain it"),
             (by_hand([math.nan, 1.0], [math.nan, 0.1]), "1 without one"),
         ],
     )

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Facts = list[tuple[str, str]]
 
+_ADDS = "what a {noun} adds to the score on average when "
 _OVER = ", over random permutations of all {noun}s"
 _VALUES = {
-    "partial_ordinal": f"what a {{noun}} adds to the score on average at the end of those before it{_OVER}",
-    "ordinal": f"what a {{noun}} adds to the score on average anywhere among those before it{_OVER}",
-    "classic": f"what a {{noun}} adds to the score on average to those before it{_OVER}; the order of those "
-    "before it plays no part",
+    "partial_ordinal": f"{_ADDS}appended to those before it{_OVER}",
+    "ordinal": f"{_ADDS}inserted among those before it{_OVER}",
+    "classic": f"{_ADDS}it joins those before it{_OVER}; their order plays no part",
     "blend": "a weighted mean of the ordinal and the partial ordinal value",
     "weighted_ordinal": "what a {noun} adds on average, over orders with the weights given",
 }

@@ -67,7 +67,7 @@ def test_the_error_names_columns_counts_and_the_way_out(value, gaps):
     assert err.count("\n") == 1
     for words in (
         "row 3 (line 5 of train.csv), column 'age': missing value",
-        "in 30 rows 3 of 'age', 2 of 'city' are missing.",
+        "missing in 30 rows: 3 of 'age', 2 of 'city'.",
         "--impute: medians of the training rows for numbers, a category 'missing' for text",
         "--drop",
     ):
@@ -174,7 +174,7 @@ def test_other_files_are_filled_in_too(value, people, gaps, tmp_path):
     complete = later(gaps.dropna())
     code, _, err = value(complete, "--valid", valid)
     assert code == 2
-    assert "row 3 (line 5 of valid.csv), column 'age': missing value; in 12 rows" in err
+    assert "row 3 (line 5 of valid.csv), column 'age': missing value; missing in 12 rows" in err
     assert value(complete, "--valid", valid, "--impute")[::2] == (0, "")
 
 

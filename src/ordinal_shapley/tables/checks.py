@@ -33,8 +33,8 @@ def check_table(table: Table, numbers: bool, impute: bool, *, training: bool = T
     if len(counts) > _MAX_NAMED:
         shown.append(f"some of {len(counts) - _MAX_NAMED} other columns")
     raise ValueError(
-        f"{table.name_first(absent[name].to_numpy())}, column {str(name)!r}: missing value; in "
-        f"{len(table.frame):,} rows {', '.join(shown)} are missing. Fill them in, leave out rows, or columns "
+        f"{table.name_first(absent[name].to_numpy())}, column {str(name)!r}: missing value; missing in "
+        f"{len(table.frame):,} rows: {', '.join(shown)}. Fill them in, leave out rows, or columns "
         f"with --drop, or add --impute: medians of the training rows for numbers, a category {MISSING!r} for "
         f"text. (NA, None and null in a file are missing values.){_odd_columns(table) if training else ''}"
     )

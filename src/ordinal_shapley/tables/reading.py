@@ -36,7 +36,7 @@ def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) ->
     import pandas as pd
 
     if b"\0" in content:
-        raise ValueError(f"{name} holds NUL characters: it is not a text file")
+        raise ValueError(f"{name} holds NUL characters, so it is not UTF-8 text: save it as UTF-8")
     marks: dict[str, Any] = {"sep": sep or ",", "encoding": "utf-8-sig"}
     try:
         with warnings.catch_warnings():

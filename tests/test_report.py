@@ -369,7 +369,6 @@ class TestLabels:
         limit = 24 if n_columns > 24 and not away else 0
         assert (game._features.span_limit, game._features.basis is not None) == (limit, away > 0)
         rows = np.arange(0, 24, 2) + 1
-        game(range(24))  # leaves a workspace with the weights of the game
         found = find_evidence(game, None, y.astype(str), rows)
         assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]
         assert game.position_weight == "gaussian", "the game itself stays what it was"
@@ -384,7 +383,7 @@ class TestLabels:
         y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
         fresh, used = (osv.LogisticGame(X, y, X[:5], [0, 1, 0, 1, 1]) for _ in range(2))
         used(np.arange(30))
-        found = [witnesses(game, None, y.astype(str), np.arange(30)) for game in (fresh, used)]
+        found = [find_evidence(game, None, y.astype(str), np.arange(30)) for game in (fresh, used)]
         assert found[0] == found[1]
 
     def test_any_model(self):

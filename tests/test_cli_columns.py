@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from ordinal_shapley.tables.cautions import find_alike
 
 from ordinal_shapley.cli.data_options import DataOptions
-from ordinal_shapley.tables.cautions import find_alike
 from pages import Page
 
 N = 30

@@ -106,11 +106,11 @@ def test_numbers_of_any_dtype_are_numeric(train, dtype):
 @pytest.mark.parametrize(
     ("column", "entry", "words"),
     [
-        ("size", np.nan, "row 12, column 'size': the entry is missing or NaN"),
+        ("size", np.nan, "row 12, column 'size': missing value"),
         ("size", np.inf, "row 12, column 'size': the number is infinite"),
         ("size", -np.inf, "row 12, column 'size': the number is infinite"),
-        ("colour", None, "row 12, column 'colour': the entry is missing"),
-        ("colour", np.nan, "row 12, column 'colour': the entry is missing"),
+        ("colour", None, "row 12, column 'colour': missing value"),
+        ("colour", np.nan, "row 12, column 'colour': missing value"),
     ],
 )
 def test_missing_and_infinite_entries_are_named(train, column, entry, words):

@@ -66,7 +66,7 @@ def test_removal_of_one_run():
     assert len(ax.lines) == 1
     assert not ax.collections
     assert ax.get_xlabel() == "training rows removed (%)"
-    assert ax.get_ylabel() == "accuracy on held-out rows"
+    assert ax.get_ylabel() == "accuracy on the test set"
     low = plot_removal(curves, first="low")
     np.testing.assert_allclose(low.lines[0].get_ydata(), curves.low_first)
     both = lines(plot_removal({"mine": curves}, first="both"))

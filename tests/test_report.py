@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 import ordinal_shapley as osv
-from ordinal_shapley.report.labels import witnesses
+from ordinal_shapley.report.evidence import find_evidence
 from pages import Page
 from test_valuation import by_hand
 from test_valuation_views import HOSTILE, of_hostile
@@ -73,7 +73,7 @@ class TestTable:
             assert page.column(title) == table[name].tolist()
         assert page.column("row") == table.index.tolist()
         assert page.column("label") == labels.tolist()
-        assert page.column("below 0") == ["yes" if low else "no" for low in table["below_zero"]]
+        assert page.column("CI below 0") == ["yes" if low else "no" for low in table["below_zero"]]
         for name in "abc":
             assert page.column(name, own=True) == frame[name].tolist()
         assert page.data["order"] == valuation.ranking()[::-1].tolist()
@@ -130,7 +130,7 @@ class TestTable:
         own = [c["cells"] for c in page.data["columns"] if c["own"]]
         assert own == numbers[:, :60].T.tolist()
         assert "The first 60 columns of the rows are shown; 10 more are left out" in page.texts["all"]
-        assert page.facts["Their own columns"] == "70"
+        assert page.facts["Their columns"] == "70"
 
 
 class TestWords:
@@ -139,14 +139,14 @@ class TestWords:
         low, high = valuation.confidence_interval()
         below, above = int((high < 0).sum()), int((low > 0).sum())
         assert page.facts["Permutations"] == str(valuation.n_permutations)
-        assert page.facts["95 % intervals"] == (
-            f"{below} below 0, {above} above 0, {40 - below - above} that touch 0"
+        assert page.facts["95 % CIs"] == (
+            f"{below} entirely below 0, {above} entirely above 0, {40 - below - above} contain 0"
         )
         middle = float(re.search(r"median ([\d.]+)", page.facts["Standard errors"])[1])
         assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
         share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
         assert page.facts["Reliability"].startswith(f"{share:.2f}: {100 * share:.0f} % of the variance")
-        assert "Orders were ended early" in page.texts["sure"]
+        assert "Permutations were truncated" in page.texts["sure"]
         assert "sample of each class" not in page.texts["sure"]
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
         scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
@@ -212,7 +212,7 @@ class TestPictures:
         low = np.array([row[2] for row in table])
         np.testing.assert_allclose(low[both], other.low_first[both], atol=5e-5)
         assert table[0][1] == table[0][2] == table[0][3]
-        assert "not rows held out for this" in page.texts["gone"]
+        assert "not a test set" in page.texts["gone"]
 
 
 def leave_one_out(X, y, row):
@@ -235,7 +235,7 @@ class TestLabels:
         limit = 24 if n_columns > 24 and not away else 0
         assert (game._features.span_limit, game._features.basis is not None) == (limit, away > 0)
         rows = np.arange(0, 24, 2) + 1
-        found = witnesses(game, None, y.astype(str), rows)
+        found = find_evidence(game, None, y.astype(str), rows)
         assert [w.predicted for w in found] == [str(leave_one_out(X, y, row)) for row in rows]
         assert game.position_weight == "gaussian", "the game itself stays what it was"
         distances = ((X[:, None] - X[None]) ** 2).sum(-1)
@@ -243,13 +243,22 @@ class TestLabels:
             near = np.argsort(np.delete(distances[row], row))[:5]
             assert witness.agreeing == (np.delete(y, row)[near] == y[row]).sum()
 
+    def test_a_game_that_was_asked_before_says_the_same(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30, 2))
+        y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
+        fresh, used = (osv.LogisticGame(X, y, X[:5], [0, 1, 0, 1, 1]) for _ in range(2))
+        used(np.arange(30))
+        found = [find_evidence(game, None, y.astype(str), np.arange(30)) for game in (fresh, used)]
+        assert found[0] == found[1]
+
     def test_any_model(self):
         from sklearn.tree import DecisionTreeClassifier
 
         X, y, X_valid, y_valid = blobs(16, wrong=[3])
         tree = DecisionTreeClassifier(max_depth=2, random_state=0)
         game = osv.EstimatorGame(tree, X, y, X_valid, y_valid)
-        found = witnesses(game, None, y.astype(str), np.arange(5))
+        found = find_evidence(game, None, y.astype(str), np.arange(5))
         for row in range(5):
             others = np.delete(np.arange(16), row)
             assert found[row].predicted == str(tree.fit(X[others], y[others]).predict(X[[row]])[0])
@@ -263,9 +272,11 @@ class TestLabels:
         assert {"id 4", "id 9", "id 30"} == against
         wrong = next(row for row in table if row[1] == "id 4")
         assert (wrong[2], wrong[4]) == (labels[4], "yes" if labels[4] == "no" else "no")
-        assert "another class to 3 of these 20, and to 0 of 20 drawn at random" in page.texts["lowest"]
-        assert "no proof" in page.texts["lowest"]
-        assert "dimly" not in page.texts["lowest"]
+        assert (
+            "differs from the label of 3 of these 20, and of 0 of 20 drawn at random" in page.texts["lowest"]
+        )
+        assert "Neither a low value nor evidence" in page.texts["lowest"]
+        assert "poor at" not in page.texts["lowest"]
         assert [row[1] for row in table[1:] if row[-1] == "below 0"] == valuation.suspects().index.tolist()[
             :20
         ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.cli.screen import cut, facts, plain_table, room, safe
-from ordinal_shapley.valuation.decimals import decimals
+from ordinal_shapley.report.text import decimals
 
 if TYPE_CHECKING:
     import pandas as pd

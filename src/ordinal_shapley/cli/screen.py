@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli.printable import printable
 from ordinal_shapley.common.names import names_of
-from ordinal_shapley.valuation.decimals import decimals
-from ordinal_shapley.valuation.reliability import reliability_words
+from ordinal_shapley.report.text import decimals, reliability_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -226,7 +226,7 @@ class _Result:
     def document(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         from ordinal_shapley.cli import screen
-        from ordinal_shapley.valuation.scores import is_better
+        from ordinal_shapley.report.text import is_better
 
         problem, frame = self.problem, self.frame
         stop = screen.stop_reason(self.valuation, *self.goals)
@@ -249,7 +249,7 @@ class _Result:
     def show(self, files: _Files) -> None:
         """Show the result on the screen, and say what was written."""
         from ordinal_shapley.cli import screen
-        from ordinal_shapley.valuation.scores import score_words
+        from ordinal_shapley.report.text import score_words
 
         classes = getattr(self.game, "classes_", None) is not None
         console = screen.screen()

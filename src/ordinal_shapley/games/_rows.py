@@ -81,6 +81,7 @@ class RowGame(Game):
     position_weight: str
     empty_value_: float
     classes_: NDArray[Any] | None
+    scoring: Any
     _codes: NDArray[np.int64]
     _n_valid: int
     _player_rows: NDArray[np.int64]
@@ -154,6 +155,18 @@ class RowGame(Game):
     def scored_orders(self) -> int:
         """How many orders of all rows tell how good their models are."""
         return 1 if self.order_free or self._is_slow else _SCORED_ORDERS
+
+    @property
+    def _score_name(self) -> str:
+        name = self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "score")
+        return str(name).replace("_", " ")
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        if self.n_rows != self.n_players:
+            facts["Training rows"] = f"{self.n_rows:,}, of {self.n_players:,} players"
+        facts["Score"] = f"{self._score_name} on {self._n_valid:,} validation rows"
+        return facts | {"Position weights": self.position_weight}
 
     def _row_labels(self) -> NDArray[Any] | None:
         if self.classes_ is None or not self._players_are_rows:

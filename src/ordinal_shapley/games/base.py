@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import retold
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
-from ordinal_shapley.games._failures import UtilityError
+from ordinal_shapley.games._failures import UtilityError as UtilityError
 
 
 class Game(ABC):
@@ -139,6 +139,15 @@ class Game(ABC):
 
     def _warn_unconverged(self, n_fits: int) -> None:  # noqa: B027
         """Warn if so many model fits of a run could not be brought to convergence."""
+
+    @property
+    def _score_name(self) -> str:
+        """What a page calls the utility."""
+        return "utility"
+
+    def _facts(self) -> dict[str, str]:
+        """Terms and words with which a page describes the game."""
+        return {"Game": type(self).__name__}
 
     def _row_labels(self) -> NDArray[Any] | None:
         """Class of each player, where players are rows and have one."""

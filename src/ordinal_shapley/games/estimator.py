@@ -388,6 +388,9 @@ class EstimatorGame(RowGame):
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()
 
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"Game": f"{type(self).__name__} of {type(self.estimator).__name__}"}
+
     def __repr__(self) -> str:
         return (
             f"EstimatorGame({_name(self.estimator)}, {self.n_players} players, {self.n_rows} rows, "

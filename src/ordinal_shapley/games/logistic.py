@@ -334,6 +334,9 @@ class LogisticGame(CompiledRowGame):
         self._warn_unconverged(workspace.unconverged)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"C": f"{self.C:g}; the smaller, the stronger the penalty"}
+
     def __repr__(self) -> str:
         return (
             f"LogisticGame({self.n_players} players, {self.n_rows} rows, {len(self.classes_)} classes, "

@@ -167,6 +167,9 @@ class NearestNeighborGame(CompiledRowGame):
             "empty_value": self.empty_value_,
         }
 
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"Neighbours": f"{self.n_neighbors}"}
+
     def __repr__(self) -> str:
         return (
             f"NearestNeighborGame({self.n_players} players, {self.n_rows} rows, "

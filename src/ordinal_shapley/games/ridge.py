@@ -216,6 +216,9 @@ class RidgeGame(CompiledRowGame):
             model = self._basis @ model
         return np.append(model, workspace.intercept - model @ self._centre)
 
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"alpha": f"{self.alpha:g}; the larger, the stronger the penalty"}
+
     def __repr__(self) -> str:
         return (
             f"RidgeGame({self.n_players} players, {self.n_rows} rows, {len(self._truth)} validation rows, "

@@ -1,7 +1,8 @@
 """Pictures of values, and of runs and experiments; needs Matplotlib, the ``plot`` extra.
 
-Each function draws on ``ax`` or makes a new figure, and returns the axes. Shapes, line styles and greys tell
-things apart, colours never do so alone, so that pictures survive a black and white printer.
+Each function draws on ``ax`` or makes a new figure, and returns the axes. Shapes, line styles and greys
+separate series, colours never do so alone, so that pictures survive a black and white printer. An argument
+that cannot be used is a TypeError or a ValueError that names it; without Matplotlib there is an ImportError.
 """
 
 from ordinal_shapley.plots.convergence import plot_convergence, plot_stopping

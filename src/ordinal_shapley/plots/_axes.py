@@ -13,7 +13,7 @@ from ordinal_shapley.common.names import names_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MARKERS = "o^sDvPX<>p"  # told apart by shape, and alternately filled and open, not by colour
+MARKERS = "o^sDvPX<>p"  # differ in shape, and are alternately filled and open
 _COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
 _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 
@@ -92,14 +92,14 @@ def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any
     return found
 
 
-def finish(ax: Axes, place: str, most_inside: int = 4, title: str | None = None) -> Axes:
+def finish(ax: Axes, place: str, max_inside: int = 4, title: str | None = None) -> Axes:
     """Take away the box, and put a legend at a place inside, or beside the axes if it has more lines."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     n_lines = len(ax.get_legend_handles_labels()[1])
     if n_lines:
         where: dict[str, Any] = {"loc": place}
-        if n_lines > most_inside:
+        if n_lines > max_inside:
             where = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
         ax.legend(
             title=title, title_fontsize="small", fontsize="small", handlelength=3.2,

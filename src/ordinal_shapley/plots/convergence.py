@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.plots._axes import axes_for, finish, line_style, player_mask, player_names
-from ordinal_shapley.sampling.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-_MOST_NAMED = 6  # lines that can be told apart
-_MOST_INSIDE = 4  # names in small axes
+    from ordinal_shapley.sampling import History
+
+_MAX_NAMED = 6  # lines with a style of their own
+_MAX_INSIDE = 4  # names in small axes
 
 
 def plot_convergence(
@@ -51,13 +52,6 @@ def plot_convergence(
     matplotlib.axes.Axes
         The axes drawn on.
 
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If an argument cannot be used, or no run has used the history; the message names it.
-
     Examples
     --------
     >>> import matplotlib
@@ -78,12 +72,12 @@ def plot_convergence(
     if players is None:
         order = np.argsort(-values[-1], kind="stable")
         order = order[np.isfinite(values[-1][order])]
-        few = len(order) <= _MOST_NAMED
-        chosen = order if few else order[np.r_[0 : _MOST_NAMED // 2, -(_MOST_NAMED // 2) : 0]]
+        few = len(order) <= _MAX_NAMED
+        chosen = order if few else order[np.r_[0 : _MAX_NAMED // 2, -(_MAX_NAMED // 2) : 0]]
     else:
         chosen = np.flatnonzero(player_mask(players, n, "players"))
         chosen = chosen[np.argsort(-values[-1][chosen], kind="stable")]
-    most_inside = 0 if ax is None else _MOST_INSIDE
+    max_inside = 0 if ax is None else _MAX_INSIDE
     ax = axes_for("plot_convergence", ax)
     others = np.setdiff1d(np.flatnonzero(np.isfinite(values).any(axis=0)), chosen)
     if others.size:
@@ -99,7 +93,7 @@ def plot_convergence(
     ax.set_xlabel("permutations")
     ax.set_ylabel("value")
     ax.set_title("Values as the run went on", fontsize="medium")
-    return finish(ax, "upper right", most_inside, title=f"with {100 * level:g} % intervals")
+    return finish(ax, "upper right", max_inside, title=f"with {100 * level:g} % intervals")
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
@@ -116,14 +110,6 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         The axes drawn on; their scale is logarithmic where all that was measured is above 0.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If ``history`` is something else, no run has used it, or its rule measured nothing, as
-        `MaxPermutations` does.
 
     Examples
     --------
@@ -165,11 +151,11 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("permutations")
     ax.set_ylabel(textwrap.fill(next(iter(known)), 24) if len(known) == 1 else "stopping figure")
     ax.set_title("What the stopping rule looked at", fontsize="medium")
-    return finish(ax, "upper right", most_inside=2)
+    return finish(ax, "upper right", max_inside=2)
 
 
 def _check_history(history: Any) -> None:
-    if not isinstance(history, History):
+    if not hasattr(history, "readings"):
         raise TypeError(f"history is a {type(history).__name__}, expected a History that a run has used")
     if not len(history.n_permutations):
         raise ValueError("history is empty, expected one that was the stopping rule of a run")

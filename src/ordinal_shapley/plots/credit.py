@@ -36,13 +36,6 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes drawn on.
 
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If ``credit`` is something else.
-
     Examples
     --------
     >>> import matplotlib
@@ -68,13 +61,9 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         right += np.maximum(part, 0.0)
     total = left + right
     for row, number in enumerate(total.tolist()):
+        text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
         ax.annotate(
-            f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}",
-            (right[row], row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
+            text, (right[row], row), (4, 0), textcoords="offset points", va="center", fontsize="small"
         )
     ax.axvline(0.0, color="black", linewidth=0.8)
     ax.margins(x=0.12)
@@ -84,7 +73,7 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(at, names, fontsize="small")
     ax.set_xlabel("conversions credited")
     if len(parts) > 1:
-        return finish(ax, "lower right", most_inside=0, title="position")
+        return finish(ax, "lower right", max_inside=0, title="position")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax

@@ -15,13 +15,13 @@ from ordinal_shapley.vocabulary import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_BANDS = 3  # more of them can't be told apart
+_MAX_BANDS = 3  # more of them cannot be separated
 
 _Points = npt.NDArray[np.float64]
 
 
 def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) -> Axes:
-    """Draw the accuracy on held-out rows as training rows are removed by their values.
+    """Draw the accuracy on a test set as training rows are removed by their values.
 
     Parameters
     ----------
@@ -38,13 +38,6 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     -------
     matplotlib.axes.Axes
         The axes drawn on.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If an argument cannot be used, or the runs of a method have different marks; the message names it.
 
     Examples
     --------
@@ -69,7 +62,7 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     ax = axes_for("plot_removal", ax)
     _draw(ax, series)
     ax.set_xlabel("training rows removed (%)")
-    ax.set_ylabel("accuracy on held-out rows")
+    ax.set_ylabel("accuracy on the test set")
     order = " by their values" if first == "both" else f", {first}est values first"
     ax.set_title(f"Rows removed{order}", fontsize="medium")
     return finish(ax, "best", title=_spread_of(groups))
@@ -93,14 +86,6 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         The axes drawn on. The legend gives the mean area under the ROC curve of each method.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If an argument cannot be used, or the runs of a method have different numbers of rows; the message
-        names it.
 
     Examples
     --------
@@ -160,7 +145,7 @@ def _draw(ax: Axes, series: list[tuple[str, _Points, _Points]]) -> None:
         if len(runs) > 1:
             spread = runs.std(axis=0, ddof=1)
             low, high = mean - spread, mean + spread
-            if len(series) <= _MOST_BANDS:
+            if len(series) <= _MAX_BANDS:
                 ax.fill_between(at, low, high, color=style["color"], alpha=0.12, linewidth=0)
             else:  # bars at the markers
                 start, step = style["markevery"]

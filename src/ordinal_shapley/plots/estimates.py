@@ -14,7 +14,7 @@ from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, nam
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_NAMED = 8  # players whose names fit beside their points
+_MAX_NAMED = 8  # players whose names fit beside their points
 
 
 def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level: float = 0.95) -> Axes:
@@ -38,13 +38,6 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     -------
     matplotlib.axes.Axes
         The axes drawn on. Players without a value (NaN) are left out.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError, ValueError
-        If an argument cannot be used, or numbers of players differ; the message names it.
 
     Examples
     --------
@@ -88,7 +81,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
             label=drawn(shorten(name)) if name else "estimate",
         )  # fmt: skip
     ax.axline((float(np.nanmean(x)),) * 2, slope=1.0, color="black", linewidth=0.9, linestyle="--", zorder=1)
-    few = len(x) <= _MOST_NAMED
+    few = len(x) <= _MAX_NAMED
     if few:
         first = next(iter(groups.values()))[0]
         middle = (np.nanmin(x) + np.nanmax(x)) / 2

@@ -34,15 +34,6 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
         The axes drawn on, beside those of the scale. Where there are many cells the scale ends at the
         contributions that one in 200 is beyond, and says so by an arrow.
 
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError
-        If ``result`` is something else.
-    ValueError
-        If it has no profile.
-
     Examples
     --------
     >>> import matplotlib

@@ -53,16 +53,6 @@ def plot_values(
     matplotlib.axes.Axes
         The axes drawn on; ``ax.figure.savefig(path)`` writes the picture.
 
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    TypeError
-        If ``valuation`` is something else.
-    ValueError
-        If ``level`` is outside (0, 1), ``highlight`` names a player that does not exist, or
-        ``classes`` has not one entry per player.
-
     Examples
     --------
     >>> import matplotlib
@@ -94,15 +84,9 @@ def plot_values(
     known = np.isfinite(low[order]) & np.isfinite(high[order])
     if known.any():
         rows = order[known]
-        ax.vlines(
-            at[known],
-            low[rows],
-            high[rows],
-            color="0.72",
-            linewidth=float(np.clip(240 / max(order.size, 1), 0.5, 3.0)),
-            zorder=2,
-            label=f"{100 * level:g} % interval",
-        )
+        width = float(np.clip(240 / max(order.size, 1), 0.5, 3.0))
+        label = f"{100 * level:g} % interval"
+        ax.vlines(at[known], low[rows], high[rows], color="0.72", linewidth=width, zorder=2, label=label)
     size = float(np.clip(2400 / max(order.size, 1), 7.0, 36.0))
     style: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
     kinds, codes = arrays.encode(np.asarray([] if classes is None else classes), "classes")
@@ -112,26 +96,15 @@ def plot_values(
         for code, kind in enumerate(kinds):
             mine = codes[order] == code
             ax.scatter(
-                at[mine],
-                values[order][mine],
-                marker=MARKERS[code],
-                facecolors="black" if code % 2 == 0 else "white",
-                label=drawn(f"class {kind}"),
-                **style,
-            )
+                at[mine], values[order][mine], marker=MARKERS[code], label=drawn(f"class {kind}"),
+                facecolors="black" if code % 2 == 0 else "white", **style,
+            )  # fmt: skip
     if ringed[order].any():
         marked = ringed[order]
         ax.scatter(
-            at[marked],
-            values[order][marked],
-            marker="o",
-            s=6 * size,
-            facecolors="none",
-            edgecolors="black",
-            linewidths=1.2,
-            zorder=4,
-            label="highlighted",
-        )
+            at[marked], values[order][marked], marker="o", s=6 * size, facecolors="none", edgecolors="black",
+            linewidths=1.2, zorder=4, label="highlighted",
+        )  # fmt: skip
     ax.set_ylabel("value")
     ax.set_title(
         f"{valuation.kind.title} Shapley value, {valuation.sampler.words}, "
@@ -150,4 +123,4 @@ def plot_values(
         ends = np.cumsum([len(name) + 2 for name in names[:_NAMED]])
         shown = ", ".join(names[: max(1, int((ends <= _ROOM).sum()))])
         ax.set_xlabel(f"players, lowest value first: {shown} … {names[-1]}")
-    return finish(ax, "upper left", most_inside=8)
+    return finish(ax, "upper left", max_inside=8)

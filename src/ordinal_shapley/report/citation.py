@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from ordinal_shapley import __version__
 
-TITLE = "Data valuation: The partial ordinal Shapley value for machine learning"
-AUTHORS = (("Liu", "Jie"), ("Wang", "Peizheng"), ("Wu", "Chao"))
-YEAR = 2023
-JOURNAL = "arXiv preprint arXiv:2305.01660"
-DOI = "10.48550/arXiv.2305.01660"
-SOFTWARE = "ordinal-shapley"
-SOFTWARE_AUTHORS = "ordinal-shapley contributors"
-
-
-def sentences() -> list[str]:
-    """Return one line for the paper and one for the software."""
-    names = [f"{given[0]}. {family}" for family, given in AUTHORS]
-    authors = f"{', '.join(names[:-1])} and {names[-1]}"
-    return [
-        f"{authors}, \u201c{TITLE}\u201d, {JOURNAL}, {YEAR}, doi:{DOI}.",
-        f"{SOFTWARE_AUTHORS}, {SOFTWARE} {__version__}.",
-    ]
-
-
-def bibtex() -> str:
-    """Return both as BibTeX entries."""
-    authors = " and ".join(f"{family}, {given}" for family, given in AUTHORS)
-    return "\n".join(
-        [
-            "@article{liu2023partial,",
-            f"  title   = {{{TITLE}}},",
-            f"  author  = {{{authors}}},",
-            f"  journal = {{{JOURNAL}}},",
-            f"  year    = {{{YEAR}}},",
-            f"  doi     = {{{DOI}}}",
-            "}",
-            "@software{ordinal_shapley,",
-            f"  title   = {{{SOFTWARE}}},",
-            f"  author  = {{{{{SOFTWARE_AUTHORS}}}}},",
-            f"  version = {{{__version__}}}",
-            "}",
-        ]
-    )
+SENTENCES = [
+    "J. Liu, P. Wang and C. Wu, \u201cData valuation: The partial ordinal Shapley value for machine "
+    "learning\u201d, arXiv preprint arXiv:2305.01660, 2023, doi:10.48550/arXiv.2305.01660.",
+    f"ordinal-shapley contributors, ordinal-shapley {__version__}.",
+]
+BIBTEX = f"""@article{{liu2023partial,
+  title   = {{Data valuation: The partial ordinal Shapley value for machine learning}},
+  author  = {{Liu, Jie and Wang, Peizheng and Wu, Chao}},
+  journal = {{arXiv preprint arXiv:2305.01660}},
+  year    = {{2023}},
+  doi     = {{10.48550/arXiv.2305.01660}}
+}}
+@software{{ordinal_shapley,
+  title   = {{ordinal-shapley}},
+  author  = {{{{ordinal-shapley contributors}}}},
+  version = {{{__version__}}}
+}}"""

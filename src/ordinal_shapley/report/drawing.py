@@ -10,23 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley.report.text import number
+
 WIDTH, HEIGHT = 420, 264
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 22, 12, 42
-_MOST_TICKS = 6
+_MAX_TICKS = 6
 _NARROW = 1e-12
 
 _Points = npt.NDArray[np.float64]
 
 
 class Legend(NamedTuple):
-    """A line of the legend, which stands below the chart as text.
-
-    Attributes
-    ----------
-    style : str
-        Class of the swatch.
-    text : str
-    """
+    """A line of the legend, which stands below the chart: the class of its swatch, and its text."""
 
     style: str
     text: str
@@ -58,29 +53,10 @@ class Picture(NamedTuple):
     rows: list[list[str]]
 
 
-def number(value: float, digits: int | None = None) -> str:
-    """Return a number for people to read; "?" for one that is not known."""
-    if not math.isfinite(value):
-        return "?"
-    text = f"{value:,.{digits}f}" if digits is not None else f"{value:,.4g}"
-    if digits is None and abs(value) >= 1000:
-        text = f"{value:,.0f}"
-    return text.replace("-", "\u2212")
-
-
 class Axis:
-    """From numbers to places on a line.
+    """From numbers to places on a line: what must be seen, from `low` to `high`, lies from `start` to `end`.
 
-    Parameters
-    ----------
-    low, high : float
-        What must be seen.
-    start, end : float
-        The places of `low` and `high`.
-    log : bool
-        Whether equal ratios are equally long.
-    whole : bool
-        Whether there is nothing between whole numbers.
+    Equal ratios are equally long if it is `log`; ticks are whole numbers if it is `whole`.
     """
 
     def __init__(
@@ -106,11 +82,11 @@ class Axis:
             for factors in ((1, 2, 5), (1, 3), (1,)):
                 at = [f * 10.0**p for p in powers for f in factors]
                 at = [x for x in at if self.low <= math.log10(x) <= self.high]
-                if len(at) <= _MOST_TICKS + 1:
+                if len(at) <= _MAX_TICKS + 1:
                     break
-            at = at[:: max(1, math.ceil(len(at) / _MOST_TICKS))]
+            at = at[:: max(1, math.ceil(len(at) / _MAX_TICKS))]
             return [(x, f"{x:,.0f}" if x >= 1 else f"{x:g}") for x in at]
-        step = _step((self.high - self.low) / _MOST_TICKS)
+        step = _step((self.high - self.low) / _MAX_TICKS)
         step = max(step, 1.0) if self.whole else step
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         first = math.ceil(self.low / step - 1e-9)
@@ -118,26 +94,14 @@ class Axis:
         return [(k * step, number(k * step + 0.0, digits)) for k in range(first, last + 1)]
 
 
-def _step(least: float) -> float:
+def _step(min_step: float) -> float:
     """Return 1, 2 or 5 times a power of ten: the smallest that is at least so large."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
+    power = 10.0 ** math.floor(math.log10(min_step))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= min_step * (1 - 1e-9))
 
 
 class Chart:
-    """A chart that is drawn upon.
-
-    Parameters
-    ----------
-    x, y : tuple of float
-        What the axes must show.
-    x_title, y_title : str
-        What stands at the axes.
-    log_x, log_y : bool
-        Whether the axes are logarithmic.
-    whole_y : bool
-        Whether heights are whole numbers.
-    """
+    """A chart that is drawn upon; `x` and `y` are what its axes must show."""
 
     def __init__(
         self,
@@ -201,23 +165,34 @@ class Chart:
             f'M{left:.1f} {y - 4:.1f}v8M{right:.1f} {y - 4:.1f}v8"/>'
         )
 
-    def svg(self, key: str, title: str) -> str:
-        """Return the whole drawing."""
+    def picture(
+        self,
+        key: str,
+        title: str,
+        caption: str,
+        legend: list[Legend],
+        header: list[str],
+        rows: list[list[str]],
+    ) -> Picture:
+        """Return the drawing with its words and its numbers."""
+        left, right, foot = _LEFT, WIDTH - _RIGHT, HEIGHT - _BOTTOM
         axes = [
             *(self._x_tick(*tick) for tick in self.x.ticks()),
             *(self._y_tick(*tick) for tick in self.y.ticks()),
-            f'<text class="axis" text-anchor="middle" x="{(_LEFT + WIDTH - _RIGHT) / 2}" '
-            f'y="{HEIGHT - 6}">{escape(self._titles[0])}</text>',
-            f'<text class="axis" text-anchor="middle" transform="translate(12 '
-            f'{(_TOP + HEIGHT - _BOTTOM) / 2}) rotate(-90)">{escape(self._titles[1])}</text>',
+            f'<text class="axis" text-anchor="middle" x="{(left + right) / 2}" y="{HEIGHT - 6}">'
+            f"{escape(self._titles[0])}</text>",
+            '<text class="axis" text-anchor="middle" '
+            f'transform="translate(12 {(_TOP + foot) / 2}) rotate(-90)">'
+            f"{escape(self._titles[1])}</text>",
         ]
-        frame = f'x="{_LEFT}" y="{_TOP}" width="{WIDTH - _LEFT - _RIGHT}" height="{HEIGHT - _TOP - _BOTTOM}"'
-        return (
+        frame = f'x="{left}" y="{_TOP}" width="{right - left}" height="{foot - _TOP}"'
+        svg = (
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{key}-name">'
             f'<title id="{key}-name">{escape(title)}</title>'
             f'<clipPath id="{key}-clip"><rect {frame}/></clipPath>'
             f'{"".join(axes)}<g clip-path="url(#{key}-clip)">{"".join(self._parts)}</g></svg>'
         )
+        return Picture(key, title, caption, svg, legend, header, rows)
 
     def _points(self, at: Iterable[Any], heights: Iterable[Any]) -> str:
         return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(at, heights, strict=True))

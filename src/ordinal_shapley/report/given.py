@@ -10,16 +10,16 @@ import numpy.typing as npt
 from ordinal_shapley.common import arrays
 from ordinal_shapley.common.names import names_of
 from ordinal_shapley.games.base import Game
-from ordinal_shapley.report.rows import MOST_COLUMNS
-from ordinal_shapley.sampling.history import History
+from ordinal_shapley.report.rows import MAX_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ordinal_shapley.sampling.history import History
     from ordinal_shapley.valuation.result import Valuation
 
-_MOST_KINDS = 20  # floats with more distinct values are no classes
-_LONGEST_NAME = 80
+_MAX_KINDS = 20  # floats with more distinct values are not classes
+_MAX_NAME = 80
 
 
 class Given(NamedTuple):
@@ -31,7 +31,7 @@ class Given(NamedTuple):
     X : DataFrame or None
         The players' own columns.
     labels : ndarray or None
-        Their labels.
+        Their class labels.
     game : Game or None
         The game that was played.
     history : History or None
@@ -66,7 +66,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
         if game.n_players != n:
             raise ValueError(f"game has {game.n_players:,} players, expected that of these {n:,} values")
     if history is not None:
-        if not isinstance(history, History):
+        if not hasattr(history, "readings"):
             raise TypeError(f"history is a {type(history).__name__}, expected a History that the run used")
         if len(history.n_permutations) and history.values.shape[1] != n:
             raise ValueError(
@@ -75,7 +75,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
     frame = None if X is None else _frame(X, n)
     labels = None if y is None else arrays.as_column(y, "y", n, "player")
     rows = game is not None and game._players_are_rows
-    if labels is None and game is not None:
+    if labels is None and rows:
         labels = game._row_labels()
     noun = "row" if rows or frame is not None or labels is not None else "player"
     return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.labels, n))
@@ -87,21 +87,21 @@ def _frame(X: Any, n: int) -> pd.DataFrame:
     X = arrays.indexable(X, "X")
     if X.shape[0] != n:
         raise ValueError(
-            f"X has {X.shape[0]:,} rows, expected one a player, {n:,}: those that were valued, in their order"
+            f"X has {X.shape[0]:,} rows, expected {n:,}, one per player: those that were valued, in order"
         )
     if isinstance(X, pd.DataFrame):
         return X
     if hasattr(X, "iloc"):
         raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas, an array or a matrix")
     if arrays.is_sparse(X):
-        shown = pd.DataFrame(X[:, :MOST_COLUMNS].toarray())
-        return shown.reindex(columns=range(X.shape[1])) if X.shape[1] > MOST_COLUMNS else shown
+        shown = pd.DataFrame(X[:, :MAX_COLUMNS].toarray())
+        return shown.reindex(columns=range(X.shape[1]))
     return pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
 
 
 def are_classes(labels: npt.NDArray[Any] | None) -> bool:
-    """Whether labels are classes, and no measurements."""
-    return labels is not None and (labels.dtype.kind != "f" or len(np.unique(labels)) <= _MOST_KINDS)
+    """Whether labels are classes, and not measurements."""
+    return labels is not None and (labels.dtype.kind != "f" or len(np.unique(labels)) <= _MAX_KINDS)
 
 
 def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -111,4 +111,4 @@ def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def short(text: str) -> str:
     """Return the text, cut if it is very long."""
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "\u2026"
+    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "\u2026"

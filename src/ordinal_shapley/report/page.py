@@ -5,30 +5,39 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.report import citation, pictures, words
-from ordinal_shapley.report.drawing import Picture, number
+from ordinal_shapley.common.arguments import file_name
+from ordinal_shapley.common.files import replacing
+from ordinal_shapley.report import citation, facts, pictures
+from ordinal_shapley.report.drawing import Picture
 from ordinal_shapley.report.given import Given, are_classes, read, short, texts
 from ordinal_shapley.report.lowest import lowest_rows
 from ordinal_shapley.report.removal import Removal, removal_curves
-from ordinal_shapley.report.rows import MOST_COLUMNS, PAGE, row_table
-from ordinal_shapley.valuation.scores import is_better
+from ordinal_shapley.report.rows import MAX_COLUMNS, PAGE, row_table
+from ordinal_shapley.report.text import count, is_better, number
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
-_MOST_CLASSES = 50  # in the table of classes
+_MAX_CLASSES = 50  # in the table of classes
 
 
-def check_jinja() -> None:
-    """ImportError unless pages can be made."""
-    from importlib.util import find_spec
-
-    if find_spec("jinja2") is None:
-        raise ImportError("the report needs Jinja2; install it with: pip install 'ordinal-shapley[report]'")
+def write(valuation: Valuation, path: str | PathLike[str] | None, **options: Any) -> str:
+    """Return the page, and write it if there is a path; the arguments are those of `Valuation.to_html`."""
+    if path is not None:
+        file_name("path", path)
+        with replacing(path, keep=False):  # what can't be written is found before the work
+            pass
+    page = render(valuation, **options)
+    if path is not None:
+        with replacing(path) as temporary:
+            temporary.write_bytes(page.encode())
+    return page
 
 
 def render(
@@ -43,8 +52,9 @@ def render(
     settings: Mapping[str, Any] | None = None,
     warnings: Iterable[str] = (),
 ) -> str:
-    """Return the page; the arguments are those of `Valuation.to_html`."""
-    check_jinja()
+    """Return the page."""
+    if find_spec("jinja2") is None:
+        raise ImportError("the report needs Jinja2; install it with: pip install 'ordinal-shapley[report]'")
     given = read(valuation, X, y, game, history, level)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title is {title!r}, expected a text")
@@ -52,47 +62,42 @@ def render(
         raise TypeError(f"settings is a {type(settings).__name__}, expected a dictionary of terms and words")
     if isinstance(warnings, str):
         raise TypeError(f"warnings is {warnings!r}, expected a list of texts")
-    if title is None:
-        n = len(valuation)
-        title = f"{valuation.kind.title} Shapley values of {n:,} {given.noun}{'s' * (n != 1)}"
-    table = row_table(valuation, given.X, given.labels, given.noun, level)
-    spread = pictures.histogram(valuation, given.noun, level)
+    n, noun = len(valuation), given.noun
+    table = row_table(valuation, given.X, given.labels, noun, level)
     removal, removal_note = _removal(given)
     low, high = valuation.confidence_interval(level)
+    tiles = [
+        (f"{noun}{'s' * (n != 1)}", f"{n:,}"),
+        ("permutations", f"{valuation.n_permutations:,}"),
+        ("CIs below 0", f"{int((high < 0).sum()):,}"),
+        ("CIs above 0", f"{int((low > 0).sum()):,}"),
+        *facts.score_tiles(valuation),
+    ]
     page = {
-        "title": title,
-        "noun": given.noun,
-        "n": len(valuation),
+        "title": title or f"{valuation.kind.title} Shapley values of {count(n, noun)}",
+        "noun": noun,
+        "n": n,
         "level": f"{100 * level:g}",
-        "tiles": [
-            (f"{given.noun}{'s' * (len(valuation) != 1)}", f"{len(valuation):,}"),
-            ("permutations", f"{valuation.n_permutations:,}"),
-            ("intervals below 0", f"{int((high < 0).sum()):,}"),
-            ("intervals above 0", f"{int((low > 0).sum()):,}"),
-            *words.score_tiles(valuation),
-        ],
+        "tiles": tiles,
         "warnings": [str(line) for line in warnings],
-        "asked": words.asked(
-            valuation, given.game, given.noun, settings or {}, None if given.X is None else given.X.shape[1]
-        ),
-        "sure": words.sure(valuation, given.game, given.history, given.noun, level),
+        "settings": facts.settings(given, settings or {}),
+        "certainty": facts.certainty(given),
         "says_little": is_better(valuation) is False,
-        "not_covered": words.not_covered(valuation, given.noun, level),
+        "not_covered": facts.not_covered(given),
         "table": table,
         "first": table.lowest_first[:PAGE].tolist(),
-        "most_columns": MOST_COLUMNS,
+        "max_columns": MAX_COLUMNS,
         "data": table.data(level),
         "has_columns": given.X is not None,
-        "spread": spread,
+        "spread": pictures.histogram(valuation, noun, level),
         "classes": _classes(given),
         "convergence": _convergence(given),
-        "has_history": given.history is not None,
-        "taken_up_at": 0 if given.history is None else given.history.taken_up_at,
+        "history": given.history,
         "removal": removal,
         "removal_note": removal_note,
         "lowest": lowest_rows(given, table.column("value").digits),
-        "citation": citation.sentences(),
-        "bibtex": citation.bibtex(),
+        "citation": citation.SENTENCES,
+        "bibtex": citation.BIBTEX,
     }
     return _fill(page)
 
@@ -115,13 +120,13 @@ def _fill(page: dict[str, Any]) -> str:
 
 
 def _classes(given: Given) -> list[list[str]]:
-    """One line a class: how its values lie."""
+    """One line per class: how its values are spread."""
     if not are_classes(given.labels):
         return []
     assert given.labels is not None
     labels = texts(given.labels)
     kinds = sorted(set(labels))
-    if not 1 < len(kinds) <= _MOST_CLASSES:
+    if not 1 < len(kinds) <= _MAX_CLASSES:
         return []
     values, high = given.valuation.values, given.valuation.confidence_interval(given.level)[1]
     lines = []
@@ -129,14 +134,8 @@ def _classes(given: Given) -> list[list[str]]:
         mine = labels == kind
         known = values[mine & np.isfinite(values)]
         figures = (known.mean(), np.median(known), known.min(), known.max()) if known.size else (np.nan,) * 4
-        lines.append(
-            [
-                short(kind),
-                f"{int(mine.sum()):,}",
-                *(number(float(figure)) for figure in figures),
-                f"{int((high[mine] < 0).sum()):,}",
-            ]
-        )
+        numbers = [number(float(figure)) for figure in figures]
+        lines.append([short(kind), f"{int(mine.sum()):,}", *numbers, f"{int((high[mine] < 0).sum()):,}"])
     return lines
 
 
@@ -145,18 +144,6 @@ def _convergence(given: Given) -> list[Picture]:
     if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
         return []
     return pictures.convergence(history, given.names, given.level)
-
-
-def _removal_verdict(curves: Removal, noun: str) -> str:
-    """What the curves say of the values, over the first half of the marks."""
-    half = max(2, len(curves.removed) // 2)
-    high, low, luck = (float(np.mean(line[..., :half])) for line in (curves.high, curves.low, curves.random))
-    falls = "falls faster than at random" if high < luck else "does not fall faster than at random"
-    holds = "holds better than at random" if low > luck else "does not hold better than at random"
-    return (
-        f"As the first half of the {noun}s goes, the score {falls} with the highest values first, and "
-        f"{holds} with the lowest first."
-    )
 
 
 def _removal(given: Given) -> tuple[Picture | None, str]:
@@ -170,23 +157,37 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
         curves = removal_curves(game, given.valuation)
     except (RuntimeError, TypeError, ValueError) as error:  # of a utility that some sequences don't have
         return None, f"The game could not be played without some of the {noun}s: {error}"
-    score = words.score_of(game)
-    valid = " on the validation rows" if game._n_valid is not None else ""
-    orders = (
-        ""
-        if curves.n_orders == 1 and game.order_free
-        else f" Order matters, so each mark is the mean over {curves.n_orders} random orders of the {noun}s "
-        "left, the same for all curves."
-    )
-    held = (
-        " These are the validation rows that the values were made with, not rows held out for this: on such "
-        "rows expect the curves to lie closer together."
-        if valid
-        else ""
-    )
-    gone = ""
+    validation = game._n_valid is not None
+    on = " on the validation rows" if validation else ""
+    sentences = [
+        _removal_verdict(curves, noun),
+        f"The game was played again with the {noun}s left: {game._score_name}{on}.",
+    ]
+    if curves.n_orders > 1 or not game.order_free:
+        sentences.append(
+            f"Order matters, so each mark is the mean over {curves.n_orders} random orders of the {noun}s "
+            "left, the same for all curves."
+        )
     if game._awaits_classes:
-        gone = f" Once a class is gone there is no model, and the score is {number(game.empty_value_)}."  # type: ignore[attr-defined]
-    again = f"The game was played again with the {noun}s left: {score}{valid}.{orders}{gone}{held}"
-    note = f"{_removal_verdict(curves, noun)} {again}"
-    return pictures.removal(curves, score, noun), note
+        empty = number(game.empty_value_)  # type: ignore[attr-defined]
+        sentences.append(f"Once a class is gone there is no model, and the score is {empty}.")
+    if validation:
+        sentences.append(
+            "These are the validation rows that the values were made with, not a test set: on a test set "
+            "expect the curves to lie closer together."
+        )
+    return pictures.removal(curves, game._score_name, noun), " ".join(sentences)
+
+
+def _removal_verdict(curves: Removal, noun: str) -> str:
+    """What the curves say of the values, over the first half of the marks."""
+    half = max(2, len(curves.removed) // 2)
+    high, low, chance = (
+        float(np.mean(line[..., :half])) for line in (curves.high, curves.low, curves.random)
+    )
+    falls = "falls faster than at random" if high < chance else "does not fall faster than at random"
+    holds = "holds better than at random" if low > chance else "does not hold better than at random"
+    return (
+        f"As the first half of the {noun}s is removed, the score {falls} with the highest values first, and "
+        f"{holds} with the lowest first."
+    )

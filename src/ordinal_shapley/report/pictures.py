@@ -1,4 +1,4 @@
-"""The pictures of a report: how values spread, how the run came to them, what removal does."""
+"""The pictures of a report: how values are spread, how the run came to them, what removal does."""
 
 from __future__ import annotations
 
@@ -8,62 +8,54 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.report.drawing import Chart, Legend, Picture, number
+from ordinal_shapley.report.drawing import Chart, Legend, Picture
+from ordinal_shapley.report.text import count, number
 
 if TYPE_CHECKING:
     from ordinal_shapley.report.removal import Removal
     from ordinal_shapley.sampling.history import History
     from ordinal_shapley.valuation.result import Valuation
 
-_MOST_BARS = 40
+_MAX_BARS = 40
 _FOLLOWED = 3  # players at either end
 _EARLY = 0.1  # share of a run in which values may leave the picture
-_MOST_LINES = 25  # of numbers below a picture
+_MAX_LINES = 25  # of numbers below a picture
 
 _Numbers = npt.NDArray[np.float64]
 
 
 def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
-    """How the values spread, with a typical interval for scale; None if no value is known."""
+    """How the values are spread, with a typical interval for scale; None if no value is known."""
     values = valuation.values[np.isfinite(valuation.values)]
     if not values.size:
         return None
     edges = _edges(values)
     counts = np.histogram(values, edges)[0]
+    bars = [*zip(edges[:-1], edges[1:], counts.tolist(), strict=True)]
     low, high = valuation.confidence_interval(level)
     widths = (high - low)[np.isfinite(high - low)]
     width = float(np.median(widths)) if widths.size else 0.0
     top = float(counts.max())
     middle = (edges[0] + edges[-1]) / 2
     reach = max(edges[-1] - edges[0], 1.05 * width)
-    chart = Chart(
-        (min(edges[0], middle - reach / 2), max(edges[-1], middle + reach / 2)),
-        (0.0, 1.18 * top),
-        "value",
-        f"{noun}s",
-        whole_y=True,
-    )
-    for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True):
-        if count:
-            chart.bar(start, end, float(count), "below" if end <= 0 else "above")
+    x = min(edges[0], middle - reach / 2), max(edges[-1], middle + reach / 2)
+    chart = Chart(x, (0.0, 1.18 * top), "value", f"{noun}s", whole_y=True)
+    for start, end, height in bars:
+        if height:
+            chart.bar(start, end, float(height), "below" if end <= 0 else "above")
     chart.upright(0.0, "zero")
     legend = [Legend("bar below", "values below 0")] * bool(values.min() < 0)
     legend += [Legend("bar above", "values of 0 or more")] * bool(values.max() >= 0)
     if width > 0:
         chart.span(middle - width / 2, middle + width / 2, 1.1 * top, "strong")
-        legend.append(Legend("rule strong", f"how wide a {100 * level:g} % interval is (median)"))
-    title = f"Values of {values.size:,} {noun}{'s' * (values.size != 1)}"
-    return Picture(
+        legend.append(Legend("rule strong", f"how wide a {100 * level:g} % CI is (median)"))
+    return chart.picture(
         "spread",
-        title,
+        f"Values of {count(values.size, noun)}",
         f"From {number(values.min())} to {number(values.max())}, median {number(float(np.median(values)))}.",
-        chart.svg("spread", title),
         legend,
         ["from", "to", f"{noun}s"],
-        [
-            [number(start), number(end), f"{count:,}"]
-            for start, end, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)
-        ],
+        [[number(start), number(end), f"{height:,}"] for start, end, height in bars],
     )
 
 
@@ -73,7 +65,7 @@ def _edges(values: _Numbers) -> _Numbers:
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         half = 0.05 * (abs(low) or 1.0)
         return np.array([low - half, low + half]) if low else np.array([0.0, half])
-    n_bars = int(np.clip(len(np.histogram_bin_edges(values, "auto")) - 1, 5, _MOST_BARS))
+    n_bars = int(np.clip(len(np.histogram_bin_edges(values, "auto")) - 1, 5, _MAX_BARS))
     width = (high - low) / n_bars
     first, last = np.floor(low / width + 1e-9), np.ceil(high / width - 1e-9)
     edges: _Numbers = width * np.arange(first, last + 1)
@@ -83,11 +75,7 @@ def _edges(values: _Numbers) -> _Numbers:
 
 def convergence(history: History, names: list[str], level: float) -> list[Picture]:
     """How the values of some players went, the errors of all, and what the stopping rule saw."""
-    pictures = [_courses(history, names, level)]
-    errors = _errors(history)
-    if errors is not None:
-        pictures.append(errors)
-    return pictures + _readings(history)
+    return [_courses(history, names, level), *_errors(history), *_readings(history)]
 
 
 def _courses(history: History, names: list[str], level: float) -> Picture:
@@ -110,25 +98,21 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     for k, player in enumerate(chosen):
         chart.line(_floats(at), values[:, player], f"s{k}")
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
-    title = f"{which} as the run went on"
-    return Picture(
+    return chart.picture(
         "courses",
-        title,
-        f"Shaded: {100 * level:g} % intervals. Lines that still drift, or bands that still overlap, are not "
-        "settled.",
-        chart.svg("courses", title),
+        f"{which} as the run went on",
+        f"Shaded: {100 * level:g} % CIs. Lines that drift, or bands that overlap, are not settled.",
         [Legend(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
         ["permutations", *(names[player] for player in chosen)],
         [[f"{at[t]:,}", *(number(values[t, player]) for player in chosen)] for t in _some(len(at))],
     )
 
 
-def _errors(history: History) -> Picture | None:
-    at, stderr = history.n_permutations, history.stderr
-    known = np.isfinite(stderr).any(axis=1)
+def _errors(history: History) -> list[Picture]:
+    known = np.isfinite(history.stderr).any(axis=1)
     if not known.any():
-        return None
-    at, stderr = at[known], stderr[known]
+        return []
+    at, stderr = history.n_permutations[known], history.stderr[known]
     middle, largest = np.nanmedian(stderr, axis=1), np.nanmax(stderr, axis=1)
     both = np.concatenate([middle, largest])
     log = bool((both > 0).all())
@@ -136,16 +120,15 @@ def _errors(history: History) -> Picture | None:
     chart = Chart(_span(at), reach, "permutations", "standard error", log_x=len(at) > 1, log_y=log)
     chart.line(_floats(at), largest, "s1")
     chart.line(_floats(at), middle, "s0")
-    title = "Standard errors as the run went on"
-    return Picture(
+    picture = chart.picture(
         "errors",
-        title,
+        "Standard errors as the run went on",
         "Four times the permutations halve them.",
-        chart.svg("errors", title),
         [Legend("line s1", "largest"), Legend("line s0", "median")],
         ["permutations", "median", "largest"],
         [[f"{at[t]:,}", number(middle[t]), number(largest[t])] for t in _some(len(at))],
     )
+    return [picture]
 
 
 def _readings(history: History) -> list[Picture]:
@@ -162,50 +145,43 @@ def _readings(history: History) -> list[Picture]:
         chart = Chart(_span(at), reach, "permutations", "stopping figure", log_y=log)
         chart.across(limit, "stop")
         chart.line(_floats(at), reading, "s0")
-        key, title = f"rule{len(pictures)}", "What the stopping rule looked at"
-        pictures.append(
-            Picture(
-                key,
-                title,
-                f"{name[:1].upper()}{name[1:]}.",
-                chart.svg(key, title),
-                [Legend("line s0", "measured"), Legend("rule stop", f"stops at {number(limit)}")],
-                ["permutations", name],
-                [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],
-            )
+        picture = chart.picture(
+            f"rule{len(pictures)}",
+            "What the stopping rule looked at",
+            f"{name[:1].upper()}{name[1:]}.",
+            [Legend("line s0", "measured"), Legend("rule stop", f"stops at {number(limit)}")],
+            ["permutations", name],
+            [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],
         )
+        pictures.append(picture)
     return pictures
 
 
 def removal(curves: Removal, score: str, noun: str) -> Picture:
     """What is left of the score as players go."""
     share = 100 * curves.removed / curves.n_players
-    middle = curves.random.mean(axis=0)
-    lines = (curves.high, curves.low, middle)
+    lines = (curves.high, curves.low, curves.random.mean(axis=0))
     every = np.concatenate([*lines, curves.random.ravel()])
     room = 0.05 * (float(np.ptp(every)) or 0.02)
     chart = Chart((0.0, 100.0), (every.min() - room, every.max() + room), f"{noun}s removed (%)", score)
     chart.band(share, curves.random.min(axis=0), curves.random.max(axis=0), "s2")
     for style, line in zip(("s0", "s1", "s2"), lines, strict=True):
         chart.line(share, line, style)
-    title = f"{score.capitalize()} as {noun}s are removed"
-    means = [number(float(line.mean()), 3) for line in lines]
-    runs = len(curves.random)
-    return Picture(
+    high, low, random = (number(float(line.mean()), 3) for line in lines)
+    return chart.picture(
         "removal",
-        title,
-        f"Mean over the marks: {means[0]} with the highest values gone first, {means[2]} at random, "
-        f"{means[1]} with the lowest gone first.",
-        chart.svg("removal", title),
+        f"{score.capitalize()} as {noun}s are removed",
+        f"Mean over the marks: {high} with the highest values removed first, {random} at random, {low} with "
+        "the lowest removed first.",
         [
             Legend("line s0", "highest values first"),
             Legend("line s1", "lowest values first"),
-            Legend("line s2", f"at random: mean and range of {runs} runs"),
+            Legend("line s2", f"at random: mean and range of {len(curves.random)} runs"),
         ],
         [f"{noun}s removed", "highest first", "lowest first", "at random"],
         [
             [f"{k:,}", *(number(float(line[mark]), 4) for line in lines)]
-            for mark, k in enumerate(curves.removed.tolist())
+            for mark, k in enumerate(curves.removed)
         ],
     )
 
@@ -220,4 +196,4 @@ def _floats(at: npt.NDArray[np.int64]) -> _Numbers:
 
 def _some(n: int) -> npt.NDArray[np.intp]:
     """The last of n lines and others, evenly."""
-    return np.unique(np.linspace(0, n - 1, min(n, _MOST_LINES)).round().astype(np.intp))
+    return np.unique(np.linspace(0, n - 1, min(n, _MAX_LINES)).round().astype(np.intp))

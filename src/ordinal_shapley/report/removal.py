@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 _MARKS = 20
-_MOST_ORDERS, _MOST_RANDOM = 5, 5
-_LEAST_ORDERS, _LEAST_RANDOM = 2, 3  # also for games that train any model, which takes long
+_MAX_ORDERS, _MAX_RANDOM = 5, 5
+_MIN_ORDERS, _MIN_RANDOM = 2, 3  # also for games that train any model, which takes long
 _ROWS = 20_000  # with more, there are fewer orders
 
 
@@ -49,10 +49,9 @@ def removal_curves(game: Game, valuation: Valuation) -> Removal:
     """
     n = game.n_players
     generator = np.random.default_rng(0)
-    least = game._is_slow
-    n_random = _LEAST_RANDOM if least else int(np.clip(_ROWS // n, _LEAST_RANDOM, _MOST_RANDOM))
-    n_orders = _LEAST_ORDERS if least else int(np.clip(_ROWS // n, _LEAST_ORDERS, _MOST_ORDERS))
-    n_orders = 1 if game.order_free else n_orders
+    affordable = 0 if game._is_slow else _ROWS // n
+    n_random = int(np.clip(affordable, _MIN_RANDOM, _MAX_RANDOM))
+    n_orders = 1 if game.order_free else int(np.clip(affordable, _MIN_ORDERS, _MAX_ORDERS))
     orders = [np.arange(n)] if game.order_free else [generator.permutation(n) for _ in range(n_orders)]
     removed = np.unique(np.linspace(0, n, min(_MARKS, n) + 1).astype(np.int64)[:-1])
 

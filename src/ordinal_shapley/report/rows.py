@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.valuation.decimals import decimals
+from ordinal_shapley.report.text import decimals
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ordinal_shapley.valuation.result import Valuation
 
-MOST_COLUMNS = 60
+MAX_COLUMNS = 60
 PAGE = 25  # rows to begin with
-_LONGEST_TEXT = 1_000
+_MAX_TEXT = 1_000
 _FIGURES = (("value", "value"), ("std. error", "stderr"), ("low", "ci_low"), ("high", "ci_high"))
-_LARGEST_EXACT = 2**53  # of the whole numbers of JavaScript
+_MAX_EXACT = 2**53  # of the whole numbers of JavaScript
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -34,7 +34,7 @@ class Column(NamedTuple):
     own : bool
         Whether it is of the rows and not of the result.
     digits : int or None
-        Decimals to show; None for as many as a number has, six at most that count.
+        Decimals to show; None for as many as a number has, six significant ones at most.
     cells : list
         Numbers or texts; None where there is none.
     """
@@ -99,44 +99,41 @@ def row_table(
     """Put the result, the labels and the rows' own columns side by side."""
     frame = valuation.to_frame(level)
     digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
-    names = [str(label)[:_LONGEST_TEXT] for label in frame.index]
-    numbered = valuation.labels is None or np.asarray(valuation.labels).dtype.kind in "iu"
+    names = frame.index
+    whole = valuation.labels is None or np.asarray(valuation.labels).dtype.kind in "iu"
+    if whole and all(abs(int(name)) <= _MAX_EXACT for name in names):
+        named = Column(noun, "number", False, 0, names.tolist())
+    else:
+        named = Column(noun, "text", False, None, [str(name)[:_MAX_TEXT] for name in names])
+    below = ["yes" if below else "no" for below in frame["below_zero"]]
+    shown = 0 if X is None else min(X.shape[1], MAX_COLUMNS)
     columns = [
         Column("rank", "number", False, 0, frame["rank"].tolist()),
-        Column(noun, "number", False, 0, frame.index.tolist())
-        if numbered and all(abs(int(label)) <= _LARGEST_EXACT for label in frame.index)
-        else Column(noun, "text", False, None, names),
+        named,
+        *([] if labels is None else [_column("label", labels, own=False)]),
+        *(
+            Column(title, "number", False, digits, _numbers(frame[name].to_numpy()))
+            for title, name in _FIGURES
+        ),
+        Column("CI below 0", "text", False, None, below),
+        *([] if X is None else [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]),
     ]
-    if labels is not None:
-        columns.append(_column("label", labels, own=False))
-    columns += [
-        Column(title, "number", False, digits, _numbers(frame[name].to_numpy())) for title, name in _FIGURES
-    ]
-    columns.append(
-        Column("below 0", "text", False, None, ["yes" if below else "no" for below in frame["below_zero"]])
-    )
-    left_out = 0
-    if X is not None:
-        left_out = max(0, X.shape[1] - MOST_COLUMNS)
-        shown = min(X.shape[1], MOST_COLUMNS)
-        columns += [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]
     lowest_first = np.lexsort((np.arange(len(frame)), -frame["rank"].to_numpy()))
-    return RowTable(columns, lowest_first, left_out)
+    return RowTable(columns, lowest_first, 0 if X is None else X.shape[1] - shown)
 
 
 def _column(title: str, cells: Any, *, own: bool) -> Column:
     """A column of whatever type."""
     kind = getattr(cells.dtype, "kind", "O")
-    title = title[:_LONGEST_TEXT]
+    title = title[:_MAX_TEXT]
     if kind in "iuf":
         pandas = hasattr(cells, "iloc")
         numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan) if pandas else cells.astype(np.float64)
-        finite = np.isfinite(numbers)
+        finite = numbers[np.isfinite(numbers)]
         # The largest itself may be the next one, rounded.
-        if not (kind in "iu" and (np.abs(numbers[finite]) >= _LARGEST_EXACT).any()):
-            if np.isinf(numbers).any():
-                return Column(title, "text", own, None, [_text(cell) for cell in cells])
-            whole = kind in "iu" or bool((numbers[finite] == np.round(numbers[finite])).all())
+        exact = kind == "f" or not (np.abs(finite) >= _MAX_EXACT).any()
+        if exact and not np.isinf(numbers).any():
+            whole = kind in "iu" or bool((finite == np.round(finite)).all())
             return Column(title, "number", own, 0 if whole else None, _numbers(numbers))
     return Column(title, "text", own, None, [_text(cell) for cell in cells])
 
@@ -149,4 +146,4 @@ def _text(cell: Any) -> str | None:
     import pandas as pd
 
     missing = pd.isna(cell)
-    return None if isinstance(missing, bool | np.bool_) and missing else str(cell)[:_LONGEST_TEXT]
+    return None if isinstance(missing, bool | np.bool_) and missing else str(cell)[:_MAX_TEXT]

@@ -1,10 +1,8 @@
-"""What can be read from values and their standard errors: intervals, ranks, tables, pictures, files."""
+"""What can be read from values and their standard errors: intervals, ranks, tables, pictures, pages."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from importlib.util import find_spec
 from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -12,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common.arguments import file_name, number
-from ordinal_shapley.common.files import replacing
+from ordinal_shapley.common.arguments import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.history import History
-
-_INDEX = "player"  # what a file calls the column of labels
 
 
 class Views:
@@ -110,7 +105,7 @@ class Views:
         return np.argsort(-self.values, kind="stable")
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row a player, indexed by ``labels``.
+        """Return one row per player, indexed by ``labels``.
 
         Parameters
         ----------
@@ -121,7 +116,7 @@ class Views:
         -------
         pandas.DataFrame
             With columns value, stderr, ci_low, ci_high, rank (1 for the highest value), count and
-            below_zero (the whole interval lies below 0).
+            below_zero (the interval is entirely below 0).
         """
         import pandas as pd
 
@@ -142,7 +137,7 @@ class Views:
         )
 
     def suspects(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the players whose whole confidence interval lies below 0, the lowest first.
+        """Return the players whose confidence interval is entirely below 0, the lowest first.
 
         Parameters
         ----------
@@ -203,7 +198,7 @@ class Views:
         TypeError, ValueError
             If an argument cannot be used; the message names it.
         """
-        from ordinal_shapley.plots import plot_values
+        from ordinal_shapley.plots.values import plot_values
 
         return plot_values(self, ax=ax, level=level, highlight=highlight, classes=classes)  # type: ignore[arg-type]
 
@@ -224,10 +219,9 @@ class Views:
         OSError
             If the file cannot be written.
         """
-        file_name("path", path)
-        frame = self._named_frame(level)
-        with replacing(path) as temporary:
-            frame.to_csv(temporary)
+        from ordinal_shapley.report.table_files import write_csv
+
+        write_csv(self, path, level)  # type: ignore[arg-type]
 
     def to_parquet(self, path: str | PathLike[str], level: float = 0.95) -> None:
         """Write the table of `to_frame` as Parquet, the labels as column ``player``; needs pyarrow.
@@ -250,14 +244,9 @@ class Views:
         OSError
             If the file cannot be written.
         """
-        file_name("path", path)
-        if find_spec("pyarrow") is None:
-            raise ImportError(
-                "to_parquet needs pyarrow; install it with: pip install 'ordinal-shapley[parquet]'"
-            )
-        frame = _of_one_type(self._named_frame(level))
-        with replacing(path) as temporary:
-            frame.to_parquet(temporary, engine="pyarrow")
+        from ordinal_shapley.report.table_files import write_parquet
+
+        write_parquet(self, path, level)  # type: ignore[arg-type]
 
     def to_html(
         self,
@@ -272,7 +261,7 @@ class Views:
         settings: Mapping[str, Any] | None = None,
         warnings: Iterable[str] = (),
     ) -> str:
-        """Return one self-contained page that says what was asked, what came out and how sure it is.
+        """Return one self-contained page: the settings, the values and how certain they are.
 
         It needs no network, reads well in light and dark and on a phone, and says what to pass where
         something that was not given would belong. Needs Jinja2, the ``report`` extra.
@@ -281,14 +270,14 @@ class Views:
         ----------
         path : path-like, optional
             Where to write the page; an existing file is overwritten once the new one is complete.
-        X : DataFrame, array or sparse matrix with one row a player, optional
+        X : DataFrame, array or sparse matrix with one row per player, optional
             The players' own columns, of any type, for the table.
-        y : array-like with one entry a player, optional
+        y : array-like with one entry per player, optional
             Their labels; by default those that ``game`` knows.
         game : Game, optional
             The game that was played. It is played some hundreds of times more: as players are removed, and,
-            if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, to see what speaks
-            against labels.
+            if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, for leave-one-out
+            predictions.
         history : History, optional
             What the run kept, for the pictures of convergence.
         title : str, optional
@@ -296,9 +285,9 @@ class Views:
         level : float, default 0.95
             Level of the confidence intervals.
         settings : dict, optional
-            More to say about what was asked, as terms and their words.
+            More settings to show, as terms and their words.
         warnings : list of str, optional
-            What the run was warned of, to stand at the top of the page.
+            Warnings of the run, to stand at the top of the page.
 
         Returns
         -------
@@ -325,14 +314,11 @@ class Views:
         >>> "<h1>Four rows</h1>" in page
         True
         """
-        from ordinal_shapley.report.page import render
+        from ordinal_shapley.report.page import write
 
-        if path is not None:
-            file_name("path", path)
-            with replacing(path, keep=False):  # what can't be written is found before the work
-                pass
-        page = render(
+        return write(
             self,  # type: ignore[arg-type]
+            path,
             X=X,
             y=y,
             game=game,
@@ -342,39 +328,8 @@ class Views:
             settings=settings,
             warnings=warnings,
         )
-        if path is not None:
-            with replacing(path) as temporary:
-                temporary.write_bytes(page.encode())
-        return page
-
-    def _named_frame(self, level: float) -> pd.DataFrame:
-        """Return the table with named index columns: labels that are tuples of one length have several."""
-        import pandas as pd
-
-        frame = self.to_frame(level)
-        labels = frame.index.tolist()
-        lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
-        if len(lengths) == 1 and (n_parts := lengths.pop()) > 0:
-            names = [f"{_INDEX}_{part}" for part in range(n_parts)]
-            frame.index = pd.MultiIndex.from_tuples(labels, names=names)
-            return frame
-        return frame.rename_axis(_INDEX)
 
     def _repr_html_(self) -> str:
-        from ordinal_shapley.valuation.html import summary
+        from ordinal_shapley.report.notebook import summary
 
         return summary(self)  # type: ignore[arg-type]
-
-
-def _of_one_type(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with index columns that a file of typed columns can hold."""
-    from pandas.api.types import infer_dtype
-
-    names = list(frame.index.names)
-    frame = frame.reset_index()
-    for name in names:
-        labels = frame[name]
-        if labels.dtype == object and infer_dtype(labels, skipna=True) in ("mixed", "mixed-integer"):
-            warnings.warn("labels of mixed types are written as strings", stacklevel=3)
-            frame[name] = labels.map(str)
-    return frame.set_index(names)

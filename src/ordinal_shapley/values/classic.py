@@ -48,8 +48,8 @@ class Classic(Value):
     def meaning(self) -> str:
         """What it is, in words."""
         return (
-            "what a {noun} adds to the score on average when it joins those before it, over random orders of "
-            "all {noun}s; among those before it order plays no part"
+            "what a {noun} adds to the score on average when it joins those before it, over random "
+            "permutations of all {noun}s; their order plays no part"
         )
 
     def check(self, game: Game) -> None:

@@ -51,8 +51,8 @@ class Ordinal(Value):
     def meaning(self) -> str:
         """What it is, in words."""
         return (
-            "what a {noun} adds to the score on average when it enters anywhere among those before it, over "
-            "random orders of all {noun}s"
+            "what a {noun} adds to the score on average when inserted among those before it, over random "
+            "permutations of all {noun}s"
         )
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:

@@ -80,8 +80,8 @@ class PartialOrdinal(Value):
     def meaning(self) -> str:
         """What it is, in words."""
         return (
-            "what a {noun} adds to the score on average when it joins the end of those before it, over "
-            "random orders of all {noun}s"
+            "what a {noun} adds to the score on average when appended to those before it, over random "
+            "permutations of all {noun}s"
         )
 
     def _groups(self, n_players: int) -> NDArray[np.int64]:

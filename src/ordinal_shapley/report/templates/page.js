@@ -7,7 +7,7 @@
   const body = table.tBodies[0];
   const own = (title) => columns.find((column) => column.title === title && !column.own);
   const value = own("value").cells, low = own("low").cells, high = own("high").cells;
-  const below = own("below 0").cells;
+  const below = own("CI below 0").cells;
   const MOST = 80;
   const collator = new Intl.Collator(undefined, { numeric: true });
   let shown = data.order.slice();
@@ -84,7 +84,7 @@
   function find() {
     const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length && !haystacks) {
-      const searched = columns.filter((column) => column.own || column.title !== "below 0");
+      const searched = columns.filter((column) => column.own || column.title !== "CI below 0");
       haystacks = data.order.map((_, row) => searched.map((column) => text(column, row)).join("\n").replaceAll("\u2212", "-").toLowerCase());
     }
     const needles = words.map((word) => word.replaceAll("\u2212", "-"));

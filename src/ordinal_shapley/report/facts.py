@@ -1,0 +1,128 @@
+"""What a page says of a result: its settings, and how certain it is."""
+
+from __future__ import annotations
+
+import platform
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordinal_shapley import __version__
+from ordinal_shapley.report.text import number, reliability_words, score_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ordinal_shapley.report.given import Given
+    from ordinal_shapley.valuation.result import Valuation
+
+Facts = list[tuple[str, str]]
+
+_STOPS = {
+    "MaxPermutations": "the number of permutations asked for, or the limit, was reached",
+    "MaxEvaluations": "the number of evaluations asked for was reached",
+    "MaxSeconds": "the time was up",
+    "RelativeChange": "the values hardly changed any more",
+    "MaxStandardError": "no standard error was above the bound",
+    "RankStability": "the ranking hardly changed any more",
+    "merge": "several runs were pooled",
+}
+_PACKAGES = ("numpy", "numba", "scikit-learn", "pandas")
+
+
+def settings(given: Given, more: Mapping[str, Any]) -> Facts:
+    """Return what was estimated, of what and how, in pairs of a term and its words."""
+    valuation, noun = given.valuation, given.noun
+    ranges = ", ".join(f"{start:,} to {stop - 1:,}" for start, stop in valuation.ranges)
+    packages = [f"{name} {version(name)}" for name in _PACKAGES]
+    facts = [
+        *((str(term), str(words)) for term, words in more.items()),
+        ("Value", f"{valuation.kind.title}: {valuation.kind.meaning.format(noun=noun)}."),
+        (f"{noun.capitalize()}s valued", f"{len(valuation):,}"),
+    ]
+    if given.X is not None:
+        facts.append(("Their columns", f"{given.X.shape[1]:,}"))
+    if given.game is not None:
+        facts += given.game._facts().items()
+    return [
+        *facts,
+        ("Sampler", f"{valuation.sampler!r}: {valuation.sampler.words}"),
+        ("Seed", f"{valuation.seed}, permutations {ranges or 'none'}"),
+        ("Software", f"{', '.join([f'ordinal-shapley {__version__}', *packages])}, Python "
+         f"{platform.python_version()}"),
+        ("Page made", f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"),
+    ]  # fmt: skip
+
+
+def _why_it_stopped(given: Given) -> str:
+    valuation = given.valuation
+    rules = [name.strip() for name in valuation.stopped_by.replace("|", ",").replace("&", ",").split(",")]
+    words = " and ".join(_STOPS.get(rule, rule) for rule in rules)
+    rule = "" if given.history is None else f" (the rule was {given.history.rule!r})"
+    kind = "a rule of convergence" if valuation.converged else "no rule of convergence"
+    return f"{words[:1].upper()}{words[1:]}{rule}; {kind} ended the run."
+
+
+def score_tiles(valuation: Valuation) -> Facts:
+    """Return what the model of all rows and the baseline score, as far as it is known."""
+    scores = [("score of all rows", valuation.full_score), ("baseline score", valuation.guess_score)]
+    return [(term, f"{score:.4g}") for term, score in scores if score is not None]
+
+
+def certainty(given: Given) -> Facts:
+    """Return how certain the values are, in pairs of a term and its words."""
+    valuation, noun = given.valuation, given.noun
+    speed = ""
+    if valuation.seconds > 0:
+        rate = number(valuation.n_evaluations / valuation.seconds)
+        speed = f" in {number(valuation.seconds)} s, {rate} per second"
+    model = score_words(valuation, given.game)
+    facts = [("Score reached", model)] * bool(model)
+    facts += [
+        ("Permutations", f"{valuation.n_permutations:,}"),
+        ("Why it stopped", _why_it_stopped(given)),
+        ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
+        (f"Mean {noun}s evaluated", f"{number(valuation.mean_walk_length)} per permutation"),
+    ]
+    errors = valuation.stderr[np.isfinite(valuation.stderr)]
+    n, n_known = len(valuation), len(errors)
+    if not n_known:
+        return [*facts, ("Standard errors", "not known: it takes two permutations at least")]
+    low, high = valuation.confidence_interval(given.level)
+    below, above = int((high < 0).sum()), int((low > 0).sum())
+    without = f"; {n - n_known:,} {noun}s have none" if n_known < n else ""
+    reliable = reliability_words(valuation)
+    return [
+        *facts,
+        ("Standard errors", f"median {number(float(np.median(errors)))}, largest {number(errors.max())}"),
+        (
+            f"{100 * given.level:g} % CIs",
+            f"{below:,} entirely below 0, {above:,} entirely above 0, {n_known - below - above:,} contain 0"
+            f"{without}",
+        ),
+        *[("Reliability", reliable)] * bool(reliable),
+    ]
+
+
+def not_covered(given: Given) -> list[str]:
+    """Return what the standard errors say nothing about."""
+    valuation, noun = given.valuation, given.noun
+    chance = 50 * (1 - given.level)
+    expected = len(valuation) * chance / 100
+    many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
+    biases = [
+        f"{bias[:1].upper()}{bias[1:]}; more permutations do not shrink it."
+        for bias in valuation.sampler.biases
+    ]
+    other = "Another game, such as one with other validation rows, would give other values."
+    if noun == "row":
+        other = "Other validation rows, another score or another model would give other values."
+    return [
+        *biases,
+        other,
+        f"The value of a {noun} depends on the other {noun}s.",
+        f"Each CI is looked at by itself. Of {noun}s with a true value of 0, {chance:g} % have a CI entirely "
+        f"below 0 by chance: {many} here if all were such.",
+    ]

@@ -143,11 +143,10 @@ class TestValues:
 
     def test_options_reach_the_estimator(self):
         data = tensors()
-        options = {"scoring": "balanced_accuracy", "design": "antithetic", "C": 3.0, "empty_value": 0.0}
-        got = trained(OrdinalShapleyEvaluator("mc", n_permutations=40, random_state=1, **options), data)
-        ours = osv.OrdinalShapley(sampler="mc", n_permutations=40, random_state=1, **options).fit(
-            *arrays(data)
-        )
+        options = {"scoring": "balanced_accuracy", "C": 3.0, "empty_value": 0.0, "n_permutations": 40}
+        options |= {"sampler": osv.PermutationSampler(design="antithetic"), "random_state": 1}
+        got = trained(OrdinalShapleyEvaluator(**options), data)
+        ours = osv.OrdinalShapley(**options).fit(*arrays(data))
         np.testing.assert_array_equal(got.data_values, ours.values_)
 
     def test_a_state_moves_on_and_the_global_one_is_the_default(self):
@@ -216,13 +215,14 @@ class TestModels:
             sample_weight=np.ones(24),
         )  # fmt: skip
         assert weighted(range(24)) == first.shapley.game_(range(24))
-        assert np.isfinite(trained(OrdinalShapleyEvaluator("mc", **options), data, network).data_values).all()
+        ordinal = OrdinalShapleyEvaluator(sampler="mc", **options)
+        assert np.isfinite(trained(ordinal, data, network).data_values).all()
 
     def test_other_models_are_refused_unless_logistic_regression_may_stand_in(self):
         network = RegressionMLP(3, 1)
         with pytest.raises(ValueError, match=r"pred_model is a RegressionMLP.*model='logistic'"):
             self.chosen(network)
-        stand_in = ClassicShapleyEvaluator("mc", n_permutations=2, random_state=0, model="logistic")
+        stand_in = ClassicShapleyEvaluator(sampler="mc", n_permutations=2, random_state=0, model="logistic")
         assert isinstance(trained(stand_in, tensors(), network).shapley.game_, osv.LogisticGame)
 
     def test_a_regressor(self):
@@ -230,7 +230,7 @@ class TestModels:
         targets = (x @ [1.0, 2.0, 0.0] + 0.1 * y).astype(np.float32)
         data = [torch.from_numpy(part) for part in (x[:12], targets[:12, None], x[12:], targets[12:, None])]
         model = RegressionSkLearnWrapper(Ridge)
-        evaluator = ClassicShapleyEvaluator("mc", n_permutations=3, random_state=0)
+        evaluator = ClassicShapleyEvaluator(sampler="mc", n_permutations=3, random_state=0)
         got = trained(evaluator, data, model, Metrics.NEG_MSE)
         ours = osv.ClassicShapley(
             sampler="mc",

@@ -93,7 +93,8 @@ class AxiomReport:
     Examples
     --------
     >>> import ordinal_shapley as osv
-    >>> report = osv.check_axioms(osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"]))
+    >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
+    >>> report = osv.check_axioms(game, "partial_ordinal")
     >>> report.holds
     True
     >>> report.to_frame()[["status", "players", "sequence"]]

@@ -116,7 +116,7 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     >>> train, valid = np.arange(0, 178, 2), np.arange(1, 178, 2)
     >>> noise = osv.corrupt_labels(y[train], random_state=0)
     >>> game = osv.LogisticGame(X[train], noise.labels, X[valid], y[valid])
-    >>> valuation = osv.sample_values(game, value="ordinal", n_permutations=200, random_state=0)
+    >>> valuation = osv.sample_values(game, n_permutations=200, random_state=0)
     >>> osv.detect_noisy_labels(valuation, noise).auc > 0.8
     True
     """

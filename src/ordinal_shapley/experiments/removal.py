@@ -155,7 +155,7 @@ def remove_high_value(
     >>> parts = np.array_split(np.random.default_rng(0).permutation(178), 3)
     >>> (X, y), (X_valid, y_valid), (X_test, y_test) = ((wine.X[rows], wine.y[rows]) for rows in parts)
     >>> game = osv.LogisticGame(X, y, X_valid, y_valid)
-    >>> valuation = osv.sample_values(game, value="ordinal", n_permutations=100, random_state=0)
+    >>> valuation = osv.sample_values(game, n_permutations=100, random_state=0)
     >>> curves = osv.remove_high_value(valuation, X, y, X_test, y_test)
     >>> curves.high_first.shape, bool(curves.auc < curves.auc_low_first)
     ((20,), True)

@@ -200,13 +200,13 @@ class FunctionGame(Game):
     Examples
     --------
     >>> import ordinal_shapley as osv
-    >>> worth = [4.0, 2.0, 1.0]
+    >>> gains = [4.0, 2.0, 1.0]
     >>> def halved_at_each_place(sequence):
-    ...     return sum(worth[player] / 2**place for place, player in enumerate(sequence))
+    ...     return sum(gains[player] / 2**place for place, player in enumerate(sequence))
     >>> game = osv.FunctionGame(halved_at_each_place, n_players=3)
     >>> game([0, 2])
     4.5
-    >>> osv.exact_values(game).values  # each place is as likely as any other: 7/12 of the worth
+    >>> osv.exact_values(game, "partial_ordinal").values  # all places are equally likely: 7/12 of the gains
     array([2.33333333, 1.16666667, 0.58333333])
 
     The same compiled:
@@ -215,7 +215,7 @@ class FunctionGame(Game):
     >>> @numba.njit
     ... def first_come(sequence):
     ...     return 1.0 if len(sequence) and sequence[0] == 0 else 0.0
-    >>> osv.exact_values(osv.FunctionGame(first_come, n_players=4)).values
+    >>> osv.exact_values(osv.FunctionGame(first_come, n_players=4), "partial_ordinal").values
     array([0.25, 0.  , 0.  , 0.  ])
     """
 

@@ -112,7 +112,7 @@ class JourneyGame(JourneyForms):
     B          40.0  0.666667
     >>> game([0, 1]), game([1, 0])
     (80.0, 40.0)
-    >>> osv.exact_values(game).values
+    >>> osv.exact_values(game, "partial_ordinal").values
     array([20., 40.])
     """
 

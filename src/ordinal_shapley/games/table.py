@@ -66,9 +66,9 @@ class TableGame(Game):
     >>> game([0, 1]), game([1, 0])
     (1.0, 0.0)
     >>> osv.exact_values(game).values
-    array([0. , 0.5])
-    >>> osv.exact_values(game, value="ordinal").values
     array([0.25, 0.25])
+    >>> osv.exact_values(game, "partial_ordinal").values
+    array([0. , 0.5])
     """
 
     _without_order = "give all orders of the same players one utility"

@@ -42,17 +42,19 @@ class _Evaluator(ModelMixin):
     metric: Any = None
     valuation: Valuation | None = None
 
-    def __init__(self, *args: Any, model: str = "given", random_state: Any = None, **options: Any) -> None:
+    def __init__(
+        self, estimator: Any = None, *, model: str = "given", random_state: Any = None, **options: Any
+    ) -> None:
         choose("model", model, ("given", "logistic"))
         if "valid_fraction" in options:
             raise ValueError("valid_fraction is for rows to hold out, but OpenDataVal brings validation rows")
-        if model == "logistic" and options.get("estimator") is not None:
+        if model == "logistic" and estimator is not None:
             raise ValueError("model is 'logistic', but estimator is another model: expected one of the two")
         self.model = model
         # An integer stays one, so that values are to the bit those of the estimator with that seed.
         whole = isinstance(random_state, int | np.integer)
         self.random_state = random_state if whole else check_random_state(random_state)
-        self.shapley = self._kind(*args, random_state=self.random_state, **options)
+        self.shapley = self._kind(estimator, random_state=self.random_state, **options)
         self._options = self.shapley.get_params(deep=False)
         self._chose_C = "C" in options
 
@@ -143,18 +145,18 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
 
     Parameters
     ----------
-    method : str, optional
-        How permutations are sampled, by default that of `ordinal_shapley.PartialOrdinalShapley`.
+    estimator : classifier, regressor or pipeline, optional
+        A model of scikit-learn's to value rows by, in place of the prediction model.
     model : {"given", "logistic"}, default "given"
         "given": by the prediction model. "logistic": by logistic regression, whatever the prediction model
         is; it then serves the experiments only.
     random_state : None, int or RandomState
         The same integer gives the same values as in `ordinal_shapley.PartialOrdinalShapley`.
     **options
-        All others that `ordinal_shapley.PartialOrdinalShapley` takes, such as ``n_permutations``,
-        ``stopping``, ``C`` and ``n_jobs``, but for ``valid_fraction``. Without ``C`` it is that of the
-        prediction model, without ``scoring`` the score is OpenDataVal's metric: accuracy, or for a regressor
-        the negative mean squared error.
+        All others that `ordinal_shapley.PartialOrdinalShapley` takes, such as ``sampler``,
+        ``n_permutations``, ``stopping``, ``C`` and ``n_jobs``, but for ``valid_fraction``. Without ``C`` it
+        is that of the prediction model, without ``scoring`` the score is OpenDataVal's metric: accuracy, or
+        for a regressor the negative mean squared error.
 
     Attributes
     ----------
@@ -182,7 +184,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     >>> labels = np.eye(2)[(x.sum(axis=1) > 0).astype(int)]
     >>> fetcher = DataFetcher.from_data(x, labels, True, random_state=0)
     >>> fetcher = fetcher.split_dataset_by_count(40, 40, 40).noisify(mix_labels, noise_rate=0.2)
-    >>> evaluator = PartialOrdinalShapleyEvaluator("tmc", n_permutations=100, random_state=0).train(fetcher)
+    >>> evaluator = PartialOrdinalShapleyEvaluator(n_permutations=100, random_state=0).train(fetcher)
     >>> evaluator.data_values.shape
     (40,)
     >>> list(noisy_detection(evaluator, fetcher))
@@ -197,7 +199,7 @@ class OrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
 
     Parameters
     ----------
-    method, model, random_state, **options
+    estimator, model, random_state, **options
         As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.OrdinalShapley`.
 
     Attributes
@@ -224,7 +226,7 @@ class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
 
     Parameters
     ----------
-    method, model, random_state, **options
+    estimator, model, random_state, **options
         As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.ClassicShapley`.
 
     Attributes
@@ -238,9 +240,9 @@ class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
     >>> from ordinal_shapley.interop.opendataval import ClassicShapleyEvaluator
     >>> x = torch.tensor([[0.0], [1.0], [3.0], [4.0]])
     >>> y = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> evaluator = ClassicShapleyEvaluator("mc", n_permutations=50, random_state=0)
-    >>> evaluator.input_data(x, y, x, y).train_data_values().valuation.method
-    'mc'
+    >>> evaluator = ClassicShapleyEvaluator(sampler="mc", n_permutations=50, random_state=0)
+    >>> evaluator.input_data(x, y, x, y).train_data_values().valuation.sampler
+    PermutationSampler()
     """
 
     _kind = ClassicShapley

@@ -165,7 +165,7 @@ class MaxStandardError(StoppingRule):
     >>> game = osv.TableGame(2, {(0, 1): 1.0})
     >>> run = osv.sample_values(game, stopping=osv.MaxStandardError(0.02), random_state=0)
     >>> run.stopped_by, run.n_permutations, float(run.stderr.max()) <= 0.02
-    ('MaxStandardError', 700, True)
+    ('MaxStandardError', 200, True)
     """
 
     bound: float

@@ -66,8 +66,8 @@ class History(StoppingRule):
     array([100, 200, 300, 400, 500])
     >>> bool((history.values[-1] == valuation.values).all())
     True
-    >>> history.readings["relative change over 100 permutations"].round(3)
-    array([  nan, 0.123, 0.085, 0.052, 0.018])
+    >>> history.readings["relative change over 100 permutations"].round(2)
+    array([ nan, 0.12, 0.08, 0.05, 0.02])
     """
 
     def __init__(self, rule: StoppingRule, most_rounds: int = 500) -> None:

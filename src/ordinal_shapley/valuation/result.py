@@ -104,7 +104,7 @@ class Valuation(Views):
     (Ordinal(), 1000, 'MaxPermutations')
     >>> valuation.to_frame()[["value", "below_zero"]].round(1)
          value  below_zero
-    ann    0.2       False
+    ann    0.3       False
     bob    0.3       False
     """
 

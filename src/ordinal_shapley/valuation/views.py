@@ -164,7 +164,7 @@ class Views:
         >>> valuation = osv.sample_values(game, n_permutations=1000, random_state=0)
         >>> valuation.suspects()[["value", "rank"]].round(1)
              value  rank
-        cy    -0.6     3
+        cy    -0.7     3
         bob   -0.2     2
         """
         frame = self.to_frame(level)

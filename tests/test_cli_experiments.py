@@ -8,10 +8,9 @@ import pytest
 
 import ordinal_shapley as osv
 from ordinal_shapley.cli.data_options import DataOptions
-from ordinal_shapley.tables.checks import check_classes
 from ordinal_shapley.tables.problem import encode, split
-from ordinal_shapley.tables.reading import read_csv
-from problems import size
+from ordinal_shapley.tables.reading import read_table
+from problems import JIT, size
 
 N = size(20, 2)
 
@@ -80,7 +79,7 @@ def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     table = pd.read_csv(out)
     assert list(table.columns) == ["value", "seed", "removed", "share", "high_first", "low_first"]
     assert set(lines_of(shown)) == {"classic", "random"}
-    read = check_classes(read_csv(people, "outcome"))
+    read = read_table(people, "outcome")
     rest, held = split(read, 0.3, 1)
     train, valid = split(rest, 0.3, 1)
     problem, test = (encode(train, part, raw=False) for part in (valid, held))

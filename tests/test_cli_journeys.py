@@ -112,6 +112,85 @@ def test_picture(run, paths, tmp_path, kind):
     assert pictures[0].read_bytes() != pictures[1].read_bytes()
 
 
+def test_help_has_examples(run):
+    code, shown, _ = run("journeys", "--help")
+    assert code == 0
+    assert "ordinal-shapley journeys paths.csv" in shown
+    assert "--by-position" in shown and "backoff" in shown
+
+
+BAD = {
+    "value": (["--value", "blend"], "--value is 'blend'"),
+    "unseen": (["--unseen", "some"], "--unseen is 'some'"),
+    "repeats": (["--repeats", "all"], "--repeats is 'all'"),
+    "worth": (["--worth", "gold"], "--worth is 'gold'"),
+    "unseen of conversions": (
+        ["--worth", "conversions", "--unseen", "zero"],
+        "--unseen goes with --worth rate",
+    ),
+    "two forms": (["--path", "path", "--time", "t"], "--path is for paths and --time for touches"),
+    "two orders": (["--time", "t", "--file-order"], "--time and --file-order exclude each other"),
+    "no such column": (["--path", "way"], "paths.csv: no column 'way', the columns are 'path'"),
+    "no such counts": (["--conversions", "won"], "no column 'won'"),
+    "touches without": (["--journey", "path"], "no column 'channel'"),
+    "empty sep": (["--path-sep", ""], "error: --path-sep is '', expected"),
+    "its own input": (["--out", "paths.csv"], "is an input of this run"),
+    "no folder": (["--out", "nowhere/x.csv"], "there is no folder 'nowhere'"),
+    "no picture": (["--plot", "x.txt"], "must end with a kind of picture"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_it_refuses(run, paths, monkeypatch, what):
+    monkeypatch.chdir(paths.parent)
+    more, message = BAD[what]
+    code, shown, err = run("journeys", "paths.csv", *more)
+    assert (code, shown) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x.csv is empty"),
+        ("path,conversions\n", "has a header but no rows"),
+        ("path,path,conversions\nA,B,1\n", "has more than one column 'path'"),
+        ("a,b\n1,2\n", "the columns are 'a', 'b', expected path, or journey and channel"),
+        ("path,conversions\nA,1\n ,1\n", "no path in row 2"),
+        ("path,conversions\nA,-1\n", "conversions is '-1' in row 1, expected a number of at least 0"),
+        ("path,conversions\nA,nan\n", "conversions is 'nan' in row 1"),
+        ("path,conversions\nA,many\n", "conversions is 'many' in row 1"),
+        ("path,conversions\nA > > B,1\n", "path in row 1 is 'A > > B'"),
+        ("path,conversions\nB,1\nA > A,1\n", "x.csv: path in row 2 touches 'A' twice, expected distinct"),
+        ("path,conversions\nA > A,1\n", "counts, --repeats first or --repeats last"),
+        ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "give --file-order to take them"),
+        ("path,conversions\nA,1,2\n", "can't be read as CSV: its rows have more values than the header"),
+        ("path,conversions\nA,1\nA,B,1\n", "put text that holds commas between double quotes"),
+        ("path;conversions\nA;1,5\n", "x.csv has semicolons between its columns, expected commas"),
+        ("journey,channel,time\n1,A,2\n", "no column 'converted'"),
+        ("journey,channel,time,converted\n1,A,1,2\n", "converted is '2' in row 1, expected 1 or 0"),
+        ("journey,channel,time,converted\n1,A,1,1\n,B,2,1\n", "no journey in row 2"),
+        ("journey,channel,time,converted\n1,,1,1\n", "no channel in row 1"),
+        ("journey,channel,time,converted\n1,A,1,1\n1,B,soon,1\n", "time is 'soon' in row 2"),
+        (
+            "journey,channel,time,converted\n1,A,2026-01-01,1\n1,B,02/03/2026,1\n",
+            "time is '02/03/2026' in row 2",
+        ),
+        ("journey,channel,time,converted\n1,A,2026-01-01,1\n1,B,5,1\n", "time is '5' in row 2"),
+        ("journey,channel,time,converted\n1,A,,1\n", "time is '' in row 1"),
+        ("journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n", "touches 'A' and 'B' at the same time, 3"),
+    ],
+)
+def test_files_that_cannot_be_read(run, tmp_path, text, message):
+    file = tmp_path / "x.csv"
+    file.write_text(text)
+    code, shown, err = run("journeys", file)
+    assert (code, shown) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+
+
 @pytest.mark.parametrize(
     ("path", "sep"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ from ordinal_shapley.vocabulary import MISSING, choose
 
 if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
-    from ordinal_shapley.tables.reading import Marks, Table
+    from ordinal_shapley.tables.table import Marks, Table
 
 Train = Annotated[
     Path | None,
@@ -74,7 +74,7 @@ Id = Annotated[
 Impute = Annotated[
     bool,
     data_option(
-        "Fill in missing entries: numbers with the median of the training rows, and a column that tells "
+        "Fill in missing values: numbers with the median of the training rows, and a column that tells "
         f"of it; text with the category {MISSING!r}. Else they are an error.",
         flag="--impute",
     ),
@@ -145,7 +145,7 @@ class DataOptions:
         if self.drop:
             words["Columns left out"] = ", ".join(self.drop)
         if self.impute:
-            words["Missing entries"] = (
+            words["Missing values"] = (
                 f"filled in: numbers with the median, text with the category {MISSING!r}"
             )
         words["Numbers"] = "as they are" if self.raw else "standardised"
@@ -154,12 +154,12 @@ class DataOptions:
     def cautions(self, problem: Problem) -> list[str]:
         """Return what to know before the values are used."""
         n = len(problem.y_valid)
-        few = f"only {n:,} rows validate: {_weight(n)}, and other ones would give other values"
+        few = f"only {n:,} validation rows: {_weight(n)}, and other ones would give other values"
         return [few] if n < _FEW else []
 
     def _marks(self) -> Marks:
         """Return how the files are written."""
-        from ordinal_shapley.tables.reading import Marks
+        from ordinal_shapley.tables.table import Marks
 
         choose("--sep", self.sep, tuple(_SEPS))
         choose("--decimal", self.decimal, _DECIMALS)
@@ -182,20 +182,38 @@ class DataOptions:
         check_source(self.train, self.target, self.dataset, {"--valid": self.valid, "--id": self.id})
 
         from ordinal_shapley.tables import problem
+        from ordinal_shapley.tables.reading import read_like
 
-        drop = self.drop or ()
-        table = read_table(
-            self.train, self.target, self.dataset, self.impute, drop, numbers, self.id, self._marks()
-        )
-        rows = self._rows(_ADULT_ROWS)
-        if rows is not None:
-            table = problem.draw(table, rows, seed)
+        table = self._table(self._rows(_ADULT_ROWS), seed, numbers)
         if self.valid is None:
             parts = problem.split(table, self._fraction(self.valid_fraction, _ADULT_FRACTION), seed)
         else:
-            assert self.target is not None
-            parts = table, read_like(table, self.valid, self.target, self.impute, drop)
+            parts = table, read_like(table, self.valid, self.impute)
         return problem.encode(*parts, raw=self.raw, impute=self.impute)
+
+    def _table(self, rows: int | None, seed: int, numbers: bool = False) -> Table:
+        """Read the rows of the file or the data set, and draw some of them if so many are asked for."""
+        from ordinal_shapley.tables import problem, reading
+        from ordinal_shapley.tables.table import Table
+
+        marks, drop = self._marks(), self.drop or ()
+        if self.dataset is not None:
+            from ordinal_shapley import datasets
+
+            data = datasets.load(self.dataset)
+            table = Table(self.dataset, data.frame, data.target, data.frame[[]]).drop(drop)
+        else:
+            assert self.train is not None and self.target is not None
+            table = reading.read_table(
+                self.train,
+                self.target,
+                drop=drop,
+                names=self.id,
+                marks=marks,
+                numbers=numbers,
+                impute=self.impute,
+            )
+        return table if rows is None else problem.draw(table, rows, seed)
 
 
 @dataclass(frozen=True)
@@ -236,14 +254,9 @@ class HeldOutOptions(DataOptions):
     def read_three(self, seed: int) -> tuple[Problem, Problem]:
         """Return training rows with those to validate, and the same training rows with those held out."""
         from ordinal_shapley.tables import problem
+        from ordinal_shapley.tables.reading import read_like
 
-        drop = self.drop or ()
-        table = read_table(
-            self.train, self.target, self.dataset, self.impute, drop, names=self.id, marks=self._marks()
-        )
-        rows = self._rows(_ADULT_ROWS_OF_THREE)
-        if rows is not None:
-            table = problem.draw(table, rows, seed)
+        table = self._table(self._rows(_ADULT_ROWS_OF_THREE), seed)
         parts = {}
         for name, path, fraction in (
             ("test", self.test, self._fraction(self.test_fraction, 1 / 3)),
@@ -252,8 +265,7 @@ class HeldOutOptions(DataOptions):
             if path is None:
                 table, parts[name] = problem.split(table, fraction, seed, f"--{name}")
             else:
-                assert self.target is not None
-                parts[name] = read_like(table, path, self.target, self.impute, drop)
+                parts[name] = read_like(table, path, self.impute)
         valid, held = (
             problem.encode(table, parts[name], raw=self.raw, impute=self.impute) for name in ("valid", "test")
         )
@@ -280,39 +292,3 @@ def check_fraction(option: str, fraction: float | None) -> None:
     """ValueError unless a fraction is none or between 0 and 1."""
     if fraction is not None:
         number(option, fraction, above=0.0, below=1.0)
-
-
-def read_table(
-    train: Path | None,
-    target: str | None,
-    dataset: str | None,
-    impute: bool = False,
-    drop: Sequence[str] = (),
-    numbers: bool = False,
-    names: str | None = None,
-    marks: Marks | None = None,
-) -> Table:
-    """Read the rows of a file or of a data set; unless `impute`, entries that are missing are an error."""
-    from ordinal_shapley.tables import checks, reading
-
-    if dataset is not None:
-        from ordinal_shapley import datasets
-
-        data = datasets.load(dataset)
-        return reading.leave_out(reading.Table(dataset, data.frame, data.target), drop)
-    assert train is not None and target is not None
-    check = checks.check_numbers if numbers else checks.check_classes
-    table = check(reading.read_csv(train, target, drop=drop, names=names, marks=marks or reading.COMMAS))
-    return table if impute else checks.check_complete(table)
-
-
-def read_like(table: Table, path: Path, target: str, impute: bool = False, drop: Sequence[str] = ()) -> Table:
-    """Read a file with the columns of a table."""
-    from ordinal_shapley.tables import checks, reading
-
-    text = reading.text_columns(table)
-    check = checks.check_numbers if table.has_numbers else checks.check_classes
-    other = check(
-        reading.read_csv(path, target, text, drop=drop, names=table.names, training=False, marks=table.marks)
-    )
-    return other if impute else checks.check_complete(other, training=False)

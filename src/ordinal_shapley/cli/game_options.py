@@ -98,8 +98,8 @@ def read_game(path: Path, value: str) -> TableGame:
 
 def _read_file(path: Path) -> TableGame:
     from ordinal_shapley.games import TableGame
-    from ordinal_shapley.tables.csv_faults import check_file
-    from ordinal_shapley.tables.texts import read_texts
+    from ordinal_shapley.tables.csv_errors import check_file
+    from ordinal_shapley.tables.reading import read_texts
 
     if path.suffix.lower() != ".csv":
         check_file(path, "a game's file")

@@ -237,7 +237,7 @@ def _listed(frame: pd.DataFrame) -> str:
 
 def read_file(path: Path) -> pd.DataFrame:
     """Read all columns as texts; rows are counted from 1."""
-    from ordinal_shapley.tables.texts import read_texts
+    from ordinal_shapley.tables.reading import read_texts
 
     frame = read_texts(path, "a file of journeys")
     return frame.set_axis(range(1, len(frame) + 1), axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.tables.cautions import find_odd_texts
+from ordinal_shapley.tables.column_warnings import find_odd_columns
 from ordinal_shapley.vocabulary import MISSING
 
 if TYPE_CHECKING:
@@ -59,28 +60,10 @@ class Encoder:
         self.impute = impute
 
     def fit(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, warn: bool = True) -> Encoder:
-        """Learn columns, categories and scales from the training table.
+        """Learn columns, categories and scales from the features of the training table.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The features, without the target.
-        name_row : callable, optional
-            Turns an index label into the words an error calls the row by; by default ``row LABEL``.
-        warn : bool, default True
-            Warn of columns of text that become very many columns.
-
-        Returns
-        -------
-        Encoder
-            The encoder itself.
-
-        Raises
-        ------
-        ValueError
-            If a number is infinite, an entry is missing (with ``impute`` a whole column), a column can't
-            be a feature or two encoded columns would have one name: the message names the row and the
-            column.
+        `name_row` turns an index label into the words an error calls the row by; with `warn`, columns of text
+        that become very many columns are warned of. A ValueError names what can't be encoded.
         """
         from sklearn.compose import ColumnTransformer
         from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -93,7 +76,7 @@ class Encoder:
         for name in categorical:
             _reject_disguised(frame[name], name_row)
         if warn:
-            for odd in find_odd_texts(frame[categorical]):
+            for odd in find_odd_columns(frame[categorical]):
                 warnings.warn(f"column {odd.name!r} {odd.what} drop it", stacklevel=2)
         if self.impute:
             _reject_empty(frame)
@@ -129,28 +112,7 @@ class Encoder:
     def transform(
         self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, name: str = "this one"
     ) -> npt.NDArray[np.float64]:
-        """Encode a table that has the columns of the training table, in any order.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The features, without the target.
-        name_row : callable, optional
-            As for `fit`.
-        name : str, default "this one"
-            What an error calls the table.
-
-        Returns
-        -------
-        numpy.ndarray
-            C-ordered float64, a row for each row of `frame`.
-
-        Raises
-        ------
-        ValueError
-            If columns are missing, unknown or of another kind than in training, a number is infinite, or
-            an entry is missing without ``impute``.
-        """
+        """Encode a table that has the columns of the training table, in any order; errors call it `name`."""
         if not hasattr(self, "_transformer"):
             raise ValueError("this Encoder is not fitted yet: call fit(train) first")
         name_row = name_row or _plain_name
@@ -172,31 +134,15 @@ class Encoder:
     def fit_transform(
         self, frame: pd.DataFrame, *, name_row: RowNamer | None = None
     ) -> npt.NDArray[np.float64]:
-        """Fit to a table and encode it: `fit`, then `transform`.
-
-        Parameters
-        ----------
-        frame, name_row
-            As for `fit`.
-
-        Returns
-        -------
-        numpy.ndarray
-            As from `transform`.
-        """
+        """Fit to a table and encode it."""
         return self.fit(frame, name_row=name_row).transform(frame, name_row=name_row)
 
     def feature_names_out(self) -> list[str]:
-        """Name the encoded columns; a category's column is called ``feature=category``.
-
-        Returns
-        -------
-        list of str
-        """
+        """Name the encoded columns; a category's column is called ``feature=category``."""
         return list(self._names)
 
     def _clean(self, frame: pd.DataFrame, name_row: RowNamer) -> pd.DataFrame:
-        """Return the table as float and text columns, or say which entry stands in the way."""
+        """Return the table as float and text columns, or say which value stands in the way."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
@@ -206,10 +152,9 @@ class Encoder:
             if absent.any() and not self.impute:
                 row = name_row(column.index[int(absent.argmax())])
                 raise ValueError(
-                    f"{row}, column {name!r}: the entry is missing or NaN; fill it in, drop the row"
+                    f"{row}, column {name!r}: missing value; fill it in, drop the row"
                     + ("" if name in self._numeric else ", write `?`, a category of its own,")
-                    + " or ask for impute=True; where a file says NA, None or null, pandas reads a missing "
-                    "entry"
+                    + " or ask for impute=True; NA, None and null in a file are missing values"
                 )
             if name in self._numeric:
                 columns[name] = self._clean_numbers(column, absent, name, name_row)
@@ -247,10 +192,12 @@ def _indicator(name: str) -> str:
 
 
 def _reject_empty(frame: pd.DataFrame) -> None:
-    """Refuse columns without a single entry: there is nothing to fill them in from."""
-    empty = [name for name in frame if frame[name].isna().all()]
+    empty = [str(name) for name in frame if frame[name].isna().all()]
     if empty:
-        raise ValueError(f"column {empty[0]!r} has no entry at all in the training table; drop it")
+        raise ValueError(
+            f"column {empty[0]!r} has no value in the training rows, so there is nothing to fill in: leave "
+            f"it out with --drop {shlex.quote(empty[0])}"
+        )
 
 
 def _plain_name(label: Hashable) -> str:
@@ -322,5 +269,5 @@ def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
         first = int(odd.argmax())
         raise ValueError(
             f"{name_row(texts.index[first])}, column {column.name!r}: {texts.iloc[first]!r} is not "
-            "a number, but most entries are; fill it in or drop the row"
+            "a number, but most values are; fill it in or drop the row"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.tables.cautions import find_alike
+from ordinal_shapley.tables.column_warnings import find_alike
 from ordinal_shapley.tables.encoding import Encoder
-from ordinal_shapley.tables.reading import Table
+from ordinal_shapley.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,20 +20,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# So many classes that are numbers may be none.
+# So many classes that are numbers may be numbers to predict.
 _MANY_NUMBERS = 10
 # So many rows on both sides are not alike by chance, if they are so many times as many as twins on one side.
-_FEWEST_COPIES = 10
-_MOST_COPIES = 0.2
-_MOST_FOR_TWINS = 2
+_MIN_COPIES = 10
+_MAX_COPIES = 0.2
+_MAX_FOR_TWINS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a game of training rows takes; the index of `X` is what the result calls the rows by.
+    """What a game of training rows takes; results name the rows by the index of `X`.
 
-    `frame` holds the training rows as they were read, columns that are no features first; `target` is the
-    name of the column that says what is predicted.
+    `frame` holds the training rows as they were read, columns that are not features first; `target` names
+    the column to predict.
     """
 
     name: str
@@ -80,42 +79,43 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
 
     from ordinal_shapley.common.seeds import sklearn_state
 
+    n = len(table.target)
     if table.has_numbers:
-        n = len(table.target)
         held = round(fraction * n)
         if not 2 <= held < n:
-            raise ValueError(
-                f"{option}-fraction: of {n:,} rows {held:,} would be kept, expected 2 to {n - 1:,}"
-            )
+            raise ValueError(f"{option}-fraction: {held:,} of {n:,} rows, expected 2 to {n - 1:,}")
         order = np.random.default_rng(seed).permutation(n)
-        return table.take(np.sort(order[held:])), table.take(np.sort(order[:held]))
-    counts = table.target.value_counts()
-    if counts.min() < 2:
-        from ordinal_shapley.common.arrays import plain
-
-        rarest = plain(counts.idxmin())
-        alike = [group for group in find_alike(map(str, counts.index)) if rarest in group]
-        hint = f"; {' and '.join(map(repr, alike[0]))} differ in blanks or case only" if alike else ""
-        if len(counts) > _MANY_NUMBERS and table.target.dtype.kind == "i":
-            hint = "; if these are numbers to predict, ask `ordinal-shapley value` for --model ridge"
-        raise ValueError(
-            f"{option}-fraction: class {rarest!r} has a single row, so no split has every class "
-            f"on both sides; give such rows with {option} or leave that class out{hint}"
-        )
-    try:
-        parts = train_test_split(
-            np.arange(len(table.target)),
-            test_size=fraction,
-            stratify=table.target,
-            random_state=sklearn_state(seed),
-        )
-    except ValueError as error:
-        raise ValueError(
-            f"{option}-fraction: {len(table.target):,} rows in {len(counts)} classes are too few for "
-            "this split with every class on both sides"
-        ) from error
+        parts = order[held:], order[:held]
+    else:
+        counts = table.target.value_counts()
+        if counts.min() < 2:
+            raise ValueError(f"{option}-fraction: {_lone_class(table, counts, option)}")
+        try:
+            parts = train_test_split(
+                np.arange(n), test_size=fraction, stratify=table.target, random_state=sklearn_state(seed)
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"{option}-fraction: {n:,} rows in {len(counts)} classes are too few for this split with "
+                "every class on both sides"
+            ) from error
     first, second = (table.take(np.sort(part)) for part in parts)
     return first, second
+
+
+def _lone_class(table: Table, counts: pd.Series, option: str) -> str:
+    """Say which class can't be split, and what may be behind it."""
+    from ordinal_shapley.common.arrays import plain
+
+    rarest = plain(counts.idxmin())
+    alike = [group for group in find_alike(map(str, counts.index)) if rarest in group]
+    hint = f"; {' and '.join(map(repr, alike[0]))} differ in spaces or case only" if alike else ""
+    if len(counts) > _MANY_NUMBERS and table.target.dtype.kind == "i":
+        hint = "; if these are numbers to predict, ask `ordinal-shapley value` for --model ridge"
+    return (
+        f"class {rarest!r} has a single row, so no split has every class on both sides; give such rows with "
+        f"{option} or leave that class out{hint}"
+    )
 
 
 def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Problem:
@@ -123,12 +123,6 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
     import pandas as pd
 
     y, y_valid = _targets(train, valid)
-    empty = [str(name) for name in train.frame if train.frame[name].isna().all()]
-    if empty:
-        raise ValueError(
-            f"column {empty[0]!r} of {train.name} has no entry in the training rows, so there is nothing to "
-            f"fill in: leave it out with --drop {shlex.quote(empty[0])}"
-        )
     encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
     X, X_valid = (
         pd.DataFrame(
@@ -148,23 +142,22 @@ def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Pr
 def _warn_of_copies(
     X: pd.DataFrame, y: npt.NDArray[Any], X_valid: pd.DataFrame, y_valid: npt.NDArray[Any]
 ) -> None:
-    """Warn if many of the rows that score the model are training rows, entry for entry.
+    """Warn if many validation rows are training rows, value for value.
 
     In a table of few categories many are, by chance: but then as many training rows are like others.
     """
-    trained = Counter(_entries(X, y))
+    trained = Counter(_whole_rows(X, y))
     twins = sum(count for count in trained.values() if count > 1) / len(y)
-    copies = sum(row in trained for row in _entries(X_valid, y_valid))
-    if copies >= _FEWEST_COPIES and copies > max(_MOST_COPIES, _MOST_FOR_TWINS * twins) * len(y_valid):
+    copies = sum(row in trained for row in _whole_rows(X_valid, y_valid))
+    if copies >= _MIN_COPIES and copies > max(_MAX_COPIES, _MAX_FOR_TWINS * twins) * len(y_valid):
         warnings.warn(
-            f"{copies:,} of the {len(y_valid):,} rows that score the model stand among the training rows, "
-            "too, entry for entry: copies make model and values look better than they are; take them out on "
-            "one side",
+            f"{copies:,} of the {len(y_valid):,} validation rows are copies of training rows, which makes "
+            "model and values look better than they are; take them out on one side",
             stacklevel=3,
         )
 
 
-def _entries(X: pd.DataFrame, y: npt.NDArray[Any]) -> Iterator[tuple[bytes, Any]]:
+def _whole_rows(X: pd.DataFrame, y: npt.NDArray[Any]) -> Iterator[tuple[bytes, Any]]:
     """Yield features and target of each row, to be compared."""
     rows = X.to_numpy() + 0.0  # no row differs by the sign of a zero
     return ((row.tobytes(), target) for row, target in zip(rows, y.tolist(), strict=True))
@@ -185,9 +178,8 @@ def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[
         y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
     unknown = ~np.isin(y_valid, y)
     if unknown.any():
-        first = int(unknown.argmax())
         raise ValueError(
-            f"{valid.name_row(valid.target.index[first])}: the validation class "
-            f"{y_valid[first].item()!r} never occurs in training"
+            f"{valid.name_first(unknown)}: the validation class {y_valid[unknown][0].item()!r} never occurs "
+            "in training"
         )
     return y, y_valid

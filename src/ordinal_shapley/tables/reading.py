@@ -1,246 +1,139 @@
-"""Rows in a CSV file, or at hand, as a table of features and targets."""
+"""CSV files as frames, and as tables of rows."""
 
 from __future__ import annotations
 
-import csv
-import difflib
+import io
 import re
 import shlex
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ordinal_shapley.tables.cautions import find_odd_columns
-from ordinal_shapley.tables.csv_faults import check_file, check_sep, describe_fault
+from ordinal_shapley.tables.checks import check_table
+from ordinal_shapley.tables.column_warnings import find_odd_columns
+from ordinal_shapley.tables.csv_errors import check_file, check_header, describe_error
+from ordinal_shapley.tables.table import COMMAS, Marks, Table, hint_at
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class Marks(NamedTuple):
-    """What stands between the columns of a file, and in its decimal numbers."""
-
-    sep: str = ","
-    decimal: str = "."
+_TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
 
 
-COMMAS = Marks()
+def read_texts(path: Path, what: str) -> pd.DataFrame:
+    """Read all columns of a CSV file as texts, for the command that knows what they mean.
 
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Features and targets, with what is needed to name a row in an error.
-
-    Attributes
-    ----------
-    name : str
-        The file's or the data set's name.
-    frame : pandas.DataFrame
-        The features; the index is what the result calls the rows by.
-    target : pandas.Series
-        The classes, or floats where numbers are to be predicted, on the same index.
-    path : Path or None
-        The file, if there is one.
-    marks : Marks
-        How it is written.
-    left_out : pandas.DataFrame or None
-        Columns that are no features, on the same index.
-    names : str or None
-        The one of them that names the rows.
+    `what` says what is expected to be in the file.
     """
-
-    name: str
-    frame: pd.DataFrame
-    target: pd.Series
-    path: Path | None = None
-    marks: Marks = COMMAS
-    left_out: pd.DataFrame | None = None
-    names: str | None = None
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether targets are numbers, and no classes: those never are floats."""
-        return self.target.dtype.kind == "f"
-
-    def name_row(self, label: Hashable) -> str:
-        """Return the words for a row: its index and, for a file, its line."""
-        if self.path is None:
-            return f"row {label}"
-        return f"row {label} (line {_line(self.path, label, self.marks.sep)} of {self.name})"
-
-    def take(self, rows: npt.NDArray[np.intp]) -> Table:
-        """Return the rows at these positions."""
-        left_out = None if self.left_out is None else self.left_out.iloc[rows]
-        return replace(self, frame=self.frame.iloc[rows], target=self.target.iloc[rows], left_out=left_out)
+    check_file(path, what)
+    return _parse(path.name, path.read_bytes(), **_TEXTS)
 
 
-def read_csv(
+def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) -> pd.DataFrame:
+    """Return the frame, with at least one row, that a CSV file holds; `sep` is as in `check_header`."""
+    import pandas as pd
+
+    if b"\0" in content:
+        raise ValueError(f"{name} holds NUL characters: it is not a text file")
+    marks: dict[str, Any] = {"sep": sep or ",", "encoding": "utf-8-sig"}
+    try:
+        with warnings.catch_warnings():
+            # Rows longer than the header would silently lose their last values.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = pd.read_csv(io.BytesIO(content), header=None, nrows=1, **marks, **_TEXTS)
+            check_header(name, header.iloc[0].tolist(), sep)
+            frame: pd.DataFrame = pd.read_csv(
+                io.BytesIO(content), index_col=False, low_memory=False, **marks, **options
+            )
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{name} is empty") from None
+    except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
+        raise ValueError(describe_error(name, error, sep or ",")) from error
+    if not len(frame):
+        raise ValueError(f"{name} has a header but no rows")
+    return frame
+
+
+def read_table(
     path: Path,
     target: str,
-    text: tuple[str, ...] = (),
     *,
     drop: Sequence[str] = (),
     names: str | None = None,
-    training: bool = True,
     marks: Marks = COMMAS,
+    numbers: bool = False,
+    impute: bool = False,
 ) -> Table:
-    """Read a file of rows; the columns in `text` are read as text, those in `drop` are left out.
+    """Read training rows; their targets are `numbers` or else classes.
 
-    So is the column `names`, whose texts name the rows. A training file must have all of these, and is
-    looked through for odd columns.
+    The columns in `drop` are left out; so is `names`, whose texts name the rows. Unless `impute`, a missing
+    value is an error.
     """
-    check_file(path, "a CSV file")
-    if not path.is_file():
-        raise ValueError(f"{str(path)!r} is a pipe or a device, and is read more than once: use a file")
-
-    import pandas as pd
-
-    options: dict[str, Any] = {"sep": marks.sep, "encoding": "utf-8-sig", "index_col": False}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = next((fields for _, fields in _records(stream, marks.sep)), [])
-        if not header:
-            raise ValueError(f"{path.name} is empty")
-        check_sep(path.name, header, marks.sep)
-        if any("\0" in name for name in header):
-            raise ValueError(f"{path.name} has a NUL character in its header: it is no text file")
-        repeated = sorted({name for name in header if header.count(name) > 1})
-        if repeated:
-            raise ValueError(f"{path.name} has more than one column {repeated[0]!r}")
-        with warnings.catch_warnings():
-            # Rows longer than the header would silently lose their last entries.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            whole = pd.read_csv(
-                path,
-                decimal=marks.decimal,
-                low_memory=False,
-                dtype={name: str for name in text if name in header},
-                **options,
-            )
-            if names in whole:  # as it is written: 007 and NA are names
-                at = list(whole.columns).index(names)
-                column = pd.read_csv(path, usecols=[at], dtype=str, keep_default_na=False, **options)
-                whole[names] = column.iloc[:, 0]
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(describe_fault(path.name, error, marks.sep)) from error
-    if target not in whole.columns:
-        raise ValueError(
-            f"--target: {path.name} has no column {target!r}; {_hint(target, list(whole.columns))}"
+    table = _read(path, target, names, marks)
+    unnamed = [str(name) for name in table.left_out]
+    if unnamed and names not in unnamed:
+        warnings.warn(
+            "the first column has no name, like an index that pandas writes, and is left out of the "
+            f"features; give it a name to use it, or name the rows by it: --id {shlex.quote(unnamed[0])}",
+            stacklevel=2,
         )
-    if not len(whole):
-        raise ValueError(f"{path.name} has a header but no rows")
-    unnamed = _index_columns(whole, header, target, names)
-    features = whole.drop(columns=[*unnamed, target])
-    table = Table(path.name, features, whole[target], path, marks, whole[unnamed], names)
     if names is not None:
-        table = leave_out(table, [names], training, "--id")
-        if training:
-            _check_names(table, names)
-    table = leave_out(table, [name for name in drop if name != names], training)
-    if training:
-        _warn_of_columns(table.frame, marks)
-    return table
+        table = table.drop([names], "--id")
+        _check_names(table, names)
+    table = table.drop([name for name in drop if name != names])
+    _warn_of_columns(table)
+    return check_table(table, numbers, impute)
 
 
-def leave_out(table: Table, columns: Sequence[str], strict: bool = True, option: str = "--drop") -> Table:
-    """Return a table without some columns, those of an option; if `strict`, they must be there."""
-    kept = [] if table.left_out is None else list(table.left_out)
-    for name in columns:
-        if name == str(table.target.name):
-            raise ValueError(f"{option}: {name!r} is the column of --target")
-        if strict and name not in table.frame and name not in kept:
-            hint = _hint(name, list(table.frame))
-            raise ValueError(f"{option}: {table.name} has no column {name!r}; {hint}")
-    import pandas as pd
+def read_like(table: Table, path: Path, impute: bool = False) -> Table:
+    """Read other rows with the columns of a table; they may lack those that it leaves out."""
+    from pandas.api import types
 
-    gone = [name for name in dict.fromkeys(columns) if name in table.frame]
-    left_out = pd.concat([table.left_out, table.frame[gone]], axis=1)
-    return replace(table, frame=table.frame.drop(columns=gone), left_out=left_out)
+    columns = [*table.frame.items(), (table.target.name, table.target)]
+    # Text is not read as numbers, whatever it looks like here.
+    texts = [str(name) for name, column in columns if not types.is_numeric_dtype(column.dtype)]
+    other = _read(path, str(table.target.name), table.names, table.marks, texts)
+    other = other.drop([str(name) for name in table.left_out if name in other.frame])
+    return check_table(other, table.has_numbers, impute, training=False)
+
+
+def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Sequence[str] = ()) -> Table:
+    """Return the table that a file holds; of the columns without a name the first ones are left out."""
+    check_file(path, "a CSV file")
+    content = path.read_bytes()  # a pipe is read only once
+    frame = _parse(path.name, content, **marks._asdict(), dtype=dict.fromkeys(texts, str))
+    if names in frame:  # as it is written: 007 and NA are names
+        column = list(frame).index(names)
+        frame[names] = _parse(path.name, content, marks.sep, usecols=[column], **_TEXTS).iloc[:, 0]
+    if target not in frame:
+        raise ValueError(f"--target: {path.name} has no column {target!r}; {hint_at(target, list(frame))}")
+    # `DataFrame.to_csv` writes an index without a name, which pandas reads as "Unnamed: 0".
+    unnamed = re.compile(r"Unnamed: \d+(\.\d+)?")
+    index = list(takewhile(lambda name: name != target and unnamed.fullmatch(name), map(str, frame)))
+    features = frame.drop(columns=[*index, target])
+    return Table(path.name, features, frame[target], frame[index], names, content, marks)
 
 
 def _check_names(table: Table, column: str) -> None:
     """ValueError unless each row has a name of its own."""
-    assert table.left_out is not None
     names = table.left_out[column]
     blank = names.str.strip() == ""
     odd = blank if blank.any() else names.duplicated()
     if odd.any():
-        label = names.index[int(odd.to_numpy().argmax())]
-        what = "the entry is missing" if blank.any() else f"{names[label]!r} stands there already"
+        what = "missing value" if blank.any() else f"{names[odd].iloc[0]!r} occurs already"
         raise ValueError(
-            f"--id: {table.name_row(label)}, column {column!r}: {what}; each row needs a name of its own: "
-            f"leave such rows out, or the column with --drop {shlex.quote(column)}"
+            f"--id: {table.name_first(odd.to_numpy())}, column {column!r}: {what}; each row needs a name of "
+            f"its own: leave such rows out, or the column with --drop {shlex.quote(column)}"
         )
 
 
-def _hint(name: str, columns: list[Any]) -> str:
-    """Say which columns there are: those called alike, or else the first."""
-    names = [str(column) for column in columns]
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"its columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
-
-
-def _index_columns(whole: pd.DataFrame, header: list[str], target: str, names: str | None) -> list[str]:
-    """Return the leading columns without a name: those in which `DataFrame.to_csv` writes an index."""
-    found = []
-    for given, name in zip(header, whole.columns, strict=False):
-        # Read and written again, the index is called "Unnamed: 0".
-        if name == target or not (given == "" or re.fullmatch(r"Unnamed: \d+(\.\d+)?", given)):
-            break
-        found.append(name)
-    if found and names not in found:
-        warnings.warn(
-            "the first column has no name, like an index that pandas writes, and is left out of the "
-            f"features; give it a name to use it, or name the rows by it: --id {shlex.quote(found[0])}",
-            stacklevel=3,
-        )
-    return found
-
-
-def _warn_of_columns(features: pd.DataFrame, marks: Marks) -> None:
+def _warn_of_columns(table: Table) -> None:
     """Warn of columns that are hardly features."""
-    for name, what, may_name in find_odd_columns(features):
-        if marks.decimal == ".":
+    for name, what, can_name in find_odd_columns(table.frame):
+        if table.marks.decimal == ".":
             what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")
         given = shlex.quote(name)
-        naming = f", or name the rows by it: --id {given}" if may_name else ""
+        naming = f", or name the rows by it: --id {given}" if can_name else ""
         warnings.warn(f"column {name!r} {what} leave it out with --drop {given}{naming}", stacklevel=3)
-
-
-def text_columns(table: Table) -> tuple[str, ...]:
-    """Return the columns that hold text: a validation file must not read them as numbers."""
-    from pandas.api import types
-
-    columns = {**{str(name): table.frame[name] for name in table.frame}}
-    columns[str(table.target.name)] = table.target
-    return tuple(name for name, column in columns.items() if not types.is_numeric_dtype(column.dtype))
-
-
-def _records(stream: Iterable[str], sep: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that pandas sees, header included, each with its first line's number."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        reader = csv.reader(stream, delimiter=sep)
-        start = 1
-        for fields in reader:
-            if len(fields) > 1 or "".join(fields).strip():  # else a blank line
-                yield start, fields
-            start = reader.line_num + 1
-    finally:
-        csv.field_size_limit(before)
-
-
-def _line(path: Path, position: Hashable, sep: str) -> int | str:
-    """Return the first line of a record: quoted line breaks and blank lines make them differ."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        for record, (line, _) in enumerate(_records(stream, sep), start=-1):
-            if record == position:
-                return line
-    return "?"

@@ -1,0 +1,103 @@
+"""Columns that are hardly features: row IDs, names, dates and numbers written as text.
+
+And labels that differ in spelling only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# So many whole numbers without a gap are hardly measured.
+_LONG_COUNT = 10
+# So few different texts may be names of groups, whatever they look like.
+_FEW_TEXTS = 20
+_FEW_DATES = 5
+# Of a text that so few rows share on average, little can be learned.
+_FEW_ROWS_PER_TEXT = 5
+_ID_NAME = re.compile(
+    r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
+)
+_CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
+_NUMBER_WITH_COMMA = re.compile(r"\s*[+-]?\d+([.,]\d+)*\s*")
+_TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+# pandas takes too much for a date: "1,5" and "version 1.2.0" among others.
+_DATE = re.compile(
+    rf"\s*(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
+    rf"|\d{{1,2}}[\s-]{_MONTH}[\s-]\d{{2,4}}|{_MONTH}\s\d{{1,2}},?\s\d{{4}}){_TIME}\s*",
+    re.IGNORECASE,
+)
+
+
+class OddColumn(NamedTuple):
+    """A column that is hardly a feature, what to say of it, and whether it can name the rows."""
+
+    name: str
+    what: str
+    can_name: bool
+
+
+def find_odd_columns(frame: pd.DataFrame) -> Iterator[OddColumn]:
+    """Yield the columns that are hardly features."""
+    import pandas as pd
+    from pandas.api import types
+
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            continue
+        values, named = column.dropna(), _is_id(str(name))
+        if not types.is_numeric_dtype(column.dtype):
+            what = _oddity_of_texts(values.astype(str), named, len(column))
+        else:
+            what = _oddity_of_numbers(column, values, named)
+        if what:
+            can_name = what.endswith("is used as a feature;") and len(values) == len(column)
+            yield OddColumn(str(name), what, can_name)
+
+
+def _is_id(name: str) -> bool:
+    return bool(_ID_NAME.fullmatch(name.strip()) or _CAMEL_ID.fullmatch(name.strip()))
+
+
+def _oddity_of_numbers(column: pd.Series, numbers: pd.Series, named: bool) -> str:
+    from pandas.api import types
+
+    if len(numbers) <= 2 or not numbers.is_unique:
+        return ""
+    # Whole numbers of which one is missing are read as floats.
+    with_gaps = len(numbers) < len(column) and (numbers % 1 == 0).all()
+    if not (types.is_integer_dtype(column.dtype) or with_gaps):
+        return ""
+    count = len(numbers) >= _LONG_COUNT and int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    return "looks like a row ID, and is used as a feature;" if count or named else ""
+
+
+def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
+    kinds = texts.unique()
+    n, many = len(kinds), "which become as many columns:"
+    if n > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
+        return f"holds {n:,} dates as text, {many} turn it into numbers, or"
+    numbers = n > _FEW_DATES and all(_NUMBER_WITH_COMMA.fullmatch(text) for text in kinds)
+    if numbers and any("," in text for text in kinds):
+        return f"holds {n:,} numbers with commas as text, {many} write them as in 1234.5, or"
+    if 2 * len(texts) > n_rows and n == len(texts) > (2 if named else _FEW_TEXTS):
+        return "holds text that differs in every row, like a name or an identifier, and is used as a feature;"
+    if n > _FEW_TEXTS and _FEW_ROWS_PER_TEXT * n > len(texts):
+        return (
+            f"holds {n:,} different texts in {len(texts):,} rows, {many} turn those that stand for numbers "
+            "into numbers, group rare ones, or"
+        )
+    return ""
+
+
+def find_alike(labels: Iterable[str]) -> list[list[str]]:
+    """Return the groups of labels that differ in spaces or case only."""
+    groups: dict[str, list[str]] = {}
+    for label in sorted(set(labels)):
+        groups.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]

@@ -15,7 +15,6 @@ from ordinal_shapley.cli.exact import EXACT_HELP, exact
 from ordinal_shapley.cli.experiment import app as experiment
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
 from ordinal_shapley.cli.options import interruption, one_line
-from ordinal_shapley.cli.reproduce import REPRODUCE_HELP, reproduce
 from ordinal_shapley.cli.usage_errors import usage_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
@@ -90,7 +89,6 @@ app.command(help=VALUE_HELP)(_telling(value))
 app.command(help=EXACT_HELP)(_telling(exact))
 app.command(help=VERIFY_HELP)(_telling(verify))
 app.command(help=JOURNEYS_HELP)(_telling(journeys))
-app.command(help=REPRODUCE_HELP)(_telling(reproduce))
 app.add_typer(experiment, name="experiment")
 app.command(help=COMPILE_HELP)(_telling(compile))
 app.command(help=COMPLETION_HELP)(completion)

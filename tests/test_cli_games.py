@@ -10,10 +10,10 @@ import pytest
 
 import ordinal_shapley as osv
 from problems import size
-from runs import exact_with, verify_with
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
+GROUPS = ["--value", "partial_ordinal", "--partition"]
 
 
 @pytest.fixture
@@ -38,24 +38,23 @@ def verified(run, file, *more, permutations=None):
 
 
 @pytest.mark.parametrize(
-    ("more", "options"),
+    ("more", "value"),
     [
-        ([], {}),
-        (["--value", "ordinal"], {"value": "ordinal"}),
-        (["--value", "blend", "--alpha", "0.3"], {"value": "blend", "alpha": 0.3}),
-        (["--partition", "1,1, 2,2", "--case", "within"], {"partition": [1, 1, 2, 2], "case": "within"}),
-        (["--partition", "x,y,x,y", "--case", "between"], {"partition": [0, 1, 0, 1], "case": "between"}),
-        (["--max-seconds", "100", "--jobs", "1", "--no-progress"], {}),
+        ([], "ordinal"),
+        (["--value", "blend", "--alpha", "0.3"], osv.Blend(0.3)),
+        ([*GROUPS, "1,1, 2,2", "--case", "within"], osv.PartialOrdinal([1, 1, 2, 2], "within")),
+        ([*GROUPS, "x,y,x,y", "--case", "between"], osv.PartialOrdinal([0, 1, 0, 1], "between")),
+        (["--max-seconds", "100", "--jobs", "1", "--no-progress"], "ordinal"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:the game is not as partition")
-def test_exact_values_are_those_of_the_library(run, file, game, tmp_path, more, options):
+def test_exact_values_are_those_of_the_library(run, file, game, tmp_path, more, value):
     out = tmp_path / "values.csv"
     code, shown, _ = run("exact", file, "--out", out, *more)
     assert code == 0
     table = pd.read_csv(out, index_col="player")
     assert table.index.tolist() == NAMES
-    expected = exact_with(game, **options)
+    expected = osv.exact_values(game, value)
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
     assert table["rank"].tolist() == expected.to_frame()["rank"].tolist()
     # Highest first.
@@ -63,14 +62,13 @@ def test_exact_values_are_those_of_the_library(run, file, game, tmp_path, more, 
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("by", ["subsets", "orders"])
-def test_classic(run, tmp_path, by):
+def test_classic(run, tmp_path):
     path = tmp_path / "game.json"
     path.write_text('{"players": 2, "utilities": {"0": 1, "1": 2, "0 > 1": 5, "1 > 0": 5}}')
-    code, shown, _ = run("exact", path, "--value", "classic", "--by", by)
+    code, shown, _ = run("exact", path, "--value", "classic")
     assert code == 0
     assert "+2.000" in shown and "+3.000" in shown
-    assert ("4 sequences" if by == "subsets" else "5 sequences") in shown
+    assert "4 sequences" in shown
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -80,7 +78,7 @@ def test_a_game_in_a_csv(run, tmp_path, end):
     path.write_bytes(end.join(rows).encode("utf-8-sig"))
     code, _, err = run("exact", path, "--out", out)
     assert (code, err) == (0, "")
-    expected = osv.exact_values(osv.TableGame(2, {(0, 1): 1.5, (): 0.25, (1,): 0.1}), "partial_ordinal")
+    expected = osv.exact_values(osv.TableGame(2, {(0, 1): 1.5, (): 0.25, (1,): 0.1}))
     table = pd.read_csv(out, keep_default_na=False)
     assert table["player"].tolist() == ["NA", "bob"]
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
@@ -93,45 +91,54 @@ def test_a_game_in_a_csv(run, tmp_path, end):
 
 @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning", "ignore:the game is not as partition")
 @pytest.mark.parametrize(
-    ("more", "options"),
+    ("more", "value", "method"),
     [
-        ([], {}),
-        (["--value", "ordinal"], {"value": "ordinal"}),
-        (["--method", "tmc"], {"method": "tmc"}),
+        ([], "ordinal", "auto"),
         (
-            ["--method", "tmc", "--tolerance", "0.7", "--seed", "4"],
-            {"method": "tmc", "truncation": osv.PaperTruncation(0.7), "random_state": 4},
+            ["--method", "mc", "--design", "antithetic"],
+            "ordinal",
+            osv.PermutationSampler(design="antithetic"),
         ),
         (
-            ["--method", "tmc", "--value", "ordinal"],
-            {"method": "tmc", "value": "ordinal", "truncation": osv.Roulette()},
+            ["--method", "tmc", "--tolerance", "0.7"],
+            "ordinal",
+            osv.PermutationSampler(truncation=osv.PaperTruncation(0.7)),
         ),
         (
-            ["--method", "tmc", "--truncation", "patience", "--tolerance", "0.9"],
-            {"method": "tmc", "truncation": osv.PatienceTruncation(0.9)},
-        ),
-        (["--method", "cmc", "--labels", "x,x,y,y"], {"method": "cmc", "labels": [0, 0, 1, 1]}),
-        (
-            ["--value", "blend", "--alpha", "0.3", "--design", "latin"],
-            {"value": "blend", "alpha": 0.3, "design": "latin"},
+            ["--truncation", "patience", "--tolerance", "0.9"],
+            "ordinal",
+            osv.PermutationSampler(truncation=osv.PatienceTruncation(0.9)),
         ),
         (
-            ["--method", "tmc", "--partition", "a,a,b,b", "--case", "between"],
-            {"method": "tmc", "partition": [0, 0, 1, 1], "case": "between"},
+            ["--method", "cmc", "--strata", "x,x,y,y", "--value", "partial_ordinal"],
+            "partial_ordinal",
+            osv.PermutationSampler(class_fraction=0.8, strata=[0, 0, 1, 1]),
         ),
         (
-            ["--method", "ctmc", "--labels", "a, b,a,b", "--class-fraction", "0.5", "--average", "selected"],
-            {"method": "ctmc", "labels": [0, 1, 0, 1], "class_fraction": 0.5, "average": "selected"},
+            ["--value", "blend", "--alpha", "0.3", "--design", "latin", "--method", "mc"],
+            osv.Blend(0.3),
+            osv.PermutationSampler(design="latin"),
+        ),
+        (
+            [*GROUPS, "a,a,b,b", "--case", "between", "--method", "tmc"],
+            osv.PartialOrdinal([0, 0, 1, 1], "between"),
+            "tmc",
+        ),
+        (
+            ["--method", "ctmc", "--strata", "a, b,a,b", "--class-fraction", "0.5", "--average", "selected"],
+            "ordinal",
+            osv.PermutationSampler(
+                truncation="paper", class_fraction=0.5, strata=[0, 1, 0, 1], average="selected"
+            ),
         ),
     ],
 )
-def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, options):
+def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, value, method):
     out = tmp_path / "table.csv"
-    code, _shown, _ = verified(run, file, "--out", out, *more)
+    code, _shown, _ = verified(run, file, "--out", out, "--seed", 4, *more)
     assert code == 0
     table = pd.read_csv(out, index_col="player")
-    options = {"n_permutations": size(400, 40), "random_state": 0, **options}
-    expected = verify_with(game, **options)
+    expected = osv.verify(game, value, method, n_permutations=size(400, 40), random_state=4)
     assert table.index.tolist() == NAMES
     assert list(table.columns) == list(expected.to_frame().columns)
     for column in ("exact", "expected", "estimate", "stderr", "bias", "noise", "z"):

@@ -122,6 +122,26 @@ def test_missing_and_infinite_entries_are_named(train, column, entry, words):
         assert words in str(caught.value)
 
 
+def test_a_missing_entry_may_be_a_word():
+    frame = pd.DataFrame({"country": ["GB", None, "FR"]})
+    with pytest.raises(ValueError, match="NA, None and null in a file are missing values"):
+        Encoder().fit(frame)
+
+
+def test_missing_entries_of_nullable_columns_are_named(train):
+    for column, dtype in {"count": "Int64", "old": "boolean", "colour": "string"}.items():
+        frame = train.astype({column: dtype})
+        frame.loc[11, column] = pd.NA
+        with pytest.raises(ValueError, match=f"row 11, column '{column}'"):
+            Encoder().fit(frame)
+
+
+def test_rows_are_called_as_the_caller_says(train):
+    train.loc[13, "size"] = np.nan
+    with pytest.raises(ValueError, match="line 15, column 'size'"):
+        Encoder().fit(train, name_row=lambda label: f"line {label + 2}")
+
+
 def test_different_columns_are_named(train):
     encoder = Encoder().fit(train)
     with pytest.raises(ValueError, match=r"lacks 'old', 'count'$"):
@@ -160,6 +180,17 @@ def test_numbers_where_training_had_text_are_categories():
 def test_tables_that_cannot_be_features(frame, words):
     with pytest.raises(ValueError, match=words):
         Encoder().fit_transform(frame)
+
+
+def test_transform_before_fit(train):
+    with pytest.raises(ValueError, match="not fitted"):
+        Encoder().transform(train)
+
+
+def test_a_column_of_nearly_unique_texts_is_warned_of():
+    frame = pd.DataFrame({"dose": [*(f"{i} mg" for i in range(1, 31)), "1 mg"]})
+    with pytest.warns(UserWarning, match="column 'dose' holds 30 different texts in 31 rows"):
+        Encoder().fit(frame)
 
 
 # --- filling in what is missing
@@ -212,3 +243,32 @@ def test_filling_in_is_that_of_scikit_learn(gaps):
 
 def test_without_gaps_imputing_changes_nothing(train):
     np.testing.assert_array_equal(Encoder(impute=True).fit_transform(train), Encoder().fit_transform(train))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_tiny_and_huge_medians(size):
+    frame = pd.DataFrame({"x": size * np.array([1.0, 3.0, np.nan, 8.0])})
+    encoded = Encoder(impute=True).fit_transform(frame)
+    np.testing.assert_allclose(encoded[:, 0], Encoder().fit_transform(frame.fillna(3 * size))[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        ({"x": [np.nan, np.nan], "z": [1, 2]}, "column 'x' has no value in the training rows"),
+        ({"x": [None, None], "z": [1, 2]}, "column 'x' has no value"),
+        ({"x": [np.nan, 1.0], "x=missing": [1, 2]}, "'x=missing' would name two encoded columns"),
+        ({"x": [np.nan, np.inf, 1.0]}, "row 1, column 'x': the number is infinite"),
+    ],
+)
+def test_what_cannot_be_filled_in(frame, words):
+    with pytest.raises(ValueError, match=words):
+        Encoder(impute=True).fit(pd.DataFrame(frame))
+
+
+def test_text_among_numbers_is_not_missing(train):
+    encoder = Encoder(impute=True).fit(train)
+    bad = train.astype({"size": object})
+    bad.loc[11, "size"] = "large"
+    with pytest.raises(ValueError, match="row 11, column 'size': 'large' is not a number"):
+        encoder.transform(bad)

@@ -83,9 +83,7 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     if table.has_numbers:
         held = round(fraction * n)
         if not 2 <= held < n:
-            raise ValueError(
-                f"{option}-fraction: of {n:,} rows {held:,} would be kept, expected 2 to {n - 1:,}"
-            )
+            raise ValueError(f"{option}-fraction: {held:,} of {n:,} rows, expected 2 to {n - 1:,}")
         order = np.random.default_rng(seed).permutation(n)
         parts = order[held:], order[:held]
     else:

@@ -29,83 +29,115 @@ def utility(sequence):
 
 GAME = osv.FunctionGame(utility, 4)
 APART = np.arange(4)
+OBJECTS = [
+    ("alpha", partial(osv.Blend, 2)),
+    ("alpha", partial(osv.Blend, NAN)),
+    ("alpha", partial(osv.Blend, "1")),
+    ("order_weight", partial(osv.WeightedOrdinal, 3)),
+    ("partition", partial(osv.PartialOrdinal, APART)),
+    ("case", partial(osv.PartialOrdinal, case="within")),
+    ("case", partial(osv.PartialOrdinal, APART, "among")),
+    ("tol", partial(osv.PaperTruncation, -0.1)),
+    ("tol", partial(osv.PaperTruncation, NAN)),
+    ("tol", partial(osv.PaperTruncation, "0.1")),
+    ("tol", partial(osv.PaperTruncation, True)),
+    ("tol", partial(osv.PatienceTruncation, np.inf)),
+    ("patience", partial(osv.PatienceTruncation, patience=0)),
+    ("patience", partial(osv.PatienceTruncation, patience=1.5)),
+    ("target", partial(osv.PatienceTruncation, target="own")),
+    ("min_probability", partial(osv.Roulette, 0.0)),
+    ("min_probability", partial(osv.Roulette, 1.5)),
+    ("n_pilot", partial(osv.Roulette, n_pilot=1)),
+    ("n_pilot", partial(osv.Roulette, n_pilot=10_001)),
+    ("n_pilot", partial(osv.Roulette, n_pilot=2.5)),
+    ("truncation", partial(osv.PermutationSampler, 0.05)),
+    ("truncation", partial(osv.PermutationSampler, "russian")),
+    ("truncation", partial(osv.PermutationSampler, osv.PaperTruncation)),
+    ("design", partial(osv.PermutationSampler, design="random")),
+    ("design", partial(osv.PermutationSampler, design="latin", class_fraction=0.5)),
+    ("class_fraction", partial(osv.PermutationSampler, class_fraction=0.0)),
+    ("class_fraction", partial(osv.PermutationSampler, class_fraction=1.5)),
+    ("class_fraction", partial(osv.PermutationSampler, class_fraction=NAN)),
+    ("average", partial(osv.PermutationSampler, average="mean")),
+    ("average", partial(osv.PermutationSampler, average="selected")),
+    ("strata", partial(osv.PermutationSampler, strata=APART)),
+    ("contribution", partial(osv.PermutationSampler, contribution="plain")),
+]
 SHARED = [
-    ("value", "shapley", {"value": "shapley"}),
+    ("value", "unknown", {"value": "shapley"}),
+    ("value", "a name of options", {"value": "blend"}),
     ("value", "the classic value of an ordered game", {"value": "classic"}),
-    ("alpha", "missing", {"value": "blend"}),
-    ("alpha", "of another value", {"alpha": 0.5}),
-    ("alpha", "too large", {"value": "blend", "alpha": 2}),
-    ("alpha", "no number", {"value": "blend", "alpha": NAN}),
-    ("alpha", "a text", {"value": "blend", "alpha": "1"}),
-    ("order_weight", "missing", {"value": "weighted_ordinal"}),
-    ("order_weight", "no function", {"value": "weighted_ordinal", "order_weight": 3}),
-    ("order_weight", "of others", {"value": "weighted_ordinal", "order_weight": osv.TableGame(3, {})}),
-    ("order_weight", "of another value", {"order_weight": len}),
-    ("partition", "without case", {"partition": APART}),
-    ("case", "without partition", {"case": "within"}),
-    ("partition", "too short", {"partition": [0, 1], "case": "within"}),
-    ("case", "unknown", {"partition": APART, "case": "among"}),
-    ("partition", "of another value", {"partition": APART, "case": "within", "value": "ordinal"}),
-    ("partition", "a set", {"partition": set(range(4)), "case": "within"}),
-    ("partition", "a dictionary", {"partition": dict.fromkeys(range(4)), "case": "within"}),
-    ("partition", "a gap", {"partition": [0.0] * 3 + [NAN], "case": "within"}),
+    ("order_weight", "of others", {"value": osv.WeightedOrdinal(osv.TableGame(3, {}))}),
+    ("partition", "too short", {"value": osv.PartialOrdinal([0, 1], "within")}),
+    ("partition", "a set", {"value": osv.PartialOrdinal(set(range(4)), "within")}),
+    ("partition", "a dictionary", {"value": osv.PartialOrdinal(dict.fromkeys(range(4)), "within")}),
+    ("partition", "a gap", {"value": osv.PartialOrdinal([0.0] * 3 + [NAN], "within")}),
     ("n_jobs", "none", {"n_jobs": 0}),
     ("n_jobs", "half a one", {"n_jobs": 1.5}),
     ("n_jobs", "too many", {"n_jobs": 10**30}),
 ]
+CLASSES = osv.PermutationSampler(class_fraction=0.5, strata=[0, 0, 1, 1])
 SAMPLING = [
+    ("value", "a number", {"value": 3}),
     ("method", "unknown", {"method": "tcm"}),
-    ("class_fraction", "0", {"method": "cmc", "class_fraction": 0.0}),
-    ("class_fraction", "above 1", {"method": "ctmc", "class_fraction": 1.5}),
-    ("class_fraction", "no number", {"method": "cmc", "class_fraction": NAN}),
-    ("average", "unknown", {"average": "mean"}),
+    ("method", "a rule", {"method": osv.Roulette()}),
     ("n_permutations", "0", {"n_permutations": 0}),
     ("n_permutations", "a half", {"n_permutations": 1.5}),
     ("n_permutations", "too many", {"n_permutations": 2**62 + 1}),
     ("first_permutation", "below 0", {"first_permutation": -1}),
     ("first_permutation", "a half", {"first_permutation": 0.5}),
-    ("first_permutation", "within a shard", {"value": "ordinal", "first_permutation": 5}),
-    ("first_permutation", "within a block", {"design": "latin", "first_permutation": 6}),
-    ("first_permutation", "within a pair", {"design": "antithetic", "first_permutation": 3}),
-    ("truncation", "a number", {"method": "tmc", "truncation": 0.05}),
-    ("truncation", "a name", {"method": "tmc", "truncation": "roulette"}),
-    ("truncation", "where there is none", {"method": "mc", "truncation": osv.PaperTruncation()}),
-    ("design", "unknown", {"design": "random"}),
-    ("design", "of another method", {"design": "latin", "method": "cmc"}),
-    ("estimator", "unknown", {"value": "ordinal", "estimator": "plain"}),
-    ("estimator", "of other values", {"value": "ordinal", "estimator": "marginal"}),
-    ("estimator", "of ordinal values", {"contribution": "in_out"}),
-    ("estimator", "a model", {"estimator": GaussianNB()}),
-    ("labels", "a generator", {"method": "cmc", "labels": (i % 2 for i in range(4))}),
-    ("labels", "a number", {"method": "cmc", "labels": 3}),
-    ("labels", "too few", {"method": "cmc", "labels": np.zeros(3)}),
+    ("first_permutation", "within a shard", {"first_permutation": 5}),
+    (
+        "first_permutation",
+        "within a block",
+        {"method": osv.PermutationSampler(design="latin"), "first_permutation": 6},
+    ),
+    (
+        "first_permutation",
+        "within a pair",
+        {
+            "value": "partial_ordinal",
+            "method": osv.PermutationSampler(design="antithetic"),
+            "first_permutation": 3,
+        },
+    ),
+    ("contribution", "of other values", {"method": osv.PermutationSampler(contribution="marginal")}),
+    (
+        "contribution",
+        "of ordinal values",
+        {"value": "partial_ordinal", "method": osv.PermutationSampler(contribution="in_out")},
+    ),
+    ("strata", "missing", {"method": "cmc"}),
+    (
+        "strata",
+        "a generator",
+        {"method": osv.PermutationSampler(class_fraction=0.5, strata=(i % 2 for i in range(4)))},
+    ),
+    ("strata", "a number", {"method": osv.PermutationSampler(class_fraction=0.5, strata=3)}),
+    ("strata", "too few", {"method": osv.PermutationSampler(class_fraction=0.5, strata=np.zeros(3))}),
     ("stopping", "a number", {"stopping": 100}),
     ("random_state", "a text", {"random_state": "seed"}),
     ("random_state", "below 0", {"random_state": -1}),
     ("position_profile", "a number", {"position_profile": 1}),
-    ("position_profile", "of another method", {"position_profile": True, "method": "cmc"}),
+    ("position_profile", "of a part of the players", {"position_profile": True, "method": CLASSES}),
     ("checkpoint", "a number", {"checkpoint": 3}),
     ("checkpoint", "bytes", {"checkpoint": b"run.npz"}),
 ]
 EXACT = [
-    ("by", "of another value", {"by": "orders"}),
     ("max_seconds", "0", {"max_seconds": 0}),
     ("max_seconds", "no number", {"max_seconds": NAN}),
 ]
 VERIFY = [
     ("level", "1", {"level": 1.0}),
     ("level", "a text", {"level": "high"}),
-    ("tolerance", "no argument", {"tolerance": 0.1}),
     ("method", "unknown", {"method": "lhs"}),
     ("n_permutations", "0", {"n_permutations": 0}),
-    ("truncation", "where there is none", {"truncation": osv.PaperTruncation()}),
     ("max_seconds", "below 0", {"max_seconds": -1}),
 ]
 AXIOMS = [
     ("value", "too short", {"value": [1.0, 2.0]}),
     ("value", "not finite", {"value": [NAN] * 4}),
     ("value", "of texts", {"value": ["a"] * 4}),
-    ("alpha", "of values", {"value": np.zeros(4), "alpha": 0.5}),
     ("insertion", "unknown", {"insertion": "front"}),
     ("tol", "below 0", {"tol": -1.0}),
     ("tol", "no number", {"tol": NAN}),
@@ -130,9 +162,12 @@ RUNS = [
 )
 def test_runs(run, name, what, options):
     more = {"n_permutations": 2, "random_state": 0} if run is osv.sample_values else {}
-    if options.get("method") in ("cmc", "ctmc"):
-        more["labels"] = [0, 0, 1, 1]
     refuses(partial(run, GAME), name, (TypeError, ValueError), **more | options)
+
+
+@pytest.mark.parametrize(("name", "make"), OBJECTS)
+def test_objects(name, make):
+    refuses(make, name, (TypeError, ValueError))
 
 
 @pytest.mark.parametrize("run", [osv.sample_values, osv.exact_values, osv.verify, osv.check_axioms])
@@ -140,9 +175,9 @@ def test_what_is_no_game(run):
     refuses(partial(run, X), "game", TypeError)
 
 
-def test_clients_of_mixed_classes_need_labels():
+def test_clients_of_mixed_classes_need_strata():
     mixed = osv.LogisticGame(*PROBLEM, groups=np.arange(12) // 4)
-    refuses(partial(osv.sample_values, mixed), "labels", ValueError, method="cmc", n_permutations=2)
+    refuses(partial(osv.sample_values, mixed), "strata", ValueError, method="cmc", n_permutations=2)
 
 
 # --------------------------------------------------------------------------------------------
@@ -150,13 +185,10 @@ def test_clients_of_mixed_classes_need_labels():
 # --------------------------------------------------------------------------------------------
 
 PARAMETERS = {
-    "method": ["gibbs"],
+    "sampler": ["gibbs", 3],
     "C": [-1.0],
     "scoring": ["recall"],
     "position_weight": ["cubic"],
-    "class_fraction": [0.0],
-    "average": ["median"],
-    "design": ["square"],
     "empty_value": ["mean"],
     "n_permutations": [0],
     "random_state": [-1, "seed", 1.5],

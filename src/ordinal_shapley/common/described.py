@@ -45,7 +45,7 @@ class Described:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return text_of(self.settings()) == text_of(other.settings())  # type: ignore[attr-defined]
+        return text_of(self.settings()) == text_of(other.settings())
 
     def __hash__(self) -> int:
         return hash(text_of(self.settings()))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ordinal_shapley.sampling import History
+    from ordinal_shapley.sampling.history import History
 
 _MAX_NAMED = 6  # lines with a style of their own
 _MAX_INSIDE = 4  # names in small axes

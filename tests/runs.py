@@ -103,3 +103,8 @@ def axioms_with(game, value="partial_ordinal", **options):
     """`check_axioms` with options of the value as plain keywords."""
     value, _, options = _taken_apart(value, "auto", options)
     return osv.check_axioms(game, value, **options)
+
+
+def plain_rule(rule):
+    """What the oracle takes of a truncation rule."""
+    return rule.name, rule.tol, getattr(rule, "patience", 1)

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import ordinal_shapley as osv

@@ -138,7 +138,7 @@ class TestGivenValidation:
         np.testing.assert_array_equal(model.valuation_.stderr, expected.stderr)
         assert model.valuation_.n_permutations == 5
         assert model.valuation_.stopped_by == "MaxPermutations"
-        assert model.valuation_.value == value
+        assert model.valuation_.kind.name == value
         assert model.game_.empty_value_ == 0.25
         assert model.train_indices_ is None
         assert model.valid_indices_ is None

@@ -88,26 +88,22 @@ def test_ordinal_is_the_classic_value_of_the_order_averaged_game(n):
 
     mean_game = osv.FunctionGame(lambda S: averaged(tuple(sorted(S.tolist()))), n, order_free=True)
     expected = osv.exact_values(game, "ordinal", position_profile=True)
-    for by in ("subsets", "orders"):
-        classic = exact_with(mean_game, "classic", by=by, position_profile=True)
-        np.testing.assert_allclose(classic.values, expected.values, atol=1e-12)
-        np.testing.assert_allclose(classic.position_profile, expected.position_profile, atol=1e-12)
+    classic = osv.exact_values(mean_game, "classic", position_profile=True)
+    np.testing.assert_allclose(classic.values, expected.values, atol=1e-12)
+    np.testing.assert_allclose(classic.position_profile, expected.position_profile, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])
-def test_classic_by_subsets_and_by_orders(n):
+def test_classic_takes_one_sequence_of_each_set(n):
     worth = np.random.default_rng(n).normal(size=2**n)
     U = naive.TableUtility(n, {S: worth[sum(1 << i for i in S)] for S in naive.sequences_of(range(n))})
     game = table_of(n, U)
     assert game.order_free
     expected = naive.exact_classic(U, n)
     by_subsets = osv.exact_values(game, "classic")
-    by_orders = exact_with(game, "classic", by="orders")
     assert by_subsets.n_evaluations == 2**n
-    assert by_orders.n_evaluations == len(game.values)
     for result in (
         by_subsets,
-        by_orders,
         osv.exact_values(game, "partial_ordinal"),
         osv.exact_values(game, "ordinal"),
     ):

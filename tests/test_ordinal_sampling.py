@@ -9,7 +9,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.sampling.shards import SHARD_SIZE
 from problems import JIT, random_problem, size
-from runs import sample_with
+from runs import plain_rule, sample_with
 
 # Permutations of this stream are apart from those that are walked.
 OTHER_STREAM = 0x2545F4914F6CDD1D
@@ -88,7 +88,7 @@ def test_truncated_walks_go_on_at_the_full_utility(method, kind):
     given = utility(range(12))
     # The oracle's walks say how long each walk was.
     _, _, lengths = naive.marginal_contributions(
-        utility, 12, sequences, rule.rule, rule.tol, rule.repeats, given if kind == "patience" else None
+        utility, 12, sequences, *plain_rule(rule), given if kind == "patience" else None
     )
     assert min(lengths) < len(sequences[0]), "nothing was truncated: the test shows nothing"
     filled = []

@@ -15,7 +15,7 @@ from ordinal_shapley.verification.expectation import ordered_selections
 from ordinal_shapley.vocabulary import DESIGNS
 from ordinal_shapley_kernels.table import subtree_sizes
 from problems import JIT, random_problem, size
-from runs import exact_with, sample_with, verify_with
+from runs import exact_with, plain_rule, sample_with, verify_with
 from test_exact import random_table, random_weights
 from test_ordinal_sampling import in_out_samples
 
@@ -43,7 +43,7 @@ def selections(classes, quota):
 
 
 def target_of(U, n, seed, truncation):
-    if truncation is None or truncation.rule == "paper":
+    if truncation is None or truncation.name == "paper":
         return None
     if truncation.target == "given":
         return U(range(n))
@@ -54,7 +54,7 @@ def target_of(U, n, seed, truncation):
 def brute(U, n, in_out, classes, quota, truncation, target, average, factor=None):
     """Expected estimate of each player, order by order from the algorithms."""
     sequences = list(selections(classes, quota))
-    rule = () if truncation is None else (truncation.rule, truncation.tol, truncation.repeats, target)
+    rule = () if truncation is None else (*plain_rule(truncation), target)
     marginals, chosen, lengths = naive.marginal_contributions(U, n, sequences, *rule)
     credits = np.zeros((len(sequences), n))
     if in_out > 0:

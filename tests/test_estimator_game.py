@@ -519,5 +519,5 @@ def test_regressors_are_split_and_valued():
     fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
     owners = np.arange(20) // 4
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
-    with pytest.raises(ValueError, match="labels"):
+    with pytest.raises(ValueError, match="strata"):
         osv.PartialOrdinalShapley(sampler="ctmc", estimator=Ridge()).fit(X, y)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-
 import pytest
 
 from ordinal_shapley.datasets import NAMES
@@ -52,9 +48,8 @@ def offered(run, monkeypatch, tmp_path):
         ((*REMOVAL, "--dataset", "cancer"), ("cancer", "cancer-wisconsin")),
         (("exact", "--value", "b"), ("blend",)),
         (("journeys", "--worth", "c"), ("conversions",)),
-        (("completion", ""), ("bash", "zsh", "fish", "powershell")),
         (("experiment", "r"), ("removal",)),
-        (("comp",), ("compile", "completion")),
+        (("comp",), ("compile",)),
     ],
 )
 def test_choices_are_offered(offered, words, choices):
@@ -74,28 +69,3 @@ def test_choices_are_offered(offered, words, choices):
 )
 def test_columns_of_the_file_are_offered(offered, words, columns):
     assert offered(*words) == columns
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_scripts(run, shell):
-    code, shown, err = run("completion", shell)
-    assert (code, err) == (0, "")
-    assert "_ORDINAL_SHAPLEY_COMPLETE" in shown
-    assert f"complete_{shell}" in shown
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no Bash")
-def test_bash_takes_the_script(tmp_path):
-    program = tmp_path / "ordinal-shapley"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ordinal_shapley "$@"\n')
-    program.chmod(0o755)
-    session = """
-eval "$(ordinal-shapley completion bash)"
-COMP_WORDS=(ordinal-shapley value --dataset w) COMP_CWORD=3
-_ordinal_shapley_completion ordinal-shapley
-echo "${COMPREPLY[@]}"
-"""
-    done = subprocess.run(
-        ["bash", "-euc", f'PATH="{tmp_path}:$PATH"\n{session}'], capture_output=True, text=True, check=True
-    )
-    assert (done.stdout, done.stderr) == ("wine\n", "")

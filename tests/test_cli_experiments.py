@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.cli.data_options import DataOptions
+from ordinal_shapley.cli.data import DataOptions
 from ordinal_shapley.tables.problem import encode, split
 from ordinal_shapley.tables.reading import read_table
-from problems import JIT, size
+from problems import size
 
 N = size(20, 2)
 
@@ -58,10 +58,10 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
     assert set(table["seed"]) == {3, 4}
     areas = []
     for seed in (3, 4):
-        problem = DataOptions(people, "outcome").read(seed)
+        (problem,) = DataOptions(people, "outcome").read(seed)
         noise = osv.corrupt_labels(problem.y, 0.25, seed)
         game = osv.LogisticGame(problem.X, noise.labels, problem.X_valid, problem.y_valid)
-        valuation = osv.sample_values(game, "ordinal", "auto", n_permutations=N, random_state=seed)
+        valuation = osv.sample_values(game, n_permutations=N, random_state=seed)
         found = osv.detect_noisy_labels(valuation, noise)
         areas.append(found.auc)
         mine = table[(table["value"] == "ordinal") & (table["seed"] == seed)]
@@ -79,12 +79,17 @@ def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     table = pd.read_csv(out)
     assert list(table.columns) == ["value", "seed", "removed", "share", "high_first", "low_first"]
     assert set(lines_of(shown)) == {"classic", "random"}
-    read = read_table(people, "outcome")
-    rest, held = split(read, 0.3, 1)
+    rest, held = split(read_table(people, "outcome"), 0.3, 1)
     train, valid = split(rest, 0.3, 1)
     problem, test = (encode(train, part, raw=False) for part in (valid, held))
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, position_weight="uniform")
-    valuation = osv.sample_values(game, "classic", "mc", n_permutations=N, random_state=1)
+    valuation = osv.sample_values(
+        game,
+        "classic",
+        "mc",
+        n_permutations=N,
+        random_state=1,
+    )
     curves = osv.remove_high_value(valuation, problem.X, problem.y, test.X_valid, test.y_valid, marks=4)
     mine = table[(table["value"] == "classic") & (table["seed"] == 1)]
     np.testing.assert_allclose(mine["high_first"], curves.high_first, atol=1e-12)

@@ -70,33 +70,35 @@ def test_value(run, train, tmp_path):
     table = read(out)
     assert list(whole["rows"][0]) == list(table.columns)
     same(whole["rows"], table, table.columns)
-    assert whole["data"] == {"name": "train.csv", "training_rows": 28, "validation_rows": 12}
+    data = whole["data"]
+    assert (data["name"], data["training_rows"], data["validation_rows"]) == ("train.csv", 28, 12)
+    assert (data["target"], data["valid_fraction"], data["rows"]) == ("outcome", 0.3, None)
     settings = whole["settings"]
-    assert (settings["value"], settings["method"], settings["class_fraction"]) == (
-        "partial_ordinal",
-        "ctmc",
-        0.8,
-    )
-    assert (settings["seed"], settings["C"], settings["permutations"]) == (5, 0.5, 9)
-    assert (settings["truncation"], settings["tolerance"]) == ("paper", 0.05)
+    assert (settings["value"]["class"], settings["seed"], settings["biases"]) == ("Classic", 5, [])
+    assert settings["sampler"] == osv.PermutationSampler(truncation="roulette").settings()
+    assert whole["model"] == {
+        "name": "logistic",
+        "C": 0.5,
+        "position_weight": "uniform",
+        "scoring": "accuracy",
+    }
     took = whole["run"]
     assert (took["permutations"], took["stopped_by"], took["converged"]) == (9, "MaxPermutations", False)
-    assert took["stop"] == "as many as were asked for"
-    assert took["evaluations"] > 0 and took["seconds"] > 0 and took["mean_walk_length"] > 1
+    assert took["evaluations"] > 0 and took["seconds"] > 0 and took["mean_evaluated_per_permutation"] > 1
     assert whole["written"] == [str(out)]
     assert whole["warnings"] == []
 
 
 def test_what_is_not_known_is_null_and_warnings_are_told_twice(run, train):
-    options = ("--target", "outcome", "--method", "tmc", "--truncation", "roulette", "--design", "latin")
+    options = ("--target", "outcome", "--method", "tmc", "--design", "latin")
     code, shown, err = run("value", train, *options, "--permutations", 5, "--json")
     assert code == 0
     whole = json.loads(shown)
     assert {line["stderr"] for line in whole["rows"]} == {None}
     assert {line["ci_low"] for line in whole["rows"]} == {None}
     assert all(isinstance(line["value"], float) for line in whole["rows"])
-    assert (whole["settings"]["truncation"], whole["settings"]["tolerance"]) == ("roulette", None)
-    assert len(whole["warnings"]) > 0
+    assert len(whole["settings"]["biases"]) == 1
+    assert any("--design latin" in text for text in whole["warnings"])
     assert err == "".join(f"warning: {text}\n" for text in whole["warnings"])
 
 
@@ -107,7 +109,7 @@ def test_exact(run, file, tmp_path):
     same(whole["players"], table, ["player", "value", "rank"])
     profile = [player["by_position"] for player in whole["players"]]
     np.testing.assert_array_equal(profile, table[[f"position_{k}" for k in range(1, 5)]])
-    assert whole["settings"]["alpha"] == 0.25
+    assert whole["settings"]["value"] == osv.Blend(0.25).settings()
     assert whole["data"] == {"name": "game.json", "players": 4}
     assert whole["sum"] == pytest.approx(table["value"].sum(), rel=1e-12)
     assert whole["run"]["evaluations"] == 65
@@ -117,12 +119,12 @@ def test_exact(run, file, tmp_path):
 def test_verify(run, file, tmp_path):
     out = tmp_path / "table.csv"
     n = size(300, 30)
-    options = ("--method", "ctmc", "--labels", "x,x,y,y", "--average", "selected", "--permutations", n)
+    options = ("--method", "ctmc", "--strata", "x,x,y,y", "--average", "selected", "--permutations", n)
     whole = document(run, "verify", file, *options, "--out", out)
     table = read(out)
     same(whole["players"], table, table.columns)
-    assert whole["settings"]["labels"] == ["x", "x", "y", "y"]
-    assert whole["settings"]["average"] == "selected"
+    sampler = whole["settings"]["sampler"]
+    assert (sampler["strata"], sampler["average"]) == (["x", "x", "y", "y"], "selected")
     assert whole["run"]["permutations"] == n
     summary = whole["summary"]
     assert summary["largest_z"] == table["z"].abs().max()
@@ -165,8 +167,6 @@ def test_experiments(run, train, tmp_path, kind):
         assert figures["found_in_lowest_half"]["runs"][1] == pytest.approx(half, abs=1e-12)
     else:
         assert figures["all_rows"]["runs"][1] == mine["high_first"].iloc[0]
-    assert whole["settings"]["values"] == [
-        {"value": "ordinal", "method": "tmc", "truncation": "roulette", "tolerance": None}
-    ]
+    assert (whole["settings"]["values"], whole["settings"]["biases"]) == (["ordinal"], [])
     assert (whole["settings"]["runs"], whole["settings"]["seed"]) == (2, 4)
     assert whole["written"] == [str(out)]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ordinal_shapley.cli.printable import printable
+from ordinal_shapley.cli.output import printable
 from problems import size
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from runs import sample_with
 
 ROWS = 40
 N = 20
@@ -53,50 +53,40 @@ def valued(run, files, target, *more):
 
 
 @pytest.mark.parametrize(
-    ("target", "more", "game", "sampling"),
+    ("target", "more", "game", "value"),
     [
-        ("price", ["--model", "ridge"], (osv.RidgeGame, {"alpha": 1.0, "scoring": "r2"}), {"method": "tmc"}),
+        ("price", ["--model", "ridge"], osv.RidgeGame, "classic"),
         (
             "price",
-            ["--model", "ridge", "--alpha", 0.25, "--scoring", "neg_mean_squared_error", "--method", "mc"],
-            (osv.RidgeGame, {"alpha": 0.25, "scoring": "neg_mean_squared_error"}),
-            {"method": "mc"},
+            ["--model", "ridge", "--alpha", 0.25, "--scoring", "neg_mean_squared_error"],
+            partial(osv.RidgeGame, alpha=0.25, scoring="neg_mean_squared_error"),
+            "ordinal",
+        ),
+        ("kind", ["--model", "neighbors"], osv.NearestNeighborGame, "partial_ordinal"),
+        (
+            "kind",
+            ["--model", "neighbors", "--neighbors", 3, "--scoring", "vote_share"],
+            partial(osv.NearestNeighborGame, n_neighbors=3, scoring="vote_share"),
+            "classic",
         ),
         (
             "kind",
-            ["--model", "neighbors"],
-            (osv.NearestNeighborGame, {"n_neighbors": 5, "scoring": "accuracy"}),
-            {"method": "ctmc"},
-        ),
-        (
-            "kind",
-            ["--model", "neighbors", "--neighbors", 3, "--scoring", "vote_share", "--value", "classic"],
-            (
-                osv.NearestNeighborGame,
-                {"n_neighbors": 3, "scoring": "vote_share", "position_weight": "uniform"},
-            ),
-            {"method": "tmc", "value": "classic", "truncation": osv.Roulette()},
-        ),
-        (
-            "kind",
-            ["--model", "logistic", "--C", 0.5, "--scoring", "balanced_accuracy"],
-            (osv.LogisticGame, {"C": 0.5, "scoring": "balanced_accuracy"}),
-            {"method": "ctmc"},
+            ["--C", 0.5, "--scoring", "balanced_accuracy"],
+            partial(osv.LogisticGame, C=0.5, scoring="balanced_accuracy"),
+            "ordinal",
         ),
     ],
 )
-def test_values_are_those_of_the_game(run, files, target, more, game, sampling):
-    whole = valued(run, files, target, "--raw", *more)
-    kind, options = game
-    made = kind(*parts(files, target), **options)
-    expected = sample_with(made, n_permutations=N, random_state=0, **sampling)
+def test_values_are_those_of_the_game(run, files, target, more, game, value):
+    whole = valued(run, files, target, "--raw", "--value", value, *more)
+    weight = "uniform" if value == "classic" else "gaussian"
+    made = game(*parts(files, target), position_weight=weight)
+    expected = osv.sample_values(made, value, n_permutations=N, random_state=0)
     assert [row["value"] for row in whole["rows"]] == expected.values.tolist()
     assert [row["label"] for row in whole["rows"]] == parts(files, target)[1].tolist()
-    settings = whole["settings"]
-    assert settings["method"] == sampling["method"]
-    for name, given in options.items():
-        assert settings[name] == given
-    assert settings["model"] in more
+    model = whole["model"]
+    assert (model["position_weight"], model["scoring"]) == (weight, made.scoring)
+    assert model["name"] in (*more, "logistic")
 
 
 @pytest.mark.parametrize("whole", [False, True])

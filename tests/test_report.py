@@ -381,7 +381,7 @@ class TestCommandLine:
         assert page.column("label") == frame["old"].astype(str).iloc[table["row"]].tolist()
         assert {"rows", "spread", "classes", "courses", "errors", "removal", "suspects"} <= set(page.tables)
         assert page.facts["Data"] == "train.csv, with the classes in column old"
-        assert page.facts["Settings"].endswith("seed 3")
+        assert page.facts["Seed"].startswith("3,")
         assert page.facts["Score"] == "accuracy on 6 validation rows"
         assert "Ordinal Shapley values of 14 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
 

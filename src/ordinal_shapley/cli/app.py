@@ -10,20 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from ordinal_shapley.cli.compile import COMPILE_HELP, compile
-from ordinal_shapley.cli.completion import COMPLETION_HELP, PROGRAM, completion, heed_shell
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
-from ordinal_shapley.cli.experiment import app as experiment
+from ordinal_shapley.cli.experiment import EXPERIMENT_HELP, NOISE_HELP, REMOVAL_HELP, noise, removal
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
-from ordinal_shapley.cli.options import interruption, one_line
-from ordinal_shapley.cli.usage_errors import usage_line
+from ordinal_shapley.cli.output import error_lines, interruption, one_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_HELP = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(pretty_exceptions_enable=False, context_settings=_HELP)
+experiments = typer.Typer(context_settings=_HELP, help=EXPERIMENT_HELP)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -36,17 +32,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     arguments = None if argv is None else list(argv)
     try:
-        heed_shell()
         command = typer.main.get_command(app)
-        code = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        code = command.main(arguments, prog_name="ordinal-shapley", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         typer.echo(interruption(interrupt), err=True)
         sys.exit(130)
     except Exception as error:
         # Usage errors come from the click that typer uses, which may be its own copy.
-        if not hasattr(error, "format_message"):
+        if not isinstance(error, ValueError) and not hasattr(error, "format_message"):
             raise
-        typer.echo(f"error: {one_line(usage_line(error))}", err=True)
+        typer.echo(f"error: {one_line(getattr(error, 'format_message', error.__str__)())}", err=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -72,23 +67,35 @@ def _root(
         typer.echo(context.get_help())
 
 
-def _telling(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command say when kernels are compiled; what it takes is loaded when the command runs."""
+@experiments.callback(invoke_without_command=True)
+def _experiments(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _command(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command end errors in a line, and say when kernels are compiled."""
 
     @functools.wraps(command)
-    def call(*args: Any, **kwargs: Any) -> None:
-        from ordinal_shapley.common.compiling import compiling_line
+    def call(**given: Any) -> None:
+        with error_lines():
+            # Imported here, for help loads no library.
+            from ordinal_shapley.common.compiling import compiling_line
 
-        with compiling_line(kwargs.get("progress", True)):
-            command(*args, **kwargs)
+            with compiling_line(given.get("progress", True)):
+                command(**given)
 
     return call
 
 
-app.command(help=VALUE_HELP)(_telling(value))
-app.command(help=EXACT_HELP)(_telling(exact))
-app.command(help=VERIFY_HELP)(_telling(verify))
-app.command(help=JOURNEYS_HELP)(_telling(journeys))
-app.add_typer(experiment, name="experiment")
-app.command(help=COMPILE_HELP)(_telling(compile))
-app.command(help=COMPLETION_HELP)(completion)
+for _function, _help in (
+    (value, VALUE_HELP),
+    (exact, EXACT_HELP),
+    (verify, VERIFY_HELP),
+    (journeys, JOURNEYS_HELP),
+):
+    app.command(help=_help)(_command(_function))
+experiments.command(help=NOISE_HELP)(_command(noise))
+experiments.command(help=REMOVAL_HELP)(_command(removal))
+app.add_typer(experiments, name="experiment")
+app.command(help=COMPILE_HELP)(_command(compile))

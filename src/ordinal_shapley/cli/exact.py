@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli.game_options import (
-    FILE_HELP,
-    Alpha,
-    Case,
-    File,
-    Partition,
-    ValueName,
-    check_out,
-    make_value,
-    read_game,
-    read_names,
-)
-from ordinal_shapley.cli.json_documents import Json, print_document, written
+from ordinal_shapley.cli import output
 from ordinal_shapley.cli.options import (
-    Jobs,
-    Progress,
-    check_jobs,
-    error_lines,
+    JOBS,
+    JSON,
+    MAX_SECONDS,
+    OUT,
+    PROGRESS,
+    GameValueOptions,
+    argument,
+    command,
     running_option,
-    warning_lines,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    from rich.console import Console
+
+    from ordinal_shapley.exact.values import ExactValues
+    from ordinal_shapley.games.table import TableGame
+
+FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences that differ from the default:
+
+{"players": ["ann", "bob"], "utilities": {"ann > bob": 1.0, "bob": 0.5}, "default": 0.0}
+
+A GAME.csv with the columns sequence and value does as well; its players are the names that occur, sorted."""
 EXACT_HELP = f"""Compute the value of each player of a game exactly.
 
 {FILE_HELP} For example:
@@ -35,58 +40,132 @@ ordinal-shapley exact game.json
 
 ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 """
+GAME = argument(MISSING, "The game; a name that ends with .csv is read as CSV.", "GAME.json")
 
 
+@command
 def exact(
-    game: File,
-    value_kind: ValueName = "ordinal",
-    alpha: Alpha = None,
-    partition: Partition = None,
-    case: Case = None,
-    max_seconds: Annotated[
-        float | None,
-        running_option("Refuse what would take longer.", default="an hour", metavar="S"),
-    ] = None,
-    jobs: Jobs = -1,
-    out: Annotated[Path | None, running_option("Write the values there.", metavar="VALUES.csv")] = None,
-    profile: Annotated[
-        bool, running_option("Show what each player adds at each position.", flag="--profile")
-    ] = False,
-    progress: Progress = True,
-    as_json: Json = False,
+    which: GameValueOptions,
+    game: Path = GAME,
+    max_seconds: float | None = MAX_SECONDS,
+    jobs: int = JOBS,
+    out: Path | None = OUT,
+    profile: bool = running_option(False, "Show what each player adds at each position.", flag="--profile"),
+    progress: bool = PROGRESS,
+    as_json: bool = JSON,
 ) -> None:
     """Compute the value of each player exactly."""
-    with error_lines():
-        kind = make_value(value_kind, alpha, partition, case)
-        check_jobs(jobs)
-        check_out(out, game)
-        with warning_lines() as warned:
-            table = read_game(game, value_kind)
+    kind = which.value()
+    output.check_outputs({"--out": out}, [game])
+    with output.warning_lines() as warned:
+        from ordinal_shapley import exact_values
 
-            from ordinal_shapley import exact_values
+        result = exact_values(
+            read_game(game),
+            kind,
+            position_profile=profile,
+            n_jobs=jobs,
+            progress=progress,
+            max_seconds=max_seconds,
+        )
+        frame = result.to_frame().rename_axis("player")
+        table = frame.copy()
+        if result.position_profile is not None:
+            for place, column in enumerate(result.position_profile.T, start=1):
+                table[f"position_{place}"] = column
+        output.write_csv(table, out)
+        if as_json:
+            output.print_document("exact", _document(result, frame, game.name), [out], warned())
+        else:
+            console = output.screen()
+            _show(console, result, frame, game.name)
+            output.show_written(console, out)
 
-            result = exact_values(
-                table,
-                kind,
-                position_profile=profile,
-                n_jobs=jobs,
-                progress=progress,
-                max_seconds=max_seconds,
-            )
-            from ordinal_shapley.cli import games_json, games_screen, outputs, screen
 
-            frame = result.to_frame().rename_axis("player")
-            if result.position_profile is not None:
-                for place, column in enumerate(result.position_profile.T, start=1):
-                    frame[f"position_{place}"] = column
-            if out is not None:
-                outputs.write_csv(frame, out)
-            if as_json:
-                groups = None if partition is None else read_names(partition, "--partition")
-                asked = {"value": value_kind, "alpha": alpha, "partition": groups, "case": case}
-                parts = games_json.exact(result, game.name, asked)
-                print_document("exact", parts | {"written": written(out)}, warned)
-            else:
-                console = screen.screen()
-                games_screen.show_exact(console, result, frame, game.name)
-                screen.tell_written(console, out)
+def _document(result: ExactValues, frame: pd.DataFrame, name: str) -> dict[str, Any]:
+    players = output.records(frame)
+    if result.position_profile is not None:
+        for player, profile in zip(players, result.position_profile, strict=True):
+            player["by_position"] = profile
+    return {
+        "data": {"name": name, "players": len(result)},
+        "settings": {"value": result.kind.settings()},
+        "run": {"evaluations": result.n_evaluations, "seconds": result.seconds},
+        "sum": result.values.sum(),
+        "players": players,
+    }
+
+
+def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str) -> None:
+    """Print the values, highest first, and what each player adds at each position if that is known."""
+    title = f"Exact {result.kind.title.lower()} Shapley values of {output.count(len(result), 'player')}"
+    console.print(f"[bold]{title}[/bold] of {output.safe(name)}")
+    number = Numbers(result.values, result.values / 100)
+    console.print(
+        output.facts(
+            ("evaluations", f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"),
+            (
+                "sum",
+                f"{number(result.values.sum())}: v(N) - v(empty), for v(N) the mean over full permutations",
+            ),
+        )
+    )
+    console.print()
+    ranked = frame.iloc[result.ranking()]
+    table = output.plain_table("rank", "player", "value", name="player", room=output.room(console))
+    for player, row in ranked.iterrows():
+        table.add_row(f"{row['rank']:.0f}", output.cut(player), number(row["value"]))
+    console.print(table)
+    if result.position_profile is not None:
+        profile = result.position_profile[result.ranking()].T
+        console.print(
+            "\n[bold]Expected marginal contribution by position[/bold]; the mean of a row is the value"
+        )
+        columns = {str(place): list(map(number, column)) for place, column in enumerate(profile, start=1)}
+        output.print_wide(console, "player", list(ranked.index), columns)
+
+
+class Numbers:
+    """Writes numbers with as many decimals as show two digits of a typical error."""
+
+    def __init__(self, values: npt.NDArray[Any], errors: npt.NDArray[Any]) -> None:
+        import numpy as np
+
+        from ordinal_shapley.valuation.decimals import decimals
+
+        digits = decimals(errors, values)
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        self._format = f"+.{digits}f" if digits <= 6 and largest < 1e7 else "+.2e"
+
+    def __call__(self, number: float) -> str:
+        """Return the number as text."""
+        text = format(float(number), self._format)
+        return text if float(text) else text.replace("-", "+")
+
+
+def read_game(path: Path) -> TableGame:
+    """Return the game in a file."""
+    from ordinal_shapley.games import TableGame
+    from ordinal_shapley.tables.csv_errors import check_file
+    from ordinal_shapley.tables.reading import read_texts
+
+    if path.suffix.lower() != ".csv":
+        check_file(path, "a game's file")
+        return TableGame.from_json(path)
+    import pandas as pd
+
+    frame = read_texts(path, "a game's file")
+    try:
+        if {"sequence", "value"} <= set(frame.columns):
+            pairs = zip(frame["sequence"], frame["value"], strict=True)
+            frame["value"] = pd.Series([_as_number(*pair) for pair in pairs], frame.index, object)
+        return TableGame.from_frame(frame)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def _as_number(sequence: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"the value of {sequence!r} is {text!r}, expected a number") from None

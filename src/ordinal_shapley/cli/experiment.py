@@ -2,218 +2,271 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ordinal_shapley.cli.data_options import DataOptions, HeldOutOptions, check_fraction
-from ordinal_shapley.cli.experiment_screen import RANDOM, OutputOptions, finish
-from ordinal_shapley.cli.json_documents import sampler_settings
-from ordinal_shapley.cli.option_groups import grouped
+from ordinal_shapley.cli import output
+from ordinal_shapley.cli.data import FRACTION, DataOptions, DataOptionsWithTest
 from ordinal_shapley.cli.options import (
-    Jobs,
+    JOBS,
+    JSON,
+    OUT,
+    PERMUTATIONS,
+    PLOT,
     SamplerOptions,
-    check_jobs,
+    command,
     data_option,
     either,
-    error_lines,
     option,
-    warning_lines,
 )
-from ordinal_shapley.cli.outputs import check_outputs
-from ordinal_shapley.vocabulary import SCORINGS, VALUES, choose
+from ordinal_shapley.vocabulary import SCORINGS, VALUES
 
 if TYPE_CHECKING:
+    from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
-app = typer.Typer(
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+EXPERIMENT_HELP = "See on your own rows what values are good for."
+NOISE_HELP = """See which value finds label errors in your rows.
 
-_NOISE_HELP = """See which value finds wrong labels in your rows.
-
-Changes labels of the training rows, values them, and looks how many of those changed are among the \
-lowest values; with new labels and a new split in each run. To clean labels, prefer the ordinal value, \
-or the classic one: under Gaussian weights the partial ordinal value sees wrong labels only dimly, for a \
-row that comes last weighs almost nothing. For example:
+Flips labels of the training rows, values them, and looks how many of the flipped ones are among the \
+lowest values; with other labels and another split in each run. To find label errors, prefer the ordinal \
+value or the classic one: under Gaussian weights the partial ordinal value is poor at it, for a row \
+that comes last weighs almost nothing. For example:
 
 ordinal-shapley experiment noise patients.csv --target outcome
 
 ordinal-shapley experiment noise --dataset wine --value ordinal --value classic --plot found.png
 """
-_REMOVAL_HELP = """See whether a model lives on the rows with the highest values.
+REMOVAL_HELP = """See whether a model depends on the rows with the highest values.
 
 Values the training rows, removes them from the highest value down and from the lowest up, trains the model \
-again at 20 marks and scores it on rows held out; with a new split in each run. For example:
+again at 20 marks and scores it on a test set; with another split in each run. For example:
 
 ordinal-shapley experiment removal patients.csv --target outcome
 
 ordinal-shapley experiment removal --dataset cancer --value ordinal --plot curves.png
 """
+_RANDOM = "random"
 
 
 @dataclass(frozen=True)
-class ValueOptions:
-    """Which values, how they are sampled, and in how many runs."""
+class ExperimentOptions:
+    """Which values, how they are sampled, in how many runs, and what is written of them."""
 
-    kinds: Annotated[
-        list[str] | None,
-        option(
-            f"{either(VALUES)}; can be given again.",
-            flag="--value",
-            default="all three",
-            choices=VALUES,
-            metavar="NAME",
-        ),
-    ] = None
-    scoring: Annotated[str, option(f"{either(SCORINGS)}.", choices=SCORINGS, metavar="NAME")] = "accuracy"
-    permutations: Annotated[
-        int | None,
-        option(
-            "How many permutations.",
-            default="until the values change by less than 5 % over 100, at most 10,000",
-            metavar="N",
-            min=1,
-            max=2**62,
-        ),
-    ] = None
-    runs: Annotated[
-        int, option("How many runs, each with a split of its own.", metavar="N", min=1, max=1_000)
-    ] = 5
-    seed: Annotated[
-        int, option("Seed of the first run; the others count on.", metavar="S", min=0, max=2**63)
-    ] = 0
-    jobs: Jobs = -1
-
-    @property
-    def seeds(self) -> range:
-        """The seed of each run."""
-        return range(self.seed, self.seed + self.runs)
-
-    def check(self) -> None:
-        """ValueError unless the options are known."""
-        choose("--scoring", self.scoring, SCORINGS)
-        check_jobs(self.jobs)
-        for kind in self.names:
-            choose("--value", kind, VALUES)
-
-    @property
-    def names(self) -> list[str]:
-        """The values asked for."""
-        return list(dict.fromkeys(self.kinds or VALUES))
-
-    def settings(self, sampling: SamplerOptions) -> dict[str, Any]:
-        """Return what ``--json`` tells of the options."""
-        return {
-            "values": self.names,
-            "method": sampling.method,
-            **sampler_settings(sampling.sampler()),
-            "scoring": self.scoring,
-            "permutations": self.permutations,
-            "runs": self.runs,
-            "seed": self.seed,
-        }
+    kinds: list[str] | None = option(
+        None,
+        f"{either(VALUES)}; can be given again.",
+        "NAME",
+        flag="--value",
+        without="all three",
+        choices=VALUES,
+    )
+    scoring: str = option("accuracy", f"{either(SCORINGS)}.", "NAME", choices=SCORINGS)
+    permutations: int | None = PERMUTATIONS
+    runs: int = option(
+        5, "How many runs, each with a split of its own.", "N", limits={"least": 1, "most": 1_000}
+    )
+    seed: int = option(
+        0, "Seed of the first run; the others count on.", "S", limits={"least": 0, "most": 2**63}
+    )
+    jobs: int = JOBS
+    out: Path | None = OUT
+    plot: Path | None = PLOT
+    as_json: bool = JSON
 
 
-@app.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
-    """See on your own rows what values are good for."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+@dataclass(frozen=True)
+class _Experiment:
+    """How the results of the runs are told."""
+
+    name: str
+    title: str
+    # By their names in JSON: the title of a column, and how a run gives the number.
+    figures: dict[str, tuple[str, Callable[[Any], float]]]
+    plot: str
+    meaning: str
 
 
-@app.command(help=_NOISE_HELP)
-@grouped
+_NOISE = _Experiment(
+    "noise",
+    "Label errors found",
+    {
+        "roc_auc": ("ROC AUC", lambda found: found.auc),
+        "precision": ("precision", lambda found: found.precision),
+        "found_in_lowest_half": ("found in the lowest half", lambda found: found.found_at(0.5)),
+    },
+    "plot_detection",
+    "ROC AUC is the probability that a flipped label has a lower value than a correct one, 0.5 for random "
+    "values; precision is the share of flipped labels among as many of the lowest rows as there are flipped "
+    "labels. To find label errors, prefer the ordinal or the classic value.",
+)
+_REMOVAL = _Experiment(
+    "removal",
+    "Rows removed by value",
+    {
+        "all_rows": ("all rows", lambda curves: float(curves.high_first[0])),
+        "highest_first": ("highest first", lambda curves: curves.auc),
+        "lowest_first": ("lowest first", lambda curves: curves.auc_low_first),
+    },
+    "plot_removal",
+    "Mean accuracy on the test set over all marks. Values are good if it is low where the highest are "
+    "removed first and high where the lowest are.",
+)
+
+
+@command
 def noise(
     data: DataOptions,
-    values: ValueOptions,
+    options: ExperimentOptions,
     sampling: SamplerOptions,
-    outputs: OutputOptions,
-    fraction: Annotated[float, data_option("Share of the training labels to change.", metavar="Q")] = 0.2,
+    fraction: float = data_option(0.2, "Share of the training labels to flip.", "Q", limits=FRACTION),
 ) -> None:
-    """Change labels and look for them."""
-    with error_lines():
-        check_fraction("--fraction", fraction)
-        values.check()
-        sampling.check()
-        check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid))
-        from ordinal_shapley.experiments.detection import detect_noisy_labels
-        from ordinal_shapley.experiments.noise import corrupt_labels
+    """Flip labels and look for them."""
 
-        found: dict[str, list[Any]] = {}
-        with warning_lines() as warned:
-            for run in values.seeds:
-                problem = data.read(run)
-                changed = corrupt_labels(problem.y, fraction, run)
-                if len(changed.rows) in (0, len(problem.y)):
-                    raise ValueError(
-                        f"--fraction: {fraction} of {len(problem.y):,} training rows is "
-                        f"{len(changed.rows):,}; some must be changed and some not"
-                    )
-                for name, worth in _values(problem, changed.labels, values, sampling, run):
-                    found.setdefault(name, []).append(detect_noisy_labels(worth, changed))
-        settings = data.settings() | values.settings(sampling) | {"fraction": fraction}
-        finish(found, problem, None, settings, outputs, warned)
+    def prepare(run: int, problem: Problem) -> tuple[Any, Callable[[Any], Any]]:
+        from ordinal_shapley import corrupt_labels, detect_noisy_labels
+
+        flipped = corrupt_labels(problem.y, fraction, run)
+        n, n_flipped = len(problem.y), len(flipped.rows)
+        if n_flipped in (0, n):
+            raise ValueError(f"--fraction is {fraction}: {n_flipped:,} of {n:,} labels would be flipped")
+        return flipped.labels, lambda values: detect_noisy_labels(values, flipped)
+
+    _run(_NOISE, data, options, sampling, {"fraction": fraction}, prepare)
 
 
-@app.command(help=_REMOVAL_HELP)
-@grouped
+@command
 def removal(
-    data: HeldOutOptions,
-    values: ValueOptions,
+    data: DataOptionsWithTest,
+    options: ExperimentOptions,
     sampling: SamplerOptions,
-    outputs: OutputOptions,
-    marks: Annotated[int, option("At how many points to train again.", metavar="N", min=1, max=10_000)] = 20,
+    marks: int = option(20, "At how many points to train again.", "N", limits={"least": 1, "most": 10_000}),
 ) -> None:
     """Remove rows by their values."""
-    with error_lines():
-        data.check()
-        values.check()
-        sampling.check()
-        check_outputs({"--out": outputs.out, "--plot": outputs.plot}, (data.train, data.valid, data.test))
-        from ordinal_shapley.experiments.removal import remove_high_value
 
-        curves: dict[str, list[Any]] = {}
-        with warning_lines() as warned:
-            for run in values.seeds:
-                problem, held = data.read_three(run)
-                for name, worth in _values(problem, problem.y, values, sampling, run):
-                    curves.setdefault(name, []).append(
-                        remove_high_value(
-                            worth, problem.X, problem.y, held.X_valid, held.y_valid, marks=marks
-                        )
-                    )
-        settings = data.settings() | values.settings(sampling) | {"marks": marks}
-        finish(curves, problem, held, settings, outputs, warned)
+    def prepare(run: int, problem: Problem, test: Problem) -> tuple[Any, Callable[[Any], Any]]:
+        from ordinal_shapley import remove_high_value
+
+        rows = (problem.X, problem.y, test.X_valid, test.y_valid)
+        return problem.y, lambda values: remove_high_value(values, *rows, marks=marks)
+
+    _run(_REMOVAL, data, options, sampling, {"marks": marks}, prepare)
 
 
-def _values(
-    problem: Problem, labels: Any, values: ValueOptions, sampling: SamplerOptions, seed: int
-) -> Iterator[tuple[str, Valuation | Any]]:
-    """Yield each kind of value of the training rows, and random ones to compare with."""
+def _run(
+    experiment: _Experiment,
+    data: DataOptions,
+    options: ExperimentOptions,
+    sampling: SamplerOptions,
+    more: dict[str, Any],
+    prepare: Callable[..., tuple[Any, Callable[[Any], Any]]],
+) -> None:
+    """Value the rows in each run, and show what comes of the values.
+
+    `prepare` returns the labels to train on, and what makes a result of values.
+    """
+    data.check()
+    output.check_outputs({"--out": options.out, "--plot": options.plot}, data.inputs())
+    sampler, kinds = sampling.sampler(), list(dict.fromkeys(options.kinds or VALUES))
+    seeds = range(options.seed, options.seed + options.runs)
     import numpy as np
+    import pandas as pd
 
+    results: dict[str, list[Any]] = {kind: [] for kind in [*kinds, _RANDOM]}
+    with output.warning_lines() as warned:
+        for run in seeds:
+            problems = data.read(run)
+            labels, judge = prepare(run, *problems)
+            for kind in kinds:
+                results[kind].append(judge(_value(problems[0], labels, kind, sampler, options, run)))
+            results[_RANDOM].append(judge(np.random.default_rng(run).random(len(labels))))
+        frames = [
+            result.to_frame().assign(value=name, seed=run)
+            for name, runs in results.items()
+            for run, result in zip(seeds, runs, strict=True)
+        ]
+        whole = pd.concat(frames).set_index("value")
+        output.write_csv(whole[["seed", *whole.columns.drop("seed")]], options.out)
+        # The plot of label errors has a line for random values.
+        named = {name.replace("_", " "): runs for name, runs in results.items()}
+        named = {name: runs for name, runs in named.items() if experiment is _REMOVAL or name != _RANDOM}
+        output.write_picture(options.plot, experiment.plot, named)
+        sizes = {"training rows": len(labels), "validation rows": len(problems[0].y_valid)}
+        if len(problems) > 1:
+            sizes["test rows"] = len(problems[1].y_valid)
+        summaries = [{"value": name} | _summary(experiment, runs) for name, runs in results.items()]
+        name = problems[0].name
+        if not options.as_json:
+            _show(experiment, summaries, name, sizes, sampler, options)
+            return
+        settings = {
+            **data.settings(),
+            "values": kinds,
+            "sampler": sampler.settings(),
+            "biases": sampler.biases,
+            **{one: getattr(options, one) for one in ("scoring", "permutations", "runs", "seed")},
+            **more,
+        }
+        counts = {rows.replace(" ", "_"): n for rows, n in sizes.items()}
+        parts = {"data": {"name": name, **counts}, "settings": settings, "values": summaries}
+        output.print_document(f"experiment {experiment.name}", parts, [options.out, options.plot], warned())
+
+
+def _value(
+    problem: Problem,
+    labels: Any,
+    kind: str,
+    sampler: PermutationSampler,
+    options: ExperimentOptions,
+    seed: int,
+) -> Valuation:
+    """Value the training rows under some labels."""
     from ordinal_shapley import LogisticGame, sample_values
 
-    for kind in values.names:
-        game = LogisticGame(
-            problem.X,
-            labels,
-            problem.X_valid,
-            problem.y_valid,
-            position_weight="uniform" if kind == "classic" else "gaussian",
-            scoring=values.scoring,
-        )
-        valuation = sample_values(
-            game,
-            kind,
-            sampling.sampler(),
-            n_permutations=values.permutations,
-            random_state=seed,
-            n_jobs=values.jobs,
-        )
-        yield kind, valuation
-    yield RANDOM, np.random.default_rng(seed).random(len(problem.y))
+    weight = "uniform" if kind == "classic" else "gaussian"
+    rows = (problem.X, labels, problem.X_valid, problem.y_valid)
+    game = LogisticGame(*rows, position_weight=weight, scoring=options.scoring)
+    n, jobs = options.permutations, options.jobs
+    valuation: Valuation = sample_values(
+        game, kind, sampler, n_permutations=n, random_state=seed, n_jobs=jobs
+    )
+    return valuation
+
+
+def _summary(experiment: _Experiment, runs: list[Any]) -> dict[str, Any]:
+    import numpy as np
+
+    summary = {}
+    for key, (_, figure) in experiment.figures.items():
+        numbers = [figure(run) for run in runs]
+        spread = np.std(numbers, ddof=1) if len(runs) > 1 else None
+        summary[key] = {"mean": np.mean(numbers), "std": spread, "runs": numbers}
+    return summary
+
+
+def _show(
+    experiment: _Experiment,
+    summaries: list[dict[str, Any]],
+    name: str,
+    sizes: dict[str, int],
+    sampler: PermutationSampler,
+    options: ExperimentOptions,
+) -> None:
+    console = output.screen()
+    rows = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
+    runs = f"{output.count(options.runs, 'run')} from seed {options.seed}"
+    console.print(f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {rows}; {runs}")
+    console.print(f"Sampler: {sampler.words}\n")
+    table = output.plain_table("value", *(title for title, _ in experiment.figures.values()), name="value")
+    for line in summaries:
+        cells = [line[key] for key in experiment.figures]
+        spreads = ["" if cell["std"] is None else f" ± {cell['std']:.2f}" for cell in cells]
+        means = [f"{cell['mean']:.2f}{spread}" for cell, spread in zip(cells, spreads, strict=True)]
+        table.add_row(line["value"].replace("_", " "), *means)
+    console.print(table)
+    spread = " Means over the runs ± their standard deviation." * (options.runs > 1)
+    console.print(f"\n{experiment.meaning}{spread}")
+    output.show_written(console, options.out, options.plot)

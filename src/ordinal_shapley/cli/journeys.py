@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ordinal_shapley.cli.journeys_file import PathOptions, TouchOptions, make_game, read_file
-from ordinal_shapley.cli.json_documents import Json, print_document, records, written
-from ordinal_shapley.cli.option_groups import grouped
+from ordinal_shapley.cli import output
+from ordinal_shapley.cli.data import file_columns
 from ordinal_shapley.cli.options import (
+    JSON,
+    OUT,
+    PLOT,
+    argument,
+    command,
+    data_option,
     either,
-    error_lines,
+    in_options,
     option,
-    running_option,
-    warning_lines,
 )
-from ordinal_shapley.vocabulary import REPEATS, UNSEEN, VALUES, WORTHS, choose
+from ordinal_shapley.vocabulary import REPEATS, UNSEEN, VALUES, WORTHS
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
     from ordinal_shapley.games import JourneyGame
-
-_ADVICE = {
-    "repeats='first' or repeats='last'": "--repeats first or --repeats last",
-    "time=None": "--file-order",
-    "worth='conversions'": "--worth conversions",
-    ", or in a game with ordered=False": "",
-}
 
 JOURNEYS_HELP = """Share out conversions among the channels that people touched, by the order of touches.
 
@@ -55,167 +51,310 @@ ordinal-shapley journeys paths.csv
 
 ordinal-shapley journeys touches.csv --repeats first --by-position --plot credit.png
 """
+_LONGEST_NAME = 32
+_SHOWN = 40
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
-@grouped
-def journeys(
-    file: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Paths with counts, or touches.")],
-    paths: PathOptions,
-    touches: TouchOptions,
-    value_kind: Annotated[
-        str, option(f"{either(VALUES)}.", flag="--value", choices=VALUES, metavar="NAME")
-    ] = "partial_ordinal",
-    worth: Annotated[
-        str,
-        option(
-            f"{either(WORTHS)}: what a sequence is worth, how often its journeys convert or how many do.",
-            choices=WORTHS,
-            metavar="NAME",
-        ),
-    ] = "rate",
-    unseen: Annotated[
-        str | None,
-        option(
-            f"rate: what a sequence is worth that no journey had, {either(UNSEEN)}: as much as its longest "
-            "beginning that one had, or nothing.",
-            default="backoff",
-            choices=UNSEEN,
-            metavar="NAME",
-        ),
-    ] = None,
-    repeats: Annotated[
-        str,
-        option(
-            f"Which touch counts where a channel is touched again: {either(REPEATS)}.",
-            choices=REPEATS,
-            metavar="NAME",
-        ),
-    ] = "error",
-    by_position: Annotated[
-        bool, option("Say at which positions of journeys credit was earned.", flag="--by-position")
-    ] = False,
-    out: Annotated[Path | None, running_option("Write the credits there.", metavar="CREDIT.csv")] = None,
-    plot: Annotated[
-        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="CREDIT.png")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Share out conversions among channels."""
-    with error_lines():
-        for flag, given, words in (
-            ("--value", value_kind, VALUES),
-            ("--worth", worth, WORTHS),
-            ("--unseen", "backoff" if unseen is None else unseen, UNSEEN),
-            ("--repeats", repeats, REPEATS),
-        ):
-            choose(flag, given, words)
-        if unseen is not None and worth == "conversions":
-            raise ValueError("--unseen goes with --worth rate, not with conversions")
-        if paths.path_sep is not None and not paths.path_sep.strip():
-            raise ValueError(f"--path-sep is {paths.path_sep!r}, expected a text such as '>'")
-        if touches.time is not None and touches.file_order:
-            raise ValueError("--time and --file-order exclude each other: give one of them")
-        told = [paths.given(), touches.given()]
-        if all(told):
-            raise ValueError(
-                f"{told[0][0]} is for paths and {told[1][0]} for touches: a file has one or the other"
-            )
-
-        from ordinal_shapley.cli.outputs import check_outputs
-
-        check_outputs({"--out": out, "--plot": plot}, (file,))
-        with warning_lines() as warned:
-            frame = read_file(file)
-            with _naming(file):
-                game = make_game(frame, paths, touches, repeats=repeats, worth=worth, unseen=unseen)
-                result = _Result(file.name, game, value_kind, by_position)
-                result.write(out, plot)
-                if as_json:
-                    print_document("journeys", result.document() | {"written": written(out, plot)}, warned)
-                else:
-                    result.show(out, plot)
+def _column(help: str, without: str) -> Any:
+    return data_option(None, help, "COL", without=without, complete=file_columns)
 
 
 @dataclass(frozen=True)
-class _Result:
-    """The credits, with what is needed to tell them."""
+class PathOptions:
+    """The columns of a file with a row for each path."""
 
-    name: str
-    game: JourneyGame
-    value: str
-    by_position: bool
+    path: str | None = _column("The column of paths such as A > B.", "path, if there is one")
+    conversions: str | None = _column("Paths: the column of journeys that converted.", "conversions")
+    non_conversions: str | None = _column(
+        "Paths: the column of those that did not.", "non_conversions, if there is one"
+    )
+    path_sep: str | None = data_option(None, "Paths: what separates channels.", "TEXT", without=">")
 
-    @cached_property
-    def credit(self) -> pd.DataFrame:
-        """What each channel is credited with."""
-        return self.game.credit(self.value)
+    def game(self, frame: pd.DataFrame, **options: Any) -> JourneyGame:
+        """Return the game of the paths in `frame`."""
+        from ordinal_shapley.games import JourneyGame
 
-    @cached_property
-    def places(self) -> pd.DataFrame | None:
-        """The same by position, if it was asked for."""
-        return self.game.credit(self.value, by_position=True) if self.by_position else None
+        path, conversions = self.path or "path", self.conversions or "conversions"
+        sep = ">" if self.path_sep is None else self.path_sep
+        lost = self.non_conversions
+        if lost is None and "non_conversions" in frame.columns:
+            lost = "non_conversions"
+        _check_columns(frame, [path, conversions, *([] if lost is None else [lost])])
+        _check(frame[path], frame[path].str.strip() == "", f"channels such as 'A {sep} B'")
+        won, rest = (None if name is None else _as_counts(frame[name]) for name in (conversions, lost))
+        columns = {"paths": path, "conversions": conversions, "non_conversions": lost or ""}
+        with _naming_rows(columns):
+            return JourneyGame.from_paths(frame[path].tolist(), won, rest, sep=sep, **options)
 
-    @property
-    def ranked(self) -> pd.DataFrame:
-        """The credits with their ranks."""
-        return self.credit.assign(
-            rank=self.credit["credit"].rank(ascending=False, method="first").astype(int)
-        )
 
-    def write(self, out: Path | None, plot: Path | None) -> None:
-        """Write the files asked for."""
-        from ordinal_shapley.cli import journeys_screen, outputs
+@dataclass(frozen=True)
+class TouchOptions:
+    """The columns of a file with a row for each touch."""
 
-        if out is not None:
-            table = self.ranked
-            if self.places is not None:
-                table = table.join(self.places.add_prefix("position_"))
-            outputs.write_csv(table, out)
-        if plot is not None:
-            from ordinal_shapley.plots import plot_credit
-            from ordinal_shapley.plots.files import blank_figure, save_figure
+    journey: str | None = _column("Touches: the column of journeys.", "journey")
+    channel: str | None = _column("Touches: the column of channels.", "channel")
+    time: str | None = _column("Touches: the column of numbers or dates.", "time")
+    file_order: bool | None = data_option(
+        None, "Touches: they are in order in the file; time is not read.", flag="--file-order"
+    )
+    converted: str | None = _column(
+        "Touches: the column of 1 or 0; a 1 at any touch: the journey converted.", "converted"
+    )
 
-            figure = blank_figure((8.0, 1.6 + 0.28 * min(len(self.credit), 30)))
-            ax = plot_credit(self.credit if self.places is None else self.places, ax=figure.subplots())
-            ax.set_title(journeys_screen.title(self.game, self.value), fontsize="medium", wrap=True)
-            save_figure(figure, plot)
+    def game(self, frame: pd.DataFrame, **options: Any) -> JourneyGame:
+        """Return the game of the touches in `frame`."""
+        from ordinal_shapley.games import JourneyGame
 
-    def document(self) -> dict[str, Any]:
-        """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
-        game = self.game
-        touches = game.touches()[["last_touch", "touched"]]
-        channels = records(self.ranked.join(touches).rename_axis("channel"))
-        if self.places is not None:
-            for channel, row in zip(channels, self.places.to_numpy(), strict=True):
-                channel["by_position"] = row
-        sizes = {"journeys": game.n_journeys, "conversions": game.n_conversions}
-        return {
-            "data": {"name": self.name, **sizes, "paths": len(game.to_frame()), "channels": game.n_players},
-            "settings": {
-                "value": self.value,
-                "worth": game.worth,
-                "unseen": game.unseen if game.worth == "rate" else None,
-                "repeats": game.repeats,
-            },
-            "channels": channels,
-        }
+        journey, channel = self.journey or "journey", self.channel or "channel"
+        converted = self.converted or "converted"
+        time = None if self.file_order else self.time or "time"
+        _check_columns(frame, [journey, channel, *([] if time is None else [time]), converted])
+        for name in (journey, channel):
+            _check(frame[name], frame[name].str.strip() == "", "one")
+        flags = frame[converted].str.strip().str.lower().str.removesuffix(".0")
+        _check(frame[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no")
+        frame = frame.assign(**{converted: flags.map(_FLAGS)})
+        if time is not None:
+            frame[time] = _as_times(frame[time])
+        return JourneyGame.from_events(frame, journey, channel, time, converted, **options)
 
-    def show(self, out: Path | None, plot: Path | None) -> None:
-        """Show the credits on the screen, and say what was written."""
-        from ordinal_shapley.cli import journeys_screen, screen
 
-        console = screen.screen()
-        journeys_screen.show(console, self.game, self.credit, self.places, self.name, self.value)
-        screen.tell_written(console, out, plot)
+@command
+def journeys(
+    paths: PathOptions,
+    touches: TouchOptions,
+    file: Path = argument(MISSING, "Paths with counts, or touches.", "FILE.csv"),
+    value_kind: str = option("partial_ordinal", f"{either(VALUES)}.", "NAME", flag="--value", choices=VALUES),
+    worth: str = option(
+        "rate",
+        f"{either(WORTHS)}: the utility of a sequence, how often its journeys convert or how many do.",
+        "NAME",
+        choices=WORTHS,
+    ),
+    unseen: str | None = option(
+        None,
+        f"rate: the utility of a sequence that no journey had, {either(UNSEEN)}: that of its longest "
+        "beginning that one had, or 0.",
+        "NAME",
+        without="backoff",
+        choices=UNSEEN,
+    ),
+    repeats: str = option(
+        "error",
+        f"Which touch counts where a channel is touched again: {either(REPEATS)}.",
+        "NAME",
+        choices=REPEATS,
+    ),
+    by_position: bool = option(
+        False, "Say at which positions of journeys credit was earned.", flag="--by-position"
+    ),
+    out: Path | None = OUT,
+    plot: Path | None = PLOT,
+    as_json: bool = JSON,
+) -> None:
+    """Share out conversions among channels."""
+    if paths.path_sep is not None and not paths.path_sep.strip():
+        raise ValueError(f"--path-sep is {paths.path_sep!r}, expected a text such as '>'")
+    if touches.time is not None and touches.file_order:
+        raise ValueError("give either --time or --file-order, and not both")
+    given = [_given(paths), _given(touches)]
+    if all(given):
+        raise ValueError(f"{given[0]} is for paths and {given[1]} for touches: a file has one or the other")
+    output.check_outputs({"--out": out, "--plot": plot}, [file])
+    with output.warning_lines() as warned:
+        from ordinal_shapley.tables.reading import read_texts
+
+        frame = read_texts(file, "a file of journeys")
+        try:
+            has_touches = bool(given[1]) or (not given[0] and "path" not in frame.columns)
+            if has_touches and not given[1] and not {"journey", "channel"} <= set(frame.columns):
+                raise ValueError(
+                    f"the columns are {_listed(frame)}, expected path, or journey and channel: name the "
+                    "columns by --path, or by --journey, --channel, --time and --converted"
+                )
+            form = touches if has_touches else paths
+            game = form.game(frame, repeats=repeats, worth=worth, unseen=unseen)
+            credit = game.credit(value_kind)
+            places = game.credit(value_kind, by_position=True) if by_position else None
+        except (TypeError, ValueError) as error:
+            message = in_options(str(error)).replace(", or in a game with ordered=False", "")
+            raise ValueError(f"{file.name}: {message}") from error
+        rank = credit["credit"].rank(ascending=False, method="first").astype(int)
+        credit = credit.assign(rank=rank)
+        output.write_csv(credit if places is None else credit.join(places.add_prefix("position_")), out)
+        kind = value_kind.replace("_", " ").capitalize()
+        title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
+        drawn = credit.drop(columns="rank") if places is None else places
+        height = 1.6 + 0.28 * min(len(drawn), 30)
+        output.write_picture(plot, "plot_credit", drawn, height=height, title=title)
+        if as_json:
+            parts = _document(game, credit, places, file.name, value_kind)
+            output.print_document("journeys", parts, [out, plot], warned())
+        else:
+            console = output.screen()
+            console.print(f"[bold]{title}[/bold] of {output.safe(file.name)}")
+            _show(console, game, credit, places, value_kind)
+            output.show_written(console, out, plot)
+
+
+def _given(options: PathOptions | TouchOptions) -> str:
+    """Return the first option that was given, "" if none."""
+    names = [field.name for field in fields(options) if getattr(options, field.name) is not None]
+    return f"--{names[0].replace('_', '-')}" if names else ""
 
 
 @contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Let errors of the library begin with the file, and give their advice in terms of the options."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        message = str(error)
-        for argument, flag in _ADVICE.items():
-            message = message.replace(argument, flag)
-        raise ValueError(f"{file.name}: {message}") from error
+def _naming_rows(columns: Mapping[str, str]) -> Iterator[None]:
+    """Let messages that begin with an argument and an index name the column and the row of the file."""
+
+    def in_file(message: object) -> str:
+        pattern = rf"^({'|'.join(columns)})\[(\d+)\]"
+        return re.sub(pattern, lambda m: f"{columns[m[1]]} in row {int(m[2]) + 1}", str(message))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(in_file(error)) from error
+    for one in caught:
+        warnings.warn(in_file(one.message), one.category, stacklevel=2)
+
+
+def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(f"no column {name!r}, the columns are {_listed(frame)}")
+
+
+def _check(texts: pd.Series, odd: pd.Series, expected: str) -> None:
+    """ValueError if a mask holds anywhere in a column."""
+    if odd.any():
+        row = int(odd.to_numpy().argmax())
+        raise ValueError(f"{texts.name} is {texts.iloc[row]!r} in row {row + 1}, expected {expected}")
+
+
+def _as_counts(texts: pd.Series) -> Any:
+    import pandas as pd
+
+    counts = pd.to_numeric(texts, errors="coerce")
+    _check(texts, ~((counts >= 0) & (counts < float("inf"))), "a number of at least 0")
+    return texts.astype(float).tolist()
+
+
+def _as_times(texts: pd.Series) -> Any:
+    import pandas as pd
+
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.notna().all():
+        return numbers
+    # Nothing that can be taken for day before month and the other way round.
+    dates = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    # A number is at fault only among dates.
+    odd = dates.isna() if dates.notna().any() else numbers.isna()
+    _check(texts, odd, "numbers, or dates such as 2026-01-31 or 2026-01-31 12:00")
+    return dates
+
+
+def _listed(frame: pd.DataFrame) -> str:
+    return ", ".join(map(repr, frame.columns))
+
+
+def _document(
+    game: JourneyGame, credit: pd.DataFrame, places: pd.DataFrame | None, name: str, value: str
+) -> dict[str, Any]:
+    """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
+    touches = game.touches()[["last_touch", "touched"]]
+    channels = output.records(credit.join(touches).rename_axis("channel"))
+    if places is not None:
+        for channel, row in zip(channels, places.to_numpy(), strict=True):
+            channel["by_position"] = row
+    sizes = {"journeys": game.n_journeys, "conversions": game.n_conversions}
+    return {
+        "data": {"name": name, **sizes, "paths": len(game.to_frame()), "channels": game.n_players},
+        "settings": {
+            "value": value,
+            "worth": game.worth,
+            "unseen": game.unseen if game.worth == "rate" else None,
+            "repeats": game.repeats,
+        },
+        "channels": channels,
+    }
+
+
+def _show(
+    console: Console, game: JourneyGame, credit: pd.DataFrame, places: pd.DataFrame | None, value: str
+) -> None:
+    """Print what the journeys were, and the channels, highest credit first."""
+    import numpy as np
+
+    console.print(output.facts(*_summary(game, value)))
+    console.print()
+    credits = credit["credit"].to_numpy()
+    order = np.argsort(-credits, kind="stable")
+    shown = order[:_SHOWN]
+    touches = game.touches()
+    some = touches.iloc[shown]
+    shares = [*credit["share"].iloc[shown], credit["share"].sum()]
+    columns = {
+        "credit": _numbers([*credits[shown], credits.sum()]),
+        "share": [f"{100 * share:.1f} %" for share in shares],
+        "last touch": _numbers([*some["last_touch"], touches["last_touch"].sum()]),
+        "touched": [*_numbers(some["touched"]), ""],
+    }
+    for column in ("touched", "last touch"):  # what a narrow screen has no room for
+        if output.width_of(columns) + 14 > console.width:
+            del columns[column]
+    table = output.plain_table("channel", *columns, name="channel", room=output.room(console, _LONGEST_NAME))
+    for name, *cells in zip([*credit.index[shown], "all channels"], *columns.values(), strict=True):
+        table.add_row(output.cut(name), *cells)
+    console.print(table)
+    if len(order) > len(shown):
+        rest = _numbers([credits[order[_SHOWN:]].sum()])[0]
+        console.print(f"{len(order) - _SHOWN:,} more channels have {rest} of it together")
+    if places is not None:
+        console.print("\n[bold]Credit by position in the journey[/bold]; the sum of a row is the credit")
+        part = places.iloc[shown]
+        written = np.array(_numbers(part.to_numpy().ravel())).reshape(part.shape)
+        by_position = {str(position): list(cells) for position, cells in zip(part, written.T, strict=True)}
+        output.print_wide(console, "channel", list(part.index), by_position)
+    console.print()
+    meanings = {
+        "last touch": "Last touch: conversions of journeys that end with the channel.",
+        "touched": "Touched: conversions of journeys that it is part of.",
+    }
+    console.print(" ".join(words for column, words in meanings.items() if column in columns))
+    if (credits < 0).any():
+        console.print("Channels with credit below 0 lower the conversion rate where they come in.")
+
+
+def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
+    rate = game.n_conversions / game.n_journeys if game.n_journeys else 0.0
+    paths, channels = _count(len(game.to_frame()), "path"), _count(game.n_players, "channel")
+    n_journeys = _numbers([game.n_journeys])[0]
+    lines = [("journeys", f"{n_journeys}, {100 * rate:.3g} % converted; {paths} of {channels}")]
+    if game.worth == "conversions":
+        lines.append(("utility", "number of journeys with this path that converted"))
+    else:
+        like = (
+            "largest subsets seen; order does not matter" if value == "classic" else "longest beginning seen"
+        )
+        unseen = f"utility of its {like}" if game.unseen == "backoff" else "utility 0"
+        if value == "classic" and game.unseen == "zero":
+            unseen += "; order does not matter"
+        lines.append(("unseen path", unseen))
+    repeats = {"error": "there are none", "first": "the first touch counts", "last": "the last touch counts"}
+    return [*lines, ("repeats", repeats[game.repeats])]
+
+
+def _numbers(numbers: Any) -> list[str]:
+    """Write counts as they are, or all of them with two decimals."""
+    counts = [round(float(number), 9) for number in numbers]  # without the noise of sums
+    digits = 0 if all(number.is_integer() for number in counts) else 2
+    texts = [f"{number:,.{digits}f}" for number in counts]
+    return [text if text.strip("-0.,") else text.replace("-", "") for text in texts]
+
+
+def _count(number: float, noun: str) -> str:
+    return f"{_numbers([number])[0]} {noun}{'' if number == 1 else 's'}"

@@ -1,24 +1,75 @@
-"""What the commands have in common: options, and how they end in an error or with a warning."""
+"""The options of all commands: their names, their checks, and the objects that they stand for."""
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+import inspect
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_type_hints
 
 import typer
 
-from ordinal_shapley.cli.printable import printable
-from ordinal_shapley.common.arguments import number
-from ordinal_shapley.vocabulary import DESIGNS, METHODS, TRUNCATIONS, choose
+from ordinal_shapley.common import arguments
+from ordinal_shapley.vocabulary import (
+    AVERAGES,
+    CASES,
+    DESIGNS,
+    METHODS,
+    NEIGHBOR_SCORINGS,
+    POSITION_WEIGHTS,
+    REGRESSION_SCORINGS,
+    SCORINGS,
+    TRUNCATIONS,
+    VALUES,
+    choose,
+)
 
 if TYPE_CHECKING:
+    from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.sampler import PermutationSampler
+    from ordinal_shapley.sampling.stopping import StoppingRule
+    from ordinal_shapley.tables.problem import Problem
+    from ordinal_shapley.values import Value
 
-_LARGEST_SHOWN = 1_000_000  # the help prints limits in full, and longer ones break its lines
+# --- options, and what messages of the library call them
+
+# The options that stand for arguments of the library: those of other names, and those of the same.
+_FLAGS = {
+    "bound": "--standard-error",
+    "n_jobs": "--jobs",
+    "n_neighbors": "--neighbors",
+    "n_permutations": "--permutations",
+    "random_state": "--seed",
+    "sep": "--path-sep",
+    "tol": "--tolerance",
+}
+_SAME = (
+    *("C", "alpha", "average", "case", "class_fraction", "design", "max_seconds", "method", "partition"),
+    *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "value", "worth"),
+)
+_FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
+_NAME = "|".join(_FLAGS)
+_TEXT = "'[^']*'"
+_WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
+_AT_START = re.compile(rf"^({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)")
+_ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'])")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in place of the arguments that it names."""
+
+    def with_text(found: re.Match[str]) -> str:
+        return f"{_FLAGS[found[1]]} {re.sub(_TEXT, lambda text: shlex.quote(text[0][1:-1]), found[2])}"
+
+    def at_start(found: re.Match[str]) -> str:
+        return " and ".join(_FLAGS[name] for name in found.groups() if name)
+
+    message = message.replace("time=None", "--file-order")
+    message = _AT_START.sub(at_start, _WITH_TEXT.sub(with_text, message))
+    return _ALONE.sub(lambda found: _FLAGS[found[1]], message)
 
 
 def either(choices: Sequence[str]) -> str:
@@ -27,217 +78,355 @@ def either(choices: Sequence[str]) -> str:
 
 
 def option(
+    default: Any,
     help: str,
+    metavar: str = "",
     *,
     panel: str = "Method",
     flag: str | None = None,
-    default: str = "",
+    without: str = "",
     choices: Sequence[str] = (),
-    **more: Any,
+    limits: dict[str, Any] | None = None,
+    complete: Callable[..., list[str]] | None = None,
 ) -> Any:
-    """Return an option; `default` says in words what happens without it, a shell completes `choices`."""
-    names = () if flag is None else (flag,)
-    if more.get("max", 0) > _LARGEST_SHOWN:
-        more["callback"] = _at_most(more.pop("max"))
+    """Return an option, as the default of a parameter of a `command` or of a field of a group.
+
+    `without` says in words what happens without it. What is given must be one of `choices`, which a shell
+    completes, or within `limits`, those of `arguments.number`.
+    """
     if choices:
-        more["autocompletion"] = completer(choices)
-    if default:
-        help, more["show_default"] = f"{help} (default: {default})", False
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+        def complete(incomplete: str) -> list[str]:
+            return [choice for choice in choices if choice.startswith(incomplete)]
+
+    made = typer.Option(
+        *([] if flag is None else [flag]),
+        help=f"{help} (default: {without})" if without else help,
+        show_default=not without,
+        metavar=metavar or None,
+        rich_help_panel=panel,
+        autocompletion=complete,
+        callback=_check(choices, limits) if choices or limits is not None else None,
+    )
+    return field(default=default, metadata={"typer": made})
 
 
-def completer(choices: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what a shell asks for words that begin like the one being typed."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [choice for choice in choices if choice.startswith(incomplete)]
-
-    return complete
+data_option = functools.partial(option, panel="Data")  # says which data
+model_option = functools.partial(option, panel="Model")  # says what the utility of a sequence of rows is
+running_option = functools.partial(option, panel="Running")  # changes no number
 
 
-def _at_most(most: int) -> Callable[[int | None], int | None]:
-    def check(value: int | None) -> int | None:
-        if value is not None and value > most:
-            raise typer.BadParameter(f"is {value}, expected at most {most}")
+def argument(default: Any, help: str, metavar: str) -> Any:
+    """Return an argument, to be used like an `option`; MISSING for a default makes it required."""
+    return field(default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help)})
+
+
+def _check(choices: Sequence[str], limits: dict[str, Any] | None) -> Callable[..., Any]:
+    def check(param: typer.CallbackParam, value: Any) -> Any:
+        name = param.opts[0]
+        for one in value if isinstance(value, list) else [] if value is None else [value]:
+            if choices:
+                choose(name, one, tuple(choices))
+            elif isinstance(one, int):
+                arguments.integer(name, one, **limits or {})
+            else:
+                arguments.number(name, one, **limits or {})
         return value
 
     return check
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function as Typer can read it: a parameter that is a dataclass becomes its fields."""
+    groups: dict[str, Any] = {}
+    parameters: dict[str, inspect.Parameter] = {}
+
+    def add(name: str, kind: Any, given: Field[Any]) -> None:
+        default = inspect.Parameter.empty if given.default is MISSING else given.default
+        annotation = Annotated[kind, given.metadata["typer"]]
+        parameters[name] = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        )
+
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if is_dataclass(kind):
+            groups[name] = kind
+            hints = get_type_hints(kind)
+            for one in fields(kind):
+                add(one.name, hints[one.name], one)
+        else:
+            add(name, kind, parameter.default)
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:
+        made = {
+            name: group(**{one.name: given.pop(one.name) for one in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**made, **given)
+
+    run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return run
+
+
+# --- how a run is done, and when it ends
+
+SEED = option(0, "Seed of all that is random.", "S", limits={"least": 0, "most": 2**64 - 1})
+JOBS = running_option(
+    -1, "Threads, -1 for all cores; the values don't depend on it.", "J", limits={"least": -1, "most": 1024}
+)
+PROGRESS = running_option(True, "Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
+JSON = running_option(False, "Print one JSON document in place of tables.", flag="--json")
+OUT = running_option(None, "Write the table there, at full precision.", "TABLE.csv")
+PLOT = running_option(None, "Draw it there (png, svg, pdf ...).", "PLOT.png")
+PERMUTATIONS = option(
+    None,
+    "How many permutations.",
+    "N",
+    without="until the values change by less than 5 % over 100, at most 10,000",
+    limits={"least": 1, "most": 2**62},
+)
+MAX_SECONDS = running_option(None, "Refuse what would take longer to enumerate.", "S", without="an hour")
+_MAX_PERMUTATIONS = 10_000
+
+
+@dataclass(frozen=True)
+class StoppingOptions:
+    """When sampling ends."""
+
+    permutations: int | None = PERMUTATIONS
+    standard_error: float | None = option(
+        None, "Stop when no standard error is above E, in place of the change of the values.", "E"
+    )
+    minutes: float | None = running_option(
+        None, "Stop after M minutes of sampling, with what there is then.", "M", limits={"above": 0.0}
+    )
+
+    def rule(self) -> StoppingRule:
+        """Return the rule that ends the run."""
+        from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
+
+        rule: StoppingRule = MaxPermutations(self.permutations or _MAX_PERMUTATIONS)
+        if self.standard_error is not None:
+            rule = MaxStandardError(self.standard_error) | rule
+        elif self.permutations is None:
+            rule = RelativeChange(0.05, window=100) | rule
+        return rule if self.minutes is None else rule | MaxSeconds(60.0 * self.minutes)
 
 
 @dataclass(frozen=True)
 class SamplerOptions:
     """How permutations are drawn and evaluated."""
 
-    method: Annotated[
-        str,
-        option(
-            "auto, without bias, or an algorithm of the paper: mc, or with bias tmc, cmc, ctmc.",
-            choices=METHODS,
-            metavar="NAME",
-        ),
-    ] = "auto"
-    truncation: Annotated[
-        str | None,
-        option(
-            f"The rule that ends permutations early: {either(TRUNCATIONS)}; all but roulette are biased.",
-            default="roulette if auto, paper if tmc or ctmc",
-            choices=TRUNCATIONS,
-            metavar="RULE",
-        ),
-    ] = None
-    tolerance: Annotated[
-        float | None, option("The tolerance of paper and patience.", default="0.05", metavar="TOL")
-    ] = None
-    class_fraction: Annotated[
-        float | None,
-        option("cmc, ctmc: share of each class in a permutation.", default="0.8", metavar="Q"),
-    ] = None
-    design: Annotated[
-        str,
-        option(
-            f"How permutations depend on one another: {either(DESIGNS)}.", choices=DESIGNS, metavar="NAME"
-        ),
-    ] = "independent"
+    # Options of the subclass: elsewhere players have classes of their own.
+    strata: ClassVar[str | None] = None
+    average: ClassVar[str | None] = None
+    method: str = option(
+        "auto",
+        "auto, without bias, or an algorithm of the paper: mc, or with bias tmc, cmc, ctmc.",
+        "NAME",
+        choices=METHODS,
+    )
+    truncation: str | None = option(
+        None,
+        f"The rule that ends permutations early: {either(TRUNCATIONS)}; all but roulette are biased.",
+        "RULE",
+        without="roulette if auto, paper if tmc or ctmc",
+        choices=TRUNCATIONS,
+    )
+    tolerance: float | None = option(None, "The tolerance of paper and patience.", "TOL", without="0.05")
+    class_fraction: float | None = option(
+        None, "cmc, ctmc: share of each class in a permutation.", "Q", without="0.8"
+    )
+    design: str = option(
+        "independent", f"Dependence between permutations: {either(DESIGNS)}.", "NAME", choices=DESIGNS
+    )
 
-    @property
-    def draws_classes(self) -> bool:
-        """Whether the method draws rows class by class."""
-        return self.method in ("cmc", "ctmc")
-
-    def check(self) -> None:
-        """ValueError unless the options are known and go together."""
-        choose("--method", self.method, METHODS)
-        choose("--design", self.design, DESIGNS)
-        if self.truncation is not None:
-            choose("--truncation", self.truncation, TRUNCATIONS)
-            if self.method in ("mc", "cmc"):
-                raise ValueError(f"--truncation is for auto, tmc and ctmc; --method is {self.method}")
-        if self.class_fraction is not None:
-            if not self.draws_classes:
-                raise ValueError(f"--class-fraction is for cmc and ctmc; --method is {self.method}")
-            number("--class-fraction", self.class_fraction, above=0.0, most=1.0)
-        if self.tolerance is not None:
-            by_method = "paper" if self.method in ("tmc", "ctmc") else None
-            if (self.truncation or by_method) not in ("paper", "patience"):
-                raise ValueError("--tolerance is for --truncation paper or patience: name one of them")
-            number("--tolerance", self.tolerance, least=0.0)
-        if self.design == "latin" and self.draws_classes:
-            raise ValueError(f"--design latin is for auto, mc and tmc; --method is {self.method}")
-
-    def sampler(self, **more: Any) -> PermutationSampler:
-        """Return the sampler; `more` are other options of it."""
-        from dataclasses import replace
-
+    def sampler(self) -> PermutationSampler:
+        """Return the sampler."""
         from ordinal_shapley.sampling.sampler import as_sampler
         from ordinal_shapley.sampling.truncation import as_rule
 
         made = as_sampler(self.method)
-        rule = made.rule if self.truncation is None else as_rule(self.truncation)
+        rule = made.rule
+        if self.truncation is not None:
+            if rule is None:
+                raise ValueError(f"--truncation is for auto, tmc and ctmc; --method is {self.method}")
+            rule = as_rule(self.truncation)
         if self.tolerance is not None:
+            if not hasattr(rule, "tol"):
+                raise ValueError("--tolerance needs --truncation paper or patience, or --method tmc or ctmc")
             rule = replace(rule, tol=self.tolerance)  # type: ignore[type-var]
-        if self.class_fraction is not None:
-            more["class_fraction"] = self.class_fraction
-        return replace(made, truncation=rule, design=self.design, **more)
+        strata = _names(self.strata, "--strata")
+        given: dict[str, Any] = {
+            "class_fraction": self.class_fraction,
+            "strata": strata,
+            "average": self.average,
+        }
+        given = {name: choice for name, choice in given.items() if choice is not None}
+        if given and not made.draws_classes:
+            raise ValueError(f"{_FLAGS[next(iter(given))]} is for cmc and ctmc; --method is {self.method}")
+        return replace(made, truncation=rule, design=self.design, **given)
 
 
-StandardError = Annotated[
-    float | None,
-    option("Stop when no standard error is above E, in place of the change of the values.", metavar="E"),
-]
+@dataclass(frozen=True)
+class GameSamplerOptions(SamplerOptions):
+    """The same for a game whose players have no classes of their own."""
+
+    strata: str | None = option(  # type: ignore[misc]
+        None, "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", "CLASSES"
+    )
+    average: str | None = option(  # type: ignore[misc]
+        None,
+        "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
+        f"{either(AVERAGES)}.",
+        "NAME",
+        without="all",
+        choices=AVERAGES,
+    )
 
 
-def data_option(help: str, **more: Any) -> Any:
-    """Return an option that says which data."""
-    return option(help, panel="Data", **more)
+@dataclass(frozen=True)
+class GameValueOptions:
+    """Which value of a game."""
+
+    # Not WeightedOrdinal: a command line has no words for a function.
+    value_kind: str = option(
+        "ordinal", f"{either((*VALUES, 'blend'))}.", "NAME", flag="--value", choices=(*VALUES, "blend")
+    )
+    alpha: float | None = option(None, "blend: the share of the ordinal value, from 0 to 1.", "A")
+    partition: str | None = option(
+        None,
+        "If only some orders matter: a group for each player, in the order of the file, such as a,a,b.",
+        "GROUPS",
+    )
+    case: str | None = option(
+        None, f"With --partition: whether order matters {either(CASES)} groups.", "WHERE", choices=CASES
+    )
+
+    def value(self) -> Value:
+        """Return the value."""
+        from ordinal_shapley.values import Blend, PartialOrdinal, as_value
+
+        if (self.alpha is None) == (self.value_kind == "blend"):
+            raise ValueError(f"--alpha and --value blend belong together; --value is {self.value_kind}")
+        if self.alpha is not None:
+            return Blend(self.alpha)
+        if self.partition is None and self.case is None:
+            return as_value(self.value_kind)
+        if self.value_kind != "partial_ordinal":
+            raise ValueError(f"--partition is for --value partial_ordinal; --value is {self.value_kind}")
+        return PartialOrdinal(_names(self.partition, "--partition"), self.case)
 
 
-def running_option(help: str, **more: Any) -> Any:
-    """Return an option that changes no number."""
-    return option(help, panel="Running", **more)
+def _names(text: str | None, flag: str) -> list[str] | None:
+    """Return names from a text with commas between them."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"{flag} is {text!r}, expected names with commas between them, such as x,x,y")
+    return names
 
 
-Jobs = Annotated[
-    int, running_option("Threads, -1 for all cores; the values don't depend on it.", metavar="J", max=1024)
-]
-Progress = Annotated[
-    bool, running_option("Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
-]
+# --- the model
 
 
-def check_jobs(jobs: int) -> None:
-    """ValueError unless `jobs` is one that joblib takes."""
-    if jobs == 0:
-        raise ValueError("--jobs is 0, expected a number of workers, or -1 for one a core")
+class _Model(NamedTuple):
+    """A model, the argument that is its own, and what it can be scored by."""
+
+    game: str
+    words: str
+    own: str
+    scorings: Sequence[str]
 
 
-def stopping_rule(
-    permutations: int | None, standard_error: float | None, minutes: float | None
-) -> dict[str, Any]:
-    """Return the arguments of `sample_values` that say when to stop."""
-    for name, given in (("--standard-error", standard_error), ("--minutes", minutes)):
-        if given is not None:
-            number(name, given, above=0.0)
-    if standard_error is None and minutes is None:
-        return {"n_permutations": permutations}
-    from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
-
-    rule: Any = MaxPermutations(permutations or 10_000)
-    if standard_error is not None:
-        rule = MaxStandardError(standard_error) | rule
-    elif permutations is None:
-        rule = RelativeChange(0.05, window=100) | rule
-    return {"stopping": rule if minutes is None else rule | MaxSeconds(60.0 * minutes)}
+_MODELS = {
+    "logistic": _Model("LogisticGame", "logistic regression", "C", SCORINGS),
+    "ridge": _Model("RidgeGame", "ridge regression", "alpha", REGRESSION_SCORINGS),
+    "neighbors": _Model("NearestNeighborGame", "nearest neighbours", "n_neighbors", NEIGHBOR_SCORINGS),
+}
 
 
-def interruption(error: BaseException) -> str:
-    """Say in one line that the command was interrupted, and what is kept of it."""
-    kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
-    return f"interrupted: {one_line(kept)}" if kept else "interrupted"
+def _scorings(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the scores of the model that begin like the word being typed."""
+    model = _MODELS.get(context.params.get("model") or "logistic")
+    return [name for name in model.scorings if name.startswith(incomplete)] if model else []
 
 
-def one_line(text: str) -> str:
-    """Return the text as one line that a terminal may have."""
-    return printable(" ".join(text.split()))
+@dataclass(frozen=True)
+class ModelOptions:
+    """Which model, how it is scored, and how positions weigh."""
 
+    model: str = model_option(
+        "logistic",
+        "logistic or neighbors, for classes, or ridge, for numbers.",
+        "NAME",
+        choices=tuple(_MODELS),
+    )
+    scoring: str | None = model_option(
+        None,
+        f"{either(SCORINGS)}; neighbors: also vote_share, and neither of the last two; ridge: "
+        f"{either(REGRESSION_SCORINGS)}.",
+        "NAME",
+        without="accuracy; r2 if ridge",
+        complete=_scorings,
+    )
+    position_weight: str | None = model_option(
+        None,
+        f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
+        "NAME",
+        without="gaussian; uniform if classic",
+        choices=POSITION_WEIGHTS,
+    )
+    c: float | None = model_option(
+        None, "logistic: the smaller, the stronger the L2 penalty.", "C", flag="--C", without="1"
+    )
+    alpha: float | None = model_option(
+        None, "ridge: the larger, the stronger the L2 penalty.", "A", without="1"
+    )
+    neighbors: int | None = model_option(None, "neighbors: how many vote.", "K", without="5")
 
-@contextmanager
-def error_lines() -> Iterator[None]:
-    """End the command with one line where the block fails over what the user gave."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        typer.echo(interruption(interrupt), err=True)
-        raise typer.Exit(130) from None
-    except BrokenPipeError:
-        from ordinal_shapley.cli.screen import PIPE_CLOSED, close_stdout
+    @property
+    def numbers(self) -> bool:
+        """Whether the model predicts numbers in place of classes."""
+        return self.model == "ridge"
 
-        close_stdout()
-        raise typer.Exit(PIPE_CLOSED) from None
-    except (ValueError, OSError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.strerror and error.filename is None:
-            text = error.strerror  # one of ours, which says what happened to which file
-        typer.echo(f"error: {one_line(text)}", err=True)
-        raise typer.Exit(2) from None
+    def check(self, sampler: PermutationSampler) -> None:
+        """ValueError unless the options go together, and with the sampler."""
+        for model, one in _MODELS.items():
+            if model != self.model and self._own()[one.own] is not None:
+                raise ValueError(f"{_FLAGS[one.own]} is for --model {model}; --model is {self.model}")
+        if self.numbers and sampler.draws_classes:
+            raise ValueError(
+                "--method draws rows class by class, and --model ridge has no classes: use auto, mc or tmc"
+            )
 
+    def _own(self) -> dict[str, Any]:
+        return {"C": self.c, "alpha": self.alpha, "n_neighbors": self.neighbors}
 
-@contextmanager
-def warning_lines() -> Iterator[Callable[[], list[str]]]:
-    """Show what the block warns of as lines, each once, when it has ended well; give what there is so far."""
-    with warnings.catch_warnings(record=True) as caught:
-        for category in (UserWarning, RuntimeWarning):
-            warnings.simplefilter("always", category)
+    def game(self, problem: Problem, value: str) -> Game:
+        """Return the game of a problem, for a value."""
+        import ordinal_shapley
 
-        def told() -> list[str]:
-            texts = (one_line(str(caution.message)) for caution in caught)
-            return list(dict.fromkeys(texts))
+        weight = self.position_weight or ("uniform" if value == "classic" else "gaussian")
+        given = {"scoring": self.scoring, **self._own()}
+        given = {name: choice for name, choice in given.items() if choice is not None}
+        rows = (problem.X, problem.y, problem.X_valid, problem.y_valid)
+        game: Game = getattr(ordinal_shapley, _MODELS[self.model].game)(
+            *rows, position_weight=weight, **given
+        )
+        return game
 
-        yield told
-    show_warnings(told())
+    def settings(self, game: Any) -> dict[str, Any]:
+        """Return what the game's model is."""
+        names = (_MODELS[self.model].own, "position_weight", "scoring")
+        return {"name": self.model, **{name: getattr(game, name) for name in names}}
 
-
-def show_warnings(texts: Sequence[str]) -> None:
-    """Show warnings on stderr, a line each."""
-    colour = None if os.environ.get("NO_COLOR") else typer.colors.YELLOW
-    for text in texts:
-        typer.secho(f"warning: {text}", err=True, fg=colour)
+    def words(self, game: Any) -> str:
+        """Return what the game's model is, in words."""
+        model, score = _MODELS[self.model], game.scoring.replace("_", " ")
+        own = f"{model.own} {getattr(game, model.own):g}"
+        return f"{model.words}, {own}, {game.position_weight} position weights, scored by {score}"

@@ -1,270 +1,277 @@
-"""The command ``ordinal-shapley value``: what each training row is worth to a model."""
+"""The command ``ordinal-shapley value``: the value of each training row to a model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli import value_words
-from ordinal_shapley.cli.data_options import VALIDATION, DataOptions
-from ordinal_shapley.cli.json_documents import (
-    Json,
-    print_document,
-    records,
-    run_summary,
-    sampler_settings,
-    written,
-)
-from ordinal_shapley.cli.model_options import ModelOptions
-from ordinal_shapley.cli.option_groups import grouped
+from ordinal_shapley.cli import output
+from ordinal_shapley.cli.data import DataOptions
 from ordinal_shapley.cli.options import (
-    Jobs,
-    Progress,
+    JOBS,
+    JSON,
+    OUT,
+    PLOT,
+    PROGRESS,
+    SEED,
+    ModelOptions,
     SamplerOptions,
-    StandardError,
-    check_jobs,
+    StoppingOptions,
+    command,
     either,
-    error_lines,
     option,
     running_option,
-    stopping_rule,
-    warning_lines,
 )
-from ordinal_shapley.cli.outputs import check_outputs
-from ordinal_shapley.cli.report_option import Report, recorded, write_report
-from ordinal_shapley.vocabulary import VALUES, choose
+from ordinal_shapley.vocabulary import VALUES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
-    from ordinal_shapley.games.base import Game
-    from ordinal_shapley.sampling.history import History
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
-VALUE_HELP = """Say what each training row is worth to a model: a logistic regression, or another.
+VALUE_HELP = """Estimate the value of each training row to a model: a logistic regression, or another.
 
-Text columns become one column a category; numbers are standardised. A missing entry is an error \
+Text columns become one column per category; numbers are standardised. A missing value is an error \
 without --impute; a first column without a name is left out. The same seed gives the same values. For example:
 
 ordinal-shapley value --dataset wine --out values.csv --plot values.png
 
 ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
 """
+_ORDER = "Rows of a table have no order unless training gives them one"
+_MAX_CLASSES = 6  # whose names and rows go on a line
+_MAX_ROUNDS = 100  # as many points as a picture needs
+_SHOWN = 10
+_LONGEST_NAME = 16
 
 
-@grouped
+@command
 def value(
     data: DataOptions,
     models: ModelOptions,
     sampling: SamplerOptions,
-    value_kind: Annotated[
-        str,
-        option(
-            f"{either(VALUES)}. Rows of a table have no order unless training gives them one, and then the "
-            "classic value is right; the others bring the paper's Gaussian position weights.",
-            flag="--value",
-            choices=VALUES,
-            metavar="NAME",
-        ),
-    ] = "classic",
-    permutations: Annotated[
-        int | None,
-        option(
-            "How many permutations.",
-            default="until the values change by less than 5 % over 100, at most 10,000",
-            metavar="N",
-            min=1,
-            max=2**62,
-        ),
-    ] = None,
-    standard_error: StandardError = None,
-    minutes: Annotated[
-        float | None,
-        running_option("Stop after M minutes of sampling, with what there is then.", metavar="M"),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        running_option(
-            "Keep the run there; the same command goes on from it, also to more permutations.",
-            metavar="RUN.npz",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, option("Seeds rows, split and permutations.", metavar="S", min=0, max=2**64 - 1)
-    ] = 0,
-    jobs: Jobs = -1,
-    out: Annotated[
-        Path | None, running_option("Write the values of all rows there.", metavar="VALUES.csv")
-    ] = None,
-    plot: Annotated[
-        Path | None, running_option("Draw them there (png, svg, pdf ...).", metavar="VALUES.png")
-    ] = None,
-    report: Report = None,
-    progress: Progress = True,
-    as_json: Json = False,
+    stopping: StoppingOptions,
+    value_kind: str = option(
+        "classic",
+        f"{either(VALUES)}. Rows of most tables have no order, and classic is for them; the others bring the "
+        "paper's Gaussian position weights.",
+        "NAME",
+        flag="--value",
+        choices=VALUES,
+    ),
+    checkpoint: Path | None = running_option(
+        None, "Keep the run there; the same command resumes it, also to more permutations.", "RUN.npz"
+    ),
+    seed: int = SEED,
+    jobs: int = JOBS,
+    out: Path | None = OUT,
+    plot: Path | None = PLOT,
+    report: Path | None = running_option(
+        None, "Write a page there that explains the result, with plots.", "REPORT.html"
+    ),
+    progress: bool = PROGRESS,
+    as_json: bool = JSON,
 ) -> None:
     """Value the training rows of a file or of a data set."""
-    with error_lines():
-        choose("--value", value_kind, VALUES)
-        models.check(data.dataset)
-        sampling.check()
-        models.check_method(sampling)
-        game_options = models.game_options(value_kind)
-        check_jobs(jobs)
-        stops = stopping_rule(permutations, standard_error, minutes)
-        files = _Files(out, plot, report)
-        check_outputs(files.by_option() | {"--checkpoint": checkpoint}, (data.train, data.valid))
-        with warning_lines() as warned_reading:
-            problem = data.read(seed, numbers=models.numbers)
+    data.check()
+    outputs = {"--out": out, "--plot": plot, "--report": report}
+    output.check_outputs(outputs | {"--checkpoint": checkpoint}, data.inputs())
+    sampler, rule = sampling.sampler(), stopping.rule()
+    models.check(sampler)
+    with output.warning_lines() as warned_reading:
+        (problem,) = data.read(seed, numbers=models.numbers)
 
-        sampler = sampling.sampler()
-        asked = {
-            "value": value_kind,
-            "method": sampling.method,
-            **sampler_settings(sampler),
-            "model": models.model,
-            **game_options,
-            "permutations": permutations,
-            "standard_error": standard_error,
-            "minutes": minutes,
-            "seed": seed,
-            **data.settings(),
-        }
-        from ordinal_shapley.common.progress import quicker
+    from ordinal_shapley import History, sample_values
+    from ordinal_shapley.common.progress import quicker
 
-        words = "--minutes M, fewer --permutations or all cores (--jobs -1)"
-        with quicker(words), warning_lines() as warned:
-            from ordinal_shapley import sample_values
-
-            game = models.game(problem, game_options)
-            history = None
-            if report is not None:
-                stops, history = recorded(stops)
-            valuation = sample_values(
-                game,
-                value_kind,
-                sampler,
-                random_state=seed,
-                n_jobs=jobs,
-                checkpoint=checkpoint,
-                progress=progress,
-                **stops,
-            )
-            result = _Result(
-                problem,
-                game,
-                valuation,
-                history,
-                value_words.settings(models, valuation, asked),
-                value_words.uncovered(valuation),
-                data.words(problem),
-                (permutations, standard_error),
-            )
-            result.write(files, [*warned_reading(), *warned(), *data.cautions(problem)])
-            if as_json:
-                parts = result.document(asked) | {"written": written(out, plot, report)}
-                print_document("value", parts, lambda: [*warned_reading(), *warned()])
-            else:
-                result.show(files)
-
-
-@dataclass(frozen=True)
-class _Files:
-    """The files to write."""
-
-    out: Path | None
-    plot: Path | None
-    report: Path | None
-
-    def by_option(self) -> dict[str, Path | None]:
-        """Return the files by the option that names them."""
-        return {"--out": self.out, "--plot": self.plot, "--report": self.report}
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What came out, with what is needed to tell it: words on settings, errors and data, and when to stop."""
-
-    problem: Problem
-    game: Game
-    valuation: Valuation
-    history: History | None
-    settings: str
-    uncovered: str
-    data: dict[str, str]
-    goals: tuple[int | None, float | None]
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """The training rows in their order, as the CSV has them."""
-        from ordinal_shapley.cli import outputs
-
-        return outputs.result_frame(self.valuation, self.problem.y)
-
-    def write(self, files: _Files, warned: list[str]) -> None:
-        """Write the files asked for."""
-        from ordinal_shapley.cli import outputs
-
-        if files.out is not None:
-            outputs.write_csv(self.frame, files.out)
-        if files.plot is not None:
-            outputs.write_picture(self.valuation, self.problem.y, files.plot)
-        if files.report is not None:
-            write_report(
-                files.report,
-                self.valuation,
-                self.problem,
-                self.game,
-                self.history,
-                self.data | {"Settings": self.settings},
-                warned,
-            )
-
-    def document(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        from ordinal_shapley.cli import screen
-        from ordinal_shapley.valuation.scores import is_better
-
-        problem, frame = self.problem, self.frame
-        stop = screen.stop_reason(self.valuation, *self.goals)
-        return {
-            "data": {
-                "name": problem.name,
-                "training_rows": len(frame),
-                "validation_rows": len(problem.y_valid),
-            },
-            "settings": asked,
-            "score": {
-                "all_rows": self.valuation.full_score,
-                "guessing": self.valuation.guess_score,
-                "better_than_guessing": is_better(self.valuation),
-            },
-            "run": run_summary(self.valuation) | {"stop": stop},
-            "rows": records(frame),
-        }
-
-    def show(self, files: _Files) -> None:
-        """Show the result on the screen, and say what was written."""
-        from ordinal_shapley.cli import screen
-        from ordinal_shapley.valuation.scores import score_words
-
-        classes = getattr(self.game, "classes_", None) is not None
-        console = screen.screen()
-        screen.show(
-            console,
-            self.valuation,
-            self.frame,
-            name=self.problem.name,
-            n_valid=len(self.problem.y_valid),
-            valid=self.data[VALIDATION],
-            settings=self.settings,
-            uncovered=self.uncovered,
-            labels=value_words.labels(self.problem),
-            score=score_words(self.valuation, self.game),
-            goals=self.goals,
-            dim=self.valuation.kind.name == "partial_ordinal" and classes and not self.game.order_free,
+    with (
+        quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
+        output.warning_lines() as warned,
+    ):
+        game = models.game(problem, value_kind)
+        history = None if report is None else History(rule, _MAX_ROUNDS)
+        valuation = sample_values(
+            game,
+            value_kind,
+            sampler,
+            stopping=history or rule,
+            random_state=seed,
+            n_jobs=jobs,
+            checkpoint=checkpoint,
+            progress=progress,
         )
-        screen.tell_written(console, files.out, files.plot, files.report)
+        frame = valuation.to_frame().rename_axis("row").drop(columns="count")
+        frame.insert(0, "label", problem.y)
+        title = (
+            f"{valuation.kind.title} Shapley values of {output.count(len(frame), 'row')} of {problem.name}"
+        )
+        output.write_csv(frame, out)
+        # Targets that are numbers get no marks of their own.
+        output.write_picture(plot, "plot_values", valuation, classes=None if models.numbers else problem.y)
+        if report is not None:
+            targets = "numbers to predict" if models.numbers else "classes"
+            settings = {
+                "Data": f"{problem.name}, with the {targets} in column {problem.target}",
+                **data.words(problem),
+                "Order": _order(valuation, game),
+            }
+            valuation.to_html(
+                report,
+                X=problem.frame,
+                y=problem.y,
+                game=game,
+                history=history,
+                title=title,
+                settings=settings,
+                warnings=[*warned_reading(), *warned()],
+            )
+        if as_json:
+            parts = _document(valuation, frame, problem, stopping)
+            parts["data"] |= data.settings()
+            parts["model"] = models.settings(game)
+            output.print_document("value", parts, [*outputs.values()], [*warned_reading(), *warned()])
+            return
+        console = output.screen()
+        console.print(f"[bold]{output.safe(title)}[/bold]")
+        model = models.words(game)
+        lines = {"model": model, **_facts(valuation, game, problem, data.validation(problem), stopping)}
+        console.print(output.facts(*lines.items()))
+        _show_rows(console, valuation, frame)
+        if valuation.kind.name == "partial_ordinal" and not (models.numbers or game.order_free):
+            console.print("To find label errors use --value ordinal or classic: this value is poor at it.")
+        output.show_written(console, *outputs.values())
+
+
+def _order(valuation: Valuation, game: Any) -> str:
+    """Say what part order plays, and when to take another value."""
+    if valuation.kind.order_free:
+        return f"{_ORDER}: then use --value ordinal"
+    if game.order_free:
+        return f"{_ORDER}; with uniform position weights all values are the classic one"
+    return f"{_ORDER}, as the {game.position_weight} position weights do here; else use --value classic"
+
+
+def _document(
+    valuation: Valuation, frame: pd.DataFrame, problem: Problem, stopping: StoppingOptions
+) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    from ordinal_shapley.valuation.scores import is_better
+
+    sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
+    return {
+        "data": {"name": problem.name, **sizes},
+        "settings": output.run_settings(valuation),
+        "score": {
+            "all_rows": valuation.full_score,
+            "baseline": valuation.guess_score,
+            "better_than_baseline": is_better(valuation),
+        },
+        "run": output.run_summary(valuation) | {"stop": _why(valuation, stopping)},
+        "rows": output.records(frame),
+    }
+
+
+def _facts(
+    valuation: Valuation, game: Any, problem: Problem, validation: str, stopping: StoppingOptions
+) -> dict[str, str]:
+    """Return what is said above the table, as terms and their words."""
+    from ordinal_shapley.valuation.reliability import reliability_words
+    from ordinal_shapley.valuation.scores import score_words
+
+    speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
+    lines = {
+        "sampler": f"{valuation.sampler.words}, seed {valuation.seed}",
+        "order": _order(valuation, game),
+        "labels": output.safe(_labels(problem)),
+        "validation rows": output.safe(validation),
+        "score": score_words(valuation, game),
+        "permutations": f"{valuation.n_permutations:,}: {_why(valuation, stopping)}",
+        "rows evaluated": f"mean {valuation.mean_walk_length:.1f} of {len(valuation):,} per permutation",
+        "model fits": f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s, {speed:,.0f} per second",
+        "reliability": reliability_words(valuation),
+    }
+    return {term: words for term, words in lines.items() if words}
+
+
+def _labels(problem: Problem) -> str:
+    """Return what is predicted, so that nobody takes numbers for classes without seeing it."""
+    import numpy as np
+
+    column, y = f"column {problem.target}", problem.y
+    if y.dtype.kind == "f":
+        return f"{column}: numbers from {y.min():g} to {y.max():g}"
+    names, counts = np.unique(y, return_counts=True)
+    words = f"{column}: {len(names):,} classes"
+    if len(names) <= _MAX_CLASSES:
+        parts = [f"{name} ({output.count(n, 'row')})" for name, n in zip(names, counts.tolist(), strict=True)]
+        return f"{words}, {', '.join(parts)}"
+    return f"{words} of {counts.min():,} to {counts.max():,} rows"
+
+
+def _why(valuation: Valuation, stopping: StoppingOptions) -> str:
+    """Say why the run ended."""
+    bound, asked = stopping.standard_error, stopping.permutations
+    if valuation.stopped_by == "MaxSeconds":
+        return "as many as there was time for"
+    if bound is not None:
+        return f"{'no' if valuation.converged else 'the limit; a'} standard error is above {bound:g}"
+    if valuation.converged:
+        return "the values changed by less than 5 % over the last 100"
+    if asked is None:
+        return "the limit; the values still changed by 5 % or more over 100"
+    more = valuation.n_permutations > asked
+    return f"those of the checkpoint; {asked:,} were asked for" if more else "as many as were asked for"
+
+
+def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame) -> None:
+    """Print the lowest and the highest rows, and what the errors mean."""
+    from ordinal_shapley.valuation.decimals import decimals
+
+    ranked = frame.sort_values("rank", ascending=False, kind="stable")
+    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
+    parts = {"All rows, lowest first": ranked}
+    if len(frame) > 2 * _SHOWN:
+        parts = {
+            "The ten lowest rows, lowest first": ranked.head(_SHOWN),
+            "The ten highest rows, highest first": ranked.tail(_SHOWN).iloc[::-1],
+        }
+    for title, rows in parts.items():
+        console.print(f"\n[bold]{title}[/bold]")
+        _show_table(console, rows, digits)
+    known, below = int(frame["stderr"].notna().sum()), int(frame["below_zero"].sum())
+    told = f"{below:,} of {output.count(known, 'row')}" if known else "It is not known which rows"
+    biases = valuation.sampler.biases
+    uncovered = "".join(f"{bias}, " for bias in biases) + "nor " * bool(biases)
+    console.print(
+        f"\n{told} {'has a' if known and below == 1 else 'have a'} 95 % CI entirely below 0. Standard errors "
+        f"are Monte Carlo noise only: they don't cover {uncovered}the choice of validation rows."
+    )
+
+
+def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
+    from ordinal_shapley.common.names import names_of
+
+    sign, width = output.plus_minus(console), output.room(console)
+    titles = ("rank", "row", "label", f"value {sign} std. error", "95 % CI", "")
+    table = output.plain_table(*titles, name="label", room=width)
+    shown = [str(name) for name in rows.index]
+    if width is not None:
+        # The names of all rows that are shown differ, however long they are.
+        shown = names_of(rows.index.to_numpy(), len(rows), _LONGEST_NAME)
+
+    def number(value: Any, sign: str = "") -> str:
+        return "?" if math.isnan(value) else f"{value:{sign}.{digits}f}"
+
+    for name, row in zip(shown, rows.itertuples(), strict=True):
+        table.add_row(
+            str(row.rank),
+            output.safe(name),
+            output.cut(row.label),
+            f"{number(row.value, '+')} {sign} {number(row.stderr)}",
+            f"{number(row.ci_low, '+')} to {number(row.ci_high, '+')}",
+            "< 0" if row.below_zero else "",
+        )
+    console.print(table)

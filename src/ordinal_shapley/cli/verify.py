@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinal_shapley.cli.game_options import (
-    FILE_HELP,
-    Alpha,
-    Case,
-    File,
-    Partition,
-    ValueName,
-    check_out,
-    make_value,
-    read_game,
-    read_names,
-)
-from ordinal_shapley.cli.json_documents import Json, print_document, written
-from ordinal_shapley.cli.option_groups import grouped
+from ordinal_shapley.cli import output
+from ordinal_shapley.cli.exact import FILE_HELP, GAME, Numbers, read_game
 from ordinal_shapley.cli.options import (
-    Jobs,
-    Progress,
-    SamplerOptions,
-    check_jobs,
-    either,
-    error_lines,
+    JOBS,
+    JSON,
+    MAX_SECONDS,
+    OUT,
+    PROGRESS,
+    SEED,
+    GameSamplerOptions,
+    GameValueOptions,
+    command,
     option,
     running_option,
-    warning_lines,
 )
-from ordinal_shapley.common.arguments import number
-from ordinal_shapley.vocabulary import AVERAGES, choose
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ordinal_shapley.verification.comparison import Verification
 
 VERIFY_HELP = f"""Check estimates of the players' values against the exact ones.
 
-Each error is taken apart into bias, which is what the method samples less the exact value, and noise.
+Each error is split into bias, which is the expectation of the estimate less the exact value, and noise.
 
 {FILE_HELP} For example:
 
@@ -49,115 +39,171 @@ ordinal-shapley verify game.json --method tmc --permutations 5000
 
 ordinal-shapley verify game.json --method ctmc --strata red,red,blue,blue
 """
+_SHORTEST_NAME = 6
+_MARK = "*"
 
 
-@grouped
+@command
 def verify(
-    game: File,
-    sampling: SamplerOptions,
-    value_kind: ValueName = "ordinal",
-    alpha: Alpha = None,
-    partition: Partition = None,
-    case: Case = None,
-    permutations: Annotated[int, option("How many permutations.", metavar="N", min=1, max=2**62)] = 5_000,
-    strata: Annotated[
-        str | None,
-        option(
-            "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", metavar="CLASSES"
-        ),
-    ] = None,
-    average: Annotated[
-        str | None,
-        option(
-            "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
-            f"{either(AVERAGES)}.",
-            default="all",
-            choices=AVERAGES,
-            metavar="NAME",
-        ),
-    ] = None,
-    seed: Annotated[int, option("Seeds the permutations.", metavar="S", min=0, max=2**64 - 1)] = 0,
-    max_seconds: Annotated[
-        float | None,
-        running_option("Refuse what would take longer to enumerate.", default="an hour", metavar="S"),
-    ] = None,
-    jobs: Jobs = -1,
-    most_z: Annotated[
-        float | None,
-        running_option("Exit with 1 if the noise of a player is more than Z standard errors.", metavar="Z"),
-    ] = None,
-    out: Annotated[Path | None, running_option("Write the table there.", metavar="TABLE.csv")] = None,
-    progress: Progress = True,
-    as_json: Json = False,
+    sampling: GameSamplerOptions,
+    which: GameValueOptions,
+    game: Path = GAME,
+    permutations: int = option(5_000, "How many permutations.", "N", limits={"least": 1, "most": 2**62}),
+    seed: int = SEED,
+    max_seconds: float | None = MAX_SECONDS,
+    jobs: int = JOBS,
+    most_z: float | None = running_option(
+        None,
+        "Exit with 1 if the noise of a player is more than Z standard errors.",
+        "Z",
+        limits={"above": 0.0},
+    ),
+    out: Path | None = OUT,
+    progress: bool = PROGRESS,
+    as_json: bool = JSON,
 ) -> None:
     """Check estimates against exact values."""
-    with error_lines():
-        sampling.check()
-        check_jobs(jobs)
-        classes = _class_options(sampling, strata, average)
-        kind = make_value(value_kind, alpha, partition, case)
-        if most_z is not None:
-            number("--most-z", most_z, above=0.0)
-        check_out(out, game)
-        with warning_lines() as warned:
-            table = read_game(game, value_kind)
+    kind, sampler = which.value(), sampling.sampler()
+    output.check_outputs({"--out": out}, [game])
+    with output.warning_lines() as warned:
+        import ordinal_shapley
 
-            from ordinal_shapley import verify as verify_values
-
-            result = verify_values(
-                table,
-                kind,
-                sampling.sampler(**classes),
-                n_permutations=permutations,
-                random_state=seed,
-                n_jobs=jobs,
-                progress=progress,
-                max_seconds=max_seconds,
-            )
-            from ordinal_shapley.cli import games_json, games_screen, outputs, screen
-
-            frame = result.to_frame().rename_axis("player")
-            if out is not None:
-                outputs.write_csv(frame, out)
-            if as_json:
-                asked = {
-                    "value": value_kind,
-                    "alpha": alpha,
-                    "partition": None if partition is None else read_names(partition, "--partition"),
-                    "case": case,
-                    "method": sampling.method,
-                    "permutations": permutations,
-                    "seed": seed,
-                }
-                parts = games_json.verification(result, frame, game.name, asked)
-                print_document("verify", parts | {"written": written(out)}, warned)
-            else:
-                console = screen.screen()
-                words = f"{result.valuation.sampler.words}, seed {seed}"
-                games_screen.show_verification(console, result, frame, game.name, words)
-                screen.tell_written(console, out)
-        if most_z is not None:
-            _check_noise(result, most_z)
-
-
-def _check_noise(result: Verification, most_z: float) -> None:
-    """End with code 1 unless the noise is known, and of no player more than so many standard errors."""
+        result = ordinal_shapley.verify(
+            read_game(game),
+            kind,
+            sampler,
+            n_permutations=permutations,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=progress,
+            max_seconds=max_seconds,
+        )
+        frame = result.to_frame().rename_axis("player")
+        output.write_csv(frame, out)
+        if as_json:
+            output.print_document("verify", _document(result, frame, game.name), [out], warned())
+        else:
+            console = output.screen()
+            _show(console, result, frame, game.name)
+            output.show_written(console, out)
     known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
-    if known and max(known) <= most_z:
-        return
-    told = f"the largest |z| is {max(known):.2f}, above {most_z:g}" if known else "no z is known"
-    typer.echo(f"check failed: {told}", err=True)
-    raise typer.Exit(1)
+    if most_z is not None and not (known and max(known) <= most_z):
+        why = f"the largest |z| is {max(known):.2f}, above {most_z:g}" if known else "no z is known"
+        typer.echo(f"check failed: {why}", err=True)
+        raise typer.Exit(1)
 
 
-def _class_options(sampling: SamplerOptions, strata: str | None, average: str | None) -> dict[str, Any]:
-    if not sampling.draws_classes:
-        for name, given in (("--strata", strata), ("--average", average)):
-            if given is not None:
-                raise ValueError(f"{name} is for cmc and ctmc; --method is {sampling.method}")
-        return {}
-    if strata is None:
-        raise ValueError(f"--strata is needed for {sampling.method}: a class for each player, such as x,x,y")
-    if average is not None:
-        choose("--average", average, AVERAGES)
-    return {"strata": read_names(strata, "--strata"), "average": average or "all"}
+def _document(result: Verification, frame: pd.DataFrame, name: str) -> dict[str, Any]:
+    import numpy as np
+
+    z = result.z[~np.isnan(result.z)]
+    exact = {"exact_evaluations": result.exact_values.n_evaluations}
+    return {
+        "data": {"name": name, "players": len(result)},
+        "settings": output.run_settings(result.valuation),
+        "run": output.run_summary(result.valuation) | exact,
+        "summary": {
+            "level": result.level,
+            "intervals": int(np.sum(~np.isnan(result.stderr))),
+            "holding_exact": int(np.sum(result.holds_exact)),
+            "coverage": result.coverage,
+            "coverage_of_exact": result.coverage_of_exact,
+            "largest_bias": np.abs(result.bias).max(),
+            "largest_z": np.abs(z).max() if z.size else None,
+            "rank_correlation": result.rank_correlation,
+            "note": result.note,
+        },
+        "players": output.records(frame),
+    }
+
+
+def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) -> None:
+    """Print how good the estimate is as a whole, and player by player, highest value first."""
+    import numpy as np
+
+    title = f"Estimates against exact {result.valuation.kind.title.lower()} Shapley values of "
+    console.print(f"[bold]{title}{output.count(len(result), 'player')}[/bold] of {output.safe(name)}")
+    number = Numbers(np.concatenate([result.exact, result.estimate]), result.stderr)
+    console.print(output.facts(*_summary(result, number)))
+    console.print()
+
+    sign, order = output.plus_minus(console), np.argsort(-result.exact, kind="stable")
+    rows = frame.iloc[order]
+    columns = {column: list(map(number, rows[column])) for column in ("exact", "estimate")}
+    columns[f"{sign} std. error"] = [f"{sign} {number(error).lstrip('+')}" for error in rows["stderr"]]
+    if result.note:  # why bias is not known
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = rows["error"] / rows["stderr"]
+        columns |= {"error": list(map(number, rows["error"])), "error / s.e.": [f"{r:+.1f}" for r in ratios]}
+    else:
+        parts = ("bias", "noise") if _is_biased(result) else ("noise",)
+        columns |= {part: list(map(number, rows[part])) for part in parts}
+        columns["z"] = [f"{z:+.1f}" for z in rows["z"]]
+    missed = ~rows["holds_exact"] & rows["stderr"].notna()
+    columns[""] = [_MARK * bool(one) for one in missed]
+    # What a narrow screen has no room for: z tells of the noise, and of its size.
+    for part in ("noise", f"{sign} std. error"):
+        if part in columns and output.width_of(columns) + _SHORTEST_NAME + 2 > console.width:
+            del columns[part]
+    table = output.plain_table("player", *columns, name="player", room=output.room(console))
+    for player, *cells in zip(rows.index, *columns.values(), strict=True):
+        table.add_row(output.cut(player), *cells)
+    console.print(table)
+    console.print()
+    if missed.any():
+        console.print(f"{_MARK} the {_percent(result.level)} CI does not contain the exact value")
+    if _is_biased(result):
+        console.print(
+            "Bias, the expectation of the estimate less the exact value, is the same for more permutations. "
+            "Noise is the rest of the error, due to the permutations that were drawn; z is noise divided by "
+            "standard error."
+        )
+
+
+def _is_biased(result: Verification) -> bool:
+    return not result.note and bool(result.class_bias.any() or result.truncation_bias.any())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
+    import numpy as np
+
+    valuation, correlation = result.valuation, result.rank_correlation
+    evaluated = f"{valuation.n_evaluations:,} for {output.count(valuation.n_permutations, 'permutation')}"
+    rows = [
+        ("sampler", f"{valuation.sampler.words}, seed {valuation.seed}"),
+        ("evaluations", f"{evaluated}, {result.exact_values.n_evaluations:,} for the exact values"),
+    ]
+    if result.note:
+        rows.append(("bias", f"not separated from noise: {result.note}"))
+    else:
+        known = result.z[~np.isnan(result.z)]
+        largest = f"largest |z| {np.abs(known).max():.1f}" if known.size else "unknown: too few permutations"
+        rows += [("bias", _bias(result, number)), ("noise", largest)]
+    total = int(np.sum(~np.isnan(result.stderr)))
+    held = f"{int(np.sum(result.holds_exact))} of {total} contain the exact value" if total else "none"
+    if not math.isnan(result.coverage):
+        held += f", {int(np.sum(result.holds_expected))} the expectation of the estimate"
+    ranks = "undefined: all values are equal" if math.isnan(correlation) else f"{correlation:.3f} (Spearman)"
+    return [*rows, (f"{_percent(result.level)} CI", held), ("rank correlation", ranks)]
+
+
+def _bias(result: Verification, number: Numbers) -> str:
+    import numpy as np
+
+    if not _is_biased(result):
+        return "none: the expectation of the estimate is the exact value"
+    worst = int(np.argmax(np.abs(result.bias)))
+    words = f"largest {number(result.bias[worst])} ({output.safe(result.to_frame().index[worst])})"
+    error = result.stderr[worst]
+    if error > 0:
+        words += f", {abs(result.bias[worst]) / error:.1f} standard errors"
+    if result.class_bias.any() and result.truncation_bias.any():
+        words += (
+            f"; {number(result.class_bias[worst])} by drawing a share of each class, "
+            f"{number(result.truncation_bias[worst])} by truncation"
+        )
+    return words

@@ -1,0 +1,204 @@
+"""The options that say which rows a command works on, and how they become a problem."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinal_shapley.cli.options import argument, data_option, either
+from ordinal_shapley.datasets import NAMES
+from ordinal_shapley.vocabulary import MISSING
+
+if TYPE_CHECKING:
+    from ordinal_shapley.tables.problem import Problem
+    from ordinal_shapley.tables.table import Table
+
+_SEPS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
+_DECIMALS = (".", ",")
+_FRACTION = 0.3
+FRACTION = {"above": 0.0, "below": 1.0}
+_FEW = 30
+
+
+def file_columns(context: typer.Context, incomplete: str) -> list[str]:
+    """Return what a shell asks for: the columns of the file that begin like the word being typed."""
+    # An option that still waits for its word ends the parsing, before words are known as arguments.
+    files = [context.params.get("train") or context.params.get("file"), *context.args]
+    try:
+        with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
+            sep = _SEPS.get(context.params.get("sep") or ",", ",")
+            header = next(csv.reader(stream, delimiter=sep))
+    except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
+        return []
+    return [name for name in header if name and name.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which rows, and which of them are validation rows."""
+
+    train: Path | None = argument(None, "The training rows; the first line names the columns.", "TRAIN.csv")
+    target: str | None = data_option(None, "The column to predict.", "COLUMN", complete=file_columns)
+    dataset: str | None = data_option(None, f"In place of a file: {either(NAMES)}.", "NAME", choices=NAMES)
+    valid: Path | None = data_option(None, "Validation rows, with the same columns.", "VALID.csv")
+    valid_fraction: float | None = data_option(
+        None,
+        "Without --valid: the share of the rows, class by class, that is kept for validation.",
+        "Q",
+        without=str(_FRACTION),
+        limits=FRACTION,
+    )
+    rows: int | None = data_option(
+        None,
+        "Use only N rows, drawn class by class with the seed.",
+        "N",
+        without="all",
+        limits={"least": 2},
+    )
+    id: str | None = data_option(
+        None,
+        "The column that holds row IDs: results call the rows by it, and it is not a feature.",
+        "COLUMN",
+        flag="--id",
+        without="rows are counted from 0",
+        complete=file_columns,
+    )
+    drop: list[str] | None = data_option(
+        None, "Leave this column out; can be given again.", "COLUMN", complete=file_columns
+    )
+    impute: bool = data_option(
+        False,
+        "Fill in missing values: numbers with the median of the training rows, and a column that marks them; "
+        f"text with the category {MISSING!r}. Else they are an error.",
+        flag="--impute",
+    )
+    raw: bool = data_option(False, "Leave numbers as they are; else they are standardised.", flag="--raw")
+    sep: str = data_option(",", "What separates columns: ',', ';', '|' or tab.", "MARK", choices=tuple(_SEPS))
+    decimal: str = data_option(".", "The mark in decimal numbers: '.' or ','.", "MARK", choices=_DECIMALS)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` says of the options."""
+        given = {name: choice for name, choice in asdict(self).items() if name not in ("train", "dataset")}
+        for flag, (file, fraction) in self._files().items():
+            given[f"{flag[2:]}_fraction"] = None if file else fraction or _FRACTION
+        return given
+
+    def words(self, problem: Problem) -> dict[str, str]:
+        """Return what a report says of the options, as terms and their words."""
+        words = {"Validation rows": self.validation(problem)}
+        if self.drop:
+            words["Columns left out"] = ", ".join(self.drop)
+        if self.impute:
+            words["Missing values"] = f"filled in: numbers with the median, text with {MISSING!r}"
+        return words | {"Numbers": "as they are" if self.raw else "standardised"}
+
+    def validation(self, problem: Problem) -> str:
+        """Return what the validation rows are, in words."""
+        n = len(problem.y_valid)
+        if self.valid:
+            words = f"{n:,} of {self.valid.name}"
+        else:
+            words = (
+                f"{n:,} set aside to score models: they get no value, and their labels are taken for right"
+            )
+        return f"{words}; each is {100 / n:.2g} % of them" if n < _FEW else words
+
+    def inputs(self) -> tuple[Path | None, ...]:
+        """Return the files that are read."""
+        return self.train, self.valid
+
+    def _files(self) -> dict[str, tuple[Path | None, float | None]]:
+        """Return the file and the fraction of rows by the option that names them, in order of splitting."""
+        return {"--valid": (self.valid, self.valid_fraction)}
+
+    def check(self) -> None:
+        """ValueError unless there is one source of rows, and the options go with it."""
+        if (self.train is None) == (self.dataset is None):
+            raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
+        for flag, (file, fraction) in self._files().items():
+            if file is not None and fraction is not None:
+                raise ValueError(f"give either {flag} or {flag}-fraction, and not both")
+        if self.train is not None and self.target is None:
+            raise ValueError(
+                f"--target is needed, the column of {self.train.name} to predict: --target COLUMN"
+            )
+        of_files: dict[str, Any] = {"--target": self.target, "--id": self.id}
+        of_files |= {flag: file for flag, (file, _) in self._files().items()}
+        of_files |= {"--sep": self.sep != "," or None, "--decimal": self.decimal != "." or None}
+        for flag, given in of_files.items():
+            if self.dataset is not None and given is not None:
+                raise ValueError(f"{flag} is for a TRAIN.csv, not for --dataset")
+
+    def read(self, seed: int, *, numbers: bool = False) -> list[Problem]:
+        """Return the training rows with those of each other part: to validate, and to test if asked for.
+
+        Targets are `numbers` or classes; the seed draws and splits rows.
+        """
+        from ordinal_shapley.tables import problem
+        from ordinal_shapley.tables.reading import read_like
+
+        table = self._read_table(numbers)
+        if self.rows is not None:
+            table = problem.draw(table, self.rows, seed)
+        parts = []
+        for flag, (file, fraction) in self._files().items():
+            if file is None:
+                table, part = problem.split(table, fraction or _FRACTION, seed, flag)
+            else:
+                part = read_like(table, file, self.impute)
+            parts.append(part)
+        # The last split is the validation rows.
+        return [problem.encode(table, part, raw=self.raw, impute=self.impute) for part in reversed(parts)]
+
+    def _read_table(self, numbers: bool) -> Table:
+        """Read the rows of the file or of the data set."""
+        from ordinal_shapley.tables.reading import read_table
+        from ordinal_shapley.tables.table import Marks, Table
+
+        drop = self.drop or ()
+        if self.dataset is not None:
+            from ordinal_shapley import datasets
+
+            if numbers:
+                raise ValueError(
+                    f"--model ridge predicts numbers, and --dataset {self.dataset} has classes: give a "
+                    "TRAIN.csv and the column of numbers as --target"
+                )
+            data = datasets.load(self.dataset)
+            return Table(self.dataset, data.frame, data.target, data.frame[[]]).drop(drop)
+        assert self.train is not None and self.target is not None
+        marks = Marks(_SEPS[self.sep], self.decimal)
+        return read_table(
+            self.train,
+            self.target,
+            drop=drop,
+            names=self.id,
+            marks=marks,
+            numbers=numbers,
+            impute=self.impute,
+        )
+
+
+@dataclass(frozen=True)
+class DataOptionsWithTest(DataOptions):
+    """The same, and which rows are the test set."""
+
+    test: Path | None = data_option(None, "Rows of the test set, with the same columns.", "TEST.csv")
+    test_fraction: float | None = data_option(
+        None,
+        "Without --test: the share of the rows, class by class, that is the test set.",
+        "Q",
+        without=str(_FRACTION),
+        limits=FRACTION,
+    )
+
+    def inputs(self) -> tuple[Path | None, ...]:
+        """Return the files that are read."""
+        return *super().inputs(), self.test
+
+    def _files(self) -> dict[str, tuple[Path | None, float | None]]:
+        return {"--test": (self.test, self.test_fraction), **super()._files()}

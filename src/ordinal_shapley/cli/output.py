@@ -1,0 +1,352 @@
+"""What commands show, print as JSON and write, and how they end in an error or with a warning."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import sys
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ordinal_shapley.cli.options import in_options
+from ordinal_shapley.common.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ordinal_shapley.valuation.result import Valuation
+
+Warned = Callable[[], list[str]]
+_PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
+
+# Where no terminal sets a width, nothing is cut and nothing is broken into lines.
+_ENDLESS = 100_000
+_LONGEST_LABEL = 24
+_PIPE_CLOSED = 141  # what a shell says of a program that ends because nobody reads on
+# Control characters and breaks of lines; marks that turn the direction of what follows.
+_CONTROLS = ("Cc", "Zl", "Zp")
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+# --- lines
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters written out, for example an escape as backslash, x1b."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in _CONTROLS or character in _TURNS
+        else character
+        for character in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return the text as one line that a terminal may have."""
+    return printable(" ".join(text.split()))
+
+
+def interruption(error: BaseException) -> str:
+    """Say in one line that the command was interrupted, and what is kept of it."""
+    kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
+    return f"interrupted: {one_line(kept)}" if kept else "interrupted"
+
+
+@contextmanager
+def error_lines() -> Iterator[None]:
+    """End the command with one line where the block fails over what the user gave."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        typer.echo(interruption(interrupt), err=True)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        _close_stdout()
+        raise typer.Exit(_PIPE_CLOSED) from None
+    except (ValueError, OSError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is None:
+            text = error.strerror  # one of ours, which says what happened to which file
+        typer.echo(f"error: {one_line(in_options(text))}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def warning_lines() -> Iterator[Warned]:
+    """Show what the block warns of as lines, each once, when it has ended well; give what there is so far."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+
+        def warned() -> list[str]:
+            return list(dict.fromkeys(one_line(in_options(str(one.message))) for one in caught))
+
+        yield warned
+    colour = None if os.environ.get("NO_COLOR") else typer.colors.YELLOW
+    for text in warned():
+        typer.secho(f"warning: {text}", err=True, fg=colour)
+
+
+# --- the screen
+
+
+def screen() -> Console:
+    """Return the screen; a character it can't print becomes a question mark, and no error."""
+    from rich.console import Console
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            _close_stdout()
+            raise SystemExit(_PIPE_CLOSED)
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    console = Screen(highlight=False)
+    has_width = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return console if has_width else Screen(highlight=False, width=_ENDLESS)
+
+
+def _close_stdout() -> None:
+    """Write the rest to nowhere, so that Python has nothing to complain of when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:
+    """Return how long a name may be on the screen; None where there is no end."""
+    return longest if console.width < _ENDLESS else None
+
+
+def plus_minus(console: Console) -> str:
+    """Return the sign, in letters that the screen has."""
+    return "±" if console.encoding.lower().startswith("utf") else "+/-"
+
+
+def count(n: int, noun: str) -> str:
+    """Return so many of something."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def facts(*rows: tuple[str, str]) -> Table:
+    """Return lines of a term and what there is to say of it."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def plain_table(*titles: str, name: str, room: int | None = None) -> Table:
+    """Return a table without a box, of numbers, and names that give way on a narrow screen."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in titles:
+        if title == name:
+            table.add_column(title, max_width=room)
+        else:
+            table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def print_wide(console: Console, name: str, names: Sequence[Any], columns: Mapping[str, list[str]]) -> None:
+    """Print columns of cells beside names, in several tables where the screen is narrow."""
+    longest = max(len(cut(one)) for one in [name, *names])
+    named = min(longest, room(console) or longest) + 2
+    width = max(width_of({title: cells}) for title, cells in columns.items())
+    at_once = max(1, (console.width - named) // width)
+    titles = list(columns)
+    for start in range(0, len(titles), at_once):
+        if start:
+            console.print()
+        shown = titles[start : start + at_once]
+        table = plain_table(name, *shown, name=name, room=room(console))
+        for one, *cells in zip(names, *(columns[title] for title in shown), strict=True):
+            table.add_row(cut(one), *cells)
+        console.print(table)
+
+
+def width_of(columns: Mapping[str, list[str]]) -> int:
+    """Return how wide columns of cells are together."""
+    return sum(max(map(len, [title, *cells])) + 2 for title, cells in columns.items())
+
+
+def cut(name: Any) -> Text:
+    """Return a name that ends with an ellipsis where there is no room for all of it."""
+    from rich.text import Text
+
+    return Text(printable(str(name)), no_wrap=True, overflow="ellipsis")
+
+
+def safe(text: Any) -> str:
+    """Return the text with nothing in it that rich would take for markup, or a terminal for a command."""
+    from rich.markup import escape
+
+    return escape(printable(str(text)))
+
+
+def show_written(console: Console, *paths: Path | None) -> None:
+    """Name the files that were asked for, a line each."""
+    for path in filter(None, paths):
+        console.print(f"Written: {printable(str(path))}", markup=False, soft_wrap=True)
+
+
+# --- JSON
+
+
+def print_document(
+    command: str, parts: Mapping[str, Any], written: Sequence[Path | None], warned: Sequence[str]
+) -> None:
+    """Print a document: command and version, the parts, files that were asked for, and warnings.
+
+    Lists of objects have one a line, so that ``grep`` and ``head`` are of use.
+    """
+    from ordinal_shapley import __version__
+
+    files = [str(path) for path in written if path is not None]
+    whole = {"command": command, "version": __version__, **parts, "written": files, "warnings": warned}
+    lines = [f"  {json.dumps(name)}: {_text(_plain(part))}" for name, part in whole.items()]
+    typer.echo("{\n" + ",\n".join(lines) + "\n}")
+    sys.stdout.flush()
+
+
+def _text(part: Any) -> str:
+    if isinstance(part, list) and any(isinstance(item, dict) for item in part):
+        return "[\n" + ",\n".join(f"    {_text(item)}" for item in part) + "\n  ]"
+    return json.dumps(part, allow_nan=False)
+
+
+def _plain(part: Any) -> Any:
+    """Return what JSON knows; numbers that are not finite become null."""
+    if isinstance(part, Mapping):
+        return {str(name): _plain(item) for name, item in part.items()}
+    if isinstance(part, (list, tuple, range)):
+        return [_plain(item) for item in part]
+    if isinstance(part, Path):
+        return str(part)
+    if hasattr(part, "tolist"):  # NumPy's arrays and scalars
+        return _plain(part.tolist())
+    if isinstance(part, float) and not math.isfinite(part):
+        return None
+    return part
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table, each with the name that its index has."""
+    names = (str(frame.index.name), *frame.columns)
+    return [dict(zip(names, row, strict=True)) for row in frame.itertuples(name=None)]
+
+
+def run_settings(valuation: Valuation) -> dict[str, Any]:
+    """Return what a run of sampling was."""
+    value, sampler = valuation.kind.settings(), valuation.sampler.settings()
+    biases = valuation.sampler.biases
+    return {"value": value, "sampler": sampler, "biases": biases, "seed": valuation.seed}
+
+
+def run_summary(valuation: Valuation) -> dict[str, Any]:
+    """Return what a run of sampling took, and why it ended."""
+    seconds = valuation.seconds
+    return {
+        "permutations": valuation.n_permutations,
+        "evaluations": valuation.n_evaluations,
+        "seconds": seconds,
+        "evaluations_per_second": valuation.n_evaluations / seconds if seconds > 0 else math.nan,
+        "mean_evaluated_per_permutation": valuation.mean_walk_length,
+        "stopped_by": valuation.stopped_by,
+        "converged": valuation.converged,
+        "reliability": valuation.reliability,
+    }
+
+
+# --- files
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise unless the files asked for, by option, can be written later, and no two are one."""
+    taken: dict[str, str] = {}
+    for flag, path in outputs.items():
+        if path is None:
+            continue
+        if flag == "--plot":
+            if path.suffix.lower() not in _PICTURES:
+                raise ValueError(f"{flag}: {path.name!r} must end with one of {', '.join(_PICTURES)}")
+            if find_spec("matplotlib") is None:
+                raise ValueError(f"{flag} needs Matplotlib: pip install 'ordinal-shapley[plot]'")
+        if flag == "--report" and find_spec("jinja2") is None:
+            raise ValueError(f"{flag} needs Jinja2: pip install 'ordinal-shapley[report]'")
+        _check_writable(path, flag, inputs)
+        other = taken.setdefault(os.path.realpath(path), flag)
+        if other != flag:
+            raise ValueError(f"{other} and {flag} both name {str(path)!r}; give two files")
+
+
+def _check_writable(path: Path, flag: str, inputs: Sequence[Path | None]) -> None:
+    if str(path) == "-":
+        raise ValueError(f"{flag}: '-' is not a file name, and the screen is taken; name a file")
+    if path.is_dir():
+        raise ValueError(f"{flag}: {str(path)!r} is a folder; give a file name")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{flag}: {str(path)!r} is not an ordinary file")
+    if path.exists() and _is_screen(path):
+        raise ValueError(f"{flag}: name another file: {str(path)!r} is where the screen goes")
+    target = Path(os.path.realpath(path))
+    if any(given is not None and Path(os.path.realpath(given)) == target for given in inputs):
+        raise ValueError(f"{flag}: name another file: {str(path)!r} is an input of this run")
+    if not target.parent.is_dir():
+        raise ValueError(f"{flag}: there is no folder {str(path.parent)!r}")
+    try:
+        # Trying is the only sure way: permissions don't tell about read-only or full disks.
+        with replacing(path, keep=False):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(f"{flag}: can't write {str(path)!r}: {reason}") from error
+
+
+def _is_screen(path: Path) -> bool:
+    """Whether a file is the one that standard output or standard error goes to."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # closed
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return True
+    return False
+
+
+def write_csv(frame: pd.DataFrame, path: Path | None) -> None:
+    """Write a table at full precision, if a file is asked for."""
+    if path is not None:
+        with replacing(path) as temporary:
+            frame.to_csv(temporary)
+
+
+def write_picture(
+    path: Path | None, plot: str, *drawn: Any, height: float = 4.5, title: str = "", **options: Any
+) -> None:
+    """Call a function of `ordinal_shapley.plots`, without a window, if a file is asked for."""
+    if path is not None:
+        from ordinal_shapley import plots
+        from ordinal_shapley.plots.files import blank_figure, save_figure
+
+        figure = blank_figure((8.0, height))
+        ax = getattr(plots, plot)(*drawn, ax=figure.subplots(), **options)
+        if title:
+            ax.set_title(title, fontsize="medium", wrap=True)
+        save_figure(figure, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -168,6 +169,16 @@ def test_markup_in_classes_is_text(run, people, tmp_path):
     assert code == 0
     assert "[bold]x" in shown
     assert "[/y]" in shown
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_info(run, as_json):
+    code, shown, err = run("info", *["--json"] * as_json)
+    assert (code, err) == (0, "")
+    assert ordinal_shapley.__version__ in shown and np.__version__ in shown
+    if as_json:
+        kernels = json.loads(shown)["kernels"]
+        assert 0 <= kernels["compiled"] <= kernels["all"]
 
 
 def test_version(run):

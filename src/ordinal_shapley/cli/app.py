@@ -12,6 +12,7 @@ import typer
 from ordinal_shapley.cli.compile import COMPILE_HELP, compile
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
 from ordinal_shapley.cli.experiment import EXPERIMENT_HELP, NOISE_HELP, REMOVAL_HELP, noise, removal
+from ordinal_shapley.cli.info import INFO_HELP, info
 from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
 from ordinal_shapley.cli.output import error_lines, interruption, one_line
 from ordinal_shapley.cli.value import VALUE_HELP, value
@@ -99,3 +100,4 @@ experiments.command(help=NOISE_HELP)(_command(noise))
 experiments.command(help=REMOVAL_HELP)(_command(removal))
 app.add_typer(experiments, name="experiment")
 app.command(help=COMPILE_HELP)(_command(compile))
+app.command(help=INFO_HELP)(_command(info))

@@ -6,11 +6,13 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ordinal_shapley.common.parallel import check_n_jobs, heeding_interrupts, n_workers
-from ordinal_shapley_kernels.abi import compile_all
+from ordinal_shapley_kernels.abi import all_symbols, compile_all
 from ordinal_shapley_kernels.watching import watching
+from ordinal_shapley_kernels.workspace import COMPILED
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -52,6 +54,23 @@ def compile_kernels(n_jobs: int | None = -1) -> int:
     check_n_jobs(n_jobs)
     with heeding_interrupts():
         return compile_all(n_workers(n_jobs))
+
+
+def kept_kernels() -> tuple[Path | None, int, int]:
+    """Return the folder of compiled kernels, how many of them it holds, and how many there are.
+
+    The folder is None where none can be written.
+    """
+    from numba.core.caching import FunctionCache
+
+    symbols = all_symbols() if COMPILED else []
+    try:
+        folder = Path(FunctionCache(compile_all).cache_path)
+    except RuntimeError:
+        return None, 0, len(symbols)
+    # "module.name-line.version.nbi"; a name tells of the sources and of the flags that it was compiled with.
+    kept = {file.name.split("-")[0].partition(".")[2] for file in folder.glob("*.nbi")}
+    return folder, sum(own.name in kept for own in symbols), len(symbols)
 
 
 @contextmanager

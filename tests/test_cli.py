@@ -42,7 +42,9 @@ def train(tmp_path, people) -> Path:
 
 
 def value(run, train: Path, *more: object, target: str = "outcome", permutations: int = 20):
-    return run("value", train, "--target", target, "--permutations", permutations, *more)
+    # Without a pilot, which takes long where nothing is compiled.
+    method = [] if "--truncation" in more else ["--method", "mc"]
+    return run("value", train, "--target", target, "--permutations", permutations, *method, *more)
 
 
 # --- what it writes and shows

@@ -46,7 +46,7 @@ def value(run, tmp_path):
     def call(frame: pd.DataFrame, *more: object) -> tuple[int, str, str]:
         path = tmp_path / "train.csv"
         frame.to_csv(path, index=False)
-        return run("value", path, "--target", "outcome", "--permutations", 2, *more)
+        return run("value", path, "--target", "outcome", "--method", "mc", "--permutations", 2, *more)
 
     return call
 
@@ -85,7 +85,18 @@ def test_value_and_experiments_impute(run, value, gaps, tmp_path):
     assert (code, err) == (0, "")
     train = tmp_path / "train.csv"
     for kind in ("noise", "removal"):
-        options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
+        options = (
+            "--target",
+            "outcome",
+            "--method",
+            "mc",
+            "--permutations",
+            2,
+            "--runs",
+            1,
+            "--value",
+            "ordinal",
+        )
         assert run("experiment", kind, train, *options)[0] == 2
         code, _, err = run("experiment", kind, train, *options, "--impute")
         assert (code, err) == (0, "")
@@ -177,7 +188,18 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
         assert "who" not in [*got.X, *got.frame]
         assert got.X.index.equals(got.frame.index)
     assert read[1].X.index.tolist() == [str(i) for i in range(N)]
-    options = ("--target", "outcome", "--permutations", 2, "--runs", 1, "--value", "ordinal")
+    options = (
+        "--target",
+        "outcome",
+        "--method",
+        "mc",
+        "--permutations",
+        2,
+        "--runs",
+        1,
+        "--value",
+        "ordinal",
+    )
     assert run("experiment", "noise", train, *options, "--id", "who")[::2] == (0, "")
 
 

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_type_hints
 
 import typer
 
@@ -220,6 +220,9 @@ class StoppingOptions:
 class SamplerOptions:
     """How permutations are drawn and evaluated."""
 
+    # Options of the subclass: elsewhere players have classes of their own.
+    strata: ClassVar[str | None] = None
+    average: ClassVar[str | None] = None
     method: str = option(
         "auto",
         "auto, without bias, or an algorithm of the paper: mc, or with bias tmc, cmc, ctmc.",
@@ -256,24 +259,26 @@ class SamplerOptions:
             if not hasattr(rule, "tol"):
                 raise ValueError("--tolerance needs --truncation paper or patience, or --method tmc or ctmc")
             rule = replace(rule, tol=self.tolerance)  # type: ignore[type-var]
-        given = {"class_fraction": self.class_fraction, **self._more()}
+        strata = _names(self.strata, "--strata")
+        given: dict[str, Any] = {
+            "class_fraction": self.class_fraction,
+            "strata": strata,
+            "average": self.average,
+        }
         given = {name: choice for name, choice in given.items() if choice is not None}
         if given and not made.draws_classes:
             raise ValueError(f"{_FLAGS[next(iter(given))]} is for cmc and ctmc; --method is {self.method}")
         return replace(made, truncation=rule, design=self.design, **given)
-
-    def _more(self) -> dict[str, Any]:
-        return {}
 
 
 @dataclass(frozen=True)
 class GameSamplerOptions(SamplerOptions):
     """The same for a game whose players have no classes of their own."""
 
-    strata: str | None = option(
+    strata: str | None = option(  # type: ignore[misc]
         None, "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", "CLASSES"
     )
-    average: str | None = option(
+    average: str | None = option(  # type: ignore[misc]
         None,
         "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
         f"{either(AVERAGES)}.",
@@ -281,9 +286,6 @@ class GameSamplerOptions(SamplerOptions):
         without="all",
         choices=AVERAGES,
     )
-
-    def _more(self) -> dict[str, Any]:
-        return {"strata": _names(self.strata, "--strata"), "average": self.average}
 
 
 @dataclass(frozen=True)

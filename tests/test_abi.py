@@ -125,6 +125,7 @@ with warnings.catch_warnings(record=True) as caught:
     assert " ".join(told).count("set NUMBA_CACHE_DIR") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [0, 0.5])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_torn_cache_costs_one_compilation(tmp_path, suffix, keep):
@@ -142,6 +143,7 @@ def test_a_torn_cache_costs_one_compilation(tmp_path, suffix, keep):
     assert (float(answer), int(hits)) == (pytest.approx(PEAK), 2)
 
 
+@pytest.mark.slow
 def test_two_processes_may_compile_at_once(tmp_path):
     copy_of_package(tmp_path)
     settings = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -155,6 +157,7 @@ def test_two_processes_may_compile_at_once(tmp_path):
     assert run(WEIGHTS, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")).split()[1] == "2"
 
 
+@pytest.mark.slow
 def test_kernels_can_be_compiled_ahead_in_several_processes(tmp_path):
     # Some of them, which call each other; all take half a minute.
     package = copy_of_package(tmp_path)
@@ -269,6 +272,7 @@ print(values.tobytes().hex(), len(used), sum(symbol.cache_hits for symbol in use
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_meanwhile_and_may_fail(tmp_path):
     helped, alone, failed = (
         run(FIRST_FIT.format(before=before), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / name)).split()
@@ -313,6 +317,7 @@ except KeyboardInterrupt:
     assert float(run(code, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))) == pytest.approx(PEAK)
 
 
+@pytest.mark.slow
 def test_every_callee_is_known_before_its_caller_is_loaded():
     # One that is not would end the process.
     found = 0
@@ -539,7 +544,11 @@ def vectors(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("build", "tolerance"), [({"NUMBA_DISABLE_JIT": "1"}, 1e-10), ({"ORDINAL_SHAPLEY_SCALAR": "1"}, 1e-12)]
+    ("build", "tolerance"),
+    [
+        ({"NUMBA_DISABLE_JIT": "1"}, 1e-10),
+        pytest.param({"ORDINAL_SHAPLEY_SCALAR": "1"}, 1e-12, marks=pytest.mark.slow),
+    ],
 )
 def test_builds_of_the_same_source_agree(tmp_path, vectors, build, tolerance):
     other = json.loads(run(TWIN, tmp_path, **build))

@@ -301,6 +301,7 @@ def test_kill_9_within_a_write(path):
     assert int(run.stdout.split()[1]) >= 24
 
 
+@pytest.mark.slow
 def test_kill_9_at_any_moment(path):
     code = textwrap.dedent("""
         import sys, time

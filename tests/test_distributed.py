@@ -109,6 +109,7 @@ def test_errors_come_back_with_their_permutation(dask):
         sampled(osv.FunctionGame(utility, 5))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_shards_only(dask, tmp_path):
     inner, folder = game_of(5).func, str(tmp_path)
 
@@ -160,6 +161,7 @@ def slowly(sequence):
     return math.sin(float(np.arange(len(sequence)) @ sequence)) if len(sequence) else 0.0
 
 
+@pytest.mark.slow
 def test_same_bits_on_ray():
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray

@@ -415,6 +415,7 @@ def many_made(n_sets):
     return [made(20_000, seed) for seed in range(n_sets)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unseen", ["backoff", "zero"])
 @pytest.mark.parametrize("value", VALUES)
 def test_credit_finds_the_truth(value, unseen):

@@ -45,6 +45,7 @@ def sampled(kind, n_permutations=57, **options):
     return sample_with(game, n_permutations=n_permutations, random_state=3, **KINDS[kind], **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_if_sums_of_all_were_made(kind, monkeypatch):
     few = sampled(kind)

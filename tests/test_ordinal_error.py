@@ -37,6 +37,7 @@ def test_budgets():
     assert runs["in/out, roulette"][0][1] > budgets[1] / 2
 
 
+@pytest.mark.slow
 def test_insertion_in_the_comparison_is_unbiased():
     problem = tiny(n=5)
     exact = osv.exact_values(problem.game, "ordinal").values

@@ -109,6 +109,7 @@ def test_estimates_lie_about_the_exact_value():
     assert np.abs(result.values - naive.exact_partial_ordinal(utility, 6)).max() > 5 * result.stderr.max()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_intervals_cover_the_exact_value():
     game, utility = played()

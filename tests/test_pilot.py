@@ -69,7 +69,7 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
 
 
 @pytest.mark.parametrize(("value", "weight"), KINDS)
-@pytest.mark.parametrize("groups", [None, 2])
+@pytest.mark.parametrize("groups", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_bias_from_a_coarse_grid(coarse, value, weight, groups):
     scores = []
     for seed in range(size(12, 1)):

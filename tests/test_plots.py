@@ -110,6 +110,7 @@ def test_long_names_are_cut_and_stay_different():
     assert short.get_xticklabels()[1].get_text() == "ann"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 1000])
 @pytest.mark.parametrize("size", [(3.4, 2.6), (8.0, 5.0)])
 def test_pictures_of_any_size_are_drawn(n, size):

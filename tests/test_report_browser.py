@@ -238,6 +238,7 @@ class TestLooks:
         assert 0 <= name_cell["x"] < 60, "whose row it is stays in sight"
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts(visit, tmp_path):
     n = len(HOSTILE)
     columns = [str(name) for name in HOSTILE[:4]] + [f"column {k}" for k in range(46)]

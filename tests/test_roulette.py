@@ -209,6 +209,7 @@ def test_profiles_have_no_bias_either():
         assert np.abs(error[~sure] / result.position_profile_stderr[~sure]).max() < 4.5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_intervals_cover():
     game = osv.FunctionGame(early, 6)

@@ -114,6 +114,7 @@ def test_forked_children_after_use():
     assert out.strip() == digest_here()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variables",
     [{"NUMBA_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"}],
@@ -320,6 +321,7 @@ def test_failures_travel():
 # --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @compiled_only
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ def test_there_are_tutorials():
     assert len(NOTEBOOKS) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="they value real data, minutes uncompiled")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_cells_run(path, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import naive
 import ordinal_shapley as osv
 from ordinal_shapley.axioms import premises
 from problems import JIT, size, wine
+from runs import axioms_with
 
 AXIOMS = ("null_player", "symmetry", "efficiency", "additivity", "monotone")
 
@@ -151,7 +152,7 @@ def test_verdicts(kind, n, value):
     for seed in range(size(2, 1)):
         U = kind(n, [seed, n])
         phi = formula(U, n)
-        report = osv.check_axioms(game_of(n, U), value, n_jobs=1, **options)
+        report = axioms_with(game_of(n, U), value, n_jobs=1, **options)
         np.testing.assert_allclose(report.values, phi, atol=1e-12)
         found = {check.name: (check.status, check.players) for check in report}
         assert found.pop("additivity") == ("holds", tuple(range(n)))
@@ -168,7 +169,7 @@ def test_every_verdict_occurs():
     for kind, (value, (options, _, _)) in itertools.product(KINDS, VALUES.items()):
         for insertion in ("end", "anywhere"):
             game = game_of(3, kind(3, 0))
-            for check in osv.check_axioms(game, value, insertion=insertion, n_jobs=1, **options):
+            for check in axioms_with(game, value, insertion=insertion, n_jobs=1, **options):
                 seen[check.name].add(check.status)
     assert seen["null_player"] == seen["monotone"] == {"holds", "fails", "vacuous"}
     assert seen["symmetry"] >= {"holds", "vacuous"}

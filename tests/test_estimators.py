@@ -25,6 +25,7 @@ from ordinal_shapley import (
     sample_values,
 )
 from problems import wine
+from runs import sampler_of
 
 # On data this small, most walks end as soon as they may, which the library warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended")
@@ -77,22 +78,24 @@ class TestParameters:
 
     @BOTH
     def test_clone_and_set_params(self, estimator):
-        model = estimator(C=2.0, truncation=osv.PaperTruncation(0.1), stopping=MaxPermutations(5))
+        model = estimator(
+            C=2.0,
+            sampler=osv.PermutationSampler(truncation=osv.PaperTruncation(0.1)),
+            stopping=MaxPermutations(5),
+        )
         copy = clone(model)
         assert copy is not model
         assert copy.get_params() == model.get_params()
-        assert copy.set_params(C=3.0, method="mc") is copy
-        assert (copy.C, copy.method, model.C) == (3.0, "mc", 2.0)
+        assert copy.set_params(C=3.0, sampler="mc") is copy
+        assert (copy.C, copy.sampler, model.C) == (3.0, "mc", 2.0)
         with pytest.raises(ValueError, match="depth"):
             model.set_params(depth=3)
 
-    def test_signatures_differ_in_the_position_weight_and_method_only(self):
+    def test_signatures_differ_in_the_position_weight_only(self):
         partial, classic = (
             dict(inspect.signature(e).parameters) for e in (PartialOrdinalShapley, ClassicShapley)
         )
         assert partial.pop("position_weight").default == "gaussian"
-        assert partial.pop("method").default == "ctmc"
-        assert classic.pop("method").default == "tmc"
         assert {n: p.default for n, p in partial.items()} == {n: p.default for n, p in classic.items()}
         with pytest.raises(ValueError, match="position_weight"):
             ClassicShapley().set_params(position_weight="gaussian")
@@ -110,16 +113,15 @@ class TestGivenValidation:
     def test_equals_game_and_run(self, estimator, value, weight, method):
         X, y = data(20, classes=3)
         X_valid, y_valid = data(12, classes=3, seed=1)
-        shared = {"class_fraction": 0.6, "average": "all", "design": "antithetic", "random_state": 5}
         truncation = osv.PatienceTruncation(0.2, 2, "given") if "tmc" in method else None
+        sampler = sampler_of(method, class_fraction=0.6, truncation=truncation, design="antithetic")
         model = estimator(
-            method,
+            sampler=sampler,
             C=0.5,
             scoring="balanced_accuracy",
             empty_value=0.25,
-            truncation=truncation,
             stopping=MaxPermutations(5),
-            **shared,
+            random_state=5,
         ).fit(X, y, X_valid, y_valid)
         game = LogisticGame(
             X,
@@ -131,9 +133,7 @@ class TestGivenValidation:
             scoring="balanced_accuracy",
             empty_value=0.25,
         )
-        expected = sample_values(
-            game, value, method, truncation=truncation, stopping=MaxPermutations(5), **shared
-        )
+        expected = sample_values(game, value, sampler, stopping=MaxPermutations(5), random_state=5)
         np.testing.assert_array_equal(model.values_, expected.values)
         np.testing.assert_array_equal(model.valuation_.stderr, expected.stderr)
         assert model.valuation_.n_permutations == 5
@@ -259,18 +259,20 @@ class TestWhatFollowsTheSplit:
     def test_sample_weight(self):
         X, y = data()
         weights = np.random.default_rng(1).uniform(0.1, 10, 24)
-        model = small(method="mc").fit(X, y, sample_weight=weights)
+        model = small(sampler="mc").fit(X, y, sample_weight=weights)
         t, v = model.train_indices_, model.valid_indices_
-        by_hand = small(method="mc").fit(X[t], y[t], X[v], y[v], sample_weight=weights[t])
+        by_hand = small(sampler="mc").fit(X[t], y[t], X[v], y[v], sample_weight=weights[t])
         assert_same_fit(model, by_hand)
-        assert not np.array_equal(model.values_, small(method="mc").fit(X, y).values_)
+        assert not np.array_equal(model.values_, small(sampler="mc").fit(X, y).values_)
 
-    def test_labels(self):
+    def test_strata(self):
         X, y = data()
         labels = np.arange(24) % 3
-        model = small(average="selected", method="cmc", class_fraction=0.5).fit(X, y, labels=labels)
+        options = {"class_fraction": 0.5, "average": "selected"}
+        model = small(sampler=osv.PermutationSampler(strata=labels, **options)).fit(X, y)
         t, v = model.train_indices_, model.valid_indices_
-        by_hand = clone(model).fit(X[t], y[t], X[v], y[v], labels=labels[t])
+        by_hand = small(sampler=osv.PermutationSampler(strata=labels[t], **options))
+        by_hand.fit(X[t], y[t], X[v], y[v])
         assert_same_fit(model, by_hand)
         sampled = np.bincount(labels[t], weights=model.valuation_.counts)
         expected = 4 * np.floor(0.5 * np.bincount(labels[t]))
@@ -295,12 +297,14 @@ class TestWhatFollowsTheSplit:
         X, y = data(40)
         groups = np.array([f"client {i % 8}" for i in range(40)])
         labels = np.arange(8) // 2  # of clients 0..7, in the order of their names
-        model = small(method="cmc", average="selected", class_fraction=0.5, random_state=seed)
-        model.fit(X, y, groups=groups, labels=labels)
+        options = {"class_fraction": 0.5, "average": "selected"}
+        model = small(sampler=osv.PermutationSampler(strata=labels, **options), random_state=seed)
+        model.fit(X, y, groups=groups)
         t, v = model.train_indices_, model.valid_indices_
         assert not set(groups[t]) & set(groups[v])
         kept = np.isin(np.unique(groups), groups[t])
-        by_hand = clone(model).fit(X[t], y[t], X[v], y[v], groups=groups[t], labels=labels[kept])
+        by_hand = clone(model).set_params(sampler=osv.PermutationSampler(strata=labels[kept], **options))
+        by_hand.fit(X[t], y[t], X[v], y[v], groups=groups[t])
         assert_same_fit(model, by_hand)
         # One of each label is drawn, so the partners share the four permutations.
         drawn = np.bincount(labels[kept], weights=model.valuation_.counts)
@@ -322,15 +326,3 @@ class TestTime:
     def test_none_left(self):
         with pytest.raises(TimeoutError, match="s went into"):
             self.fitted(max_seconds=1e-9)
-
-
-class TestUsualTruncation:
-    """What rule there is where none is asked for."""
-
-    @pytest.mark.parametrize("kind", [OrdinalShapley, ClassicShapley])
-    def test_values_without_a_rule_of_their_own_have_no_bias(self, kind):
-        X, y = wine().X[:30], wine().y[:30]
-        asked = {"n_permutations": 20, "random_state": 0}
-        usual = kind(**asked).fit(X, y, wine().X_valid, wine().y_valid)
-        same = kind(truncation=osv.Roulette(), **asked)
-        assert np.array_equal(usual.values_, same.fit(X, y, wine().X_valid, wine().y_valid).values_)

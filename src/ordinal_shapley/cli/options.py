@@ -53,6 +53,8 @@ _SAME = (
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(_FLAGS)
 _TEXT = "'[^']*'"
+# As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
+# and case belong together"; and anywhere but in quotes, where columns of the user's stand.
 _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
 _AT_START = re.compile(rf"^({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)")
 _ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'])")

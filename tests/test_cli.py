@@ -69,21 +69,6 @@ def test_values_of_a_file(run, train, people, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
 
 
-def test_values_are_those_of_the_library(run, tmp_path):
-    out = tmp_path / "values.csv"
-    run("value", "--dataset", "wine", "--permutations", 4, "--seed", 3, "--out", out, "--raw")
-    table = pd.read_csv(out)
-    data = datasets.load("wine")
-    rows = table["row"].to_numpy()
-    assert len(rows) == 124
-    others = np.setdiff1d(np.arange(178), rows)
-    parts = (data.X[rows], data.y[rows], data.X[others], data.y[others])
-    game = ordinal_shapley.LogisticGame(*parts, position_weight="uniform")
-    expected = ordinal_shapley.sample_values(game, "classic", n_permutations=4, random_state=3)
-    np.testing.assert_array_equal(table["value"], expected.values)
-    np.testing.assert_array_equal(table["stderr"], expected.stderr)
-
-
 def test_a_run_goes_on_from_its_checkpoint(run, train, tmp_path):
     kept, outs = tmp_path / "run.npz", [tmp_path / f"{i}.csv" for i in range(2)]
     assert value(run, train, "--checkpoint", kept, permutations=13)[0] == 0

@@ -55,6 +55,7 @@ def valued(run, files, target, *more):
 @pytest.mark.parametrize(
     ("target", "more", "game", "value"),
     [
+        ("kind", [], osv.LogisticGame, None),
         ("price", ["--model", "ridge"], osv.RidgeGame, "classic"),
         (
             "price",
@@ -78,7 +79,8 @@ def valued(run, files, target, *more):
     ],
 )
 def test_values_are_those_of_the_game(run, files, target, more, game, value):
-    whole = valued(run, files, target, "--raw", "--value", value, *more)
+    whole = valued(run, files, target, "--raw", *([] if value is None else ["--value", value]), *more)
+    value = value or "classic"
     weight = "uniform" if value == "classic" else "gaussian"
     made = game(*parts(files, target), position_weight=weight)
     expected = osv.sample_values(made, value, n_permutations=N, random_state=0)

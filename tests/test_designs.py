@@ -221,7 +221,7 @@ def test_a_single_pair_has_no_standard_errors():
 
 @pytest.mark.parametrize(("unit", "first"), [(1, 0), (2, 6), (4, 8), (6, 12), (15, 30)])
 def test_shards_keep_units_whole(monkeypatch, unit, first):
-    monkeypatch.setattr(plan.Plan, "unit", property(lambda _: unit))
+    monkeypatch.setattr(plan.Plan, "replicate_size", property(lambda _: unit))
     game = osv.TableGame(4, {(0,): 1.0})
     plans = []
     monkeypatch.setattr(driver, "check_first", lambda given, plan: plans.append(plan) or given)

@@ -210,6 +210,6 @@ def test_jobs_of_their_own_pool_to_one_run(name, tmp_path):
     assert pooled.ranges == whole.ranges
     np.testing.assert_allclose(pooled.values, whole.values, rtol=0, atol=1e-12)
     np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=0, atol=1e-12)
-    assert (pooled.n_evaluations, pooled.digest) == (whole.n_evaluations, whole.digest)
+    assert (pooled.n_evaluations, pooled.settings.digest) == (whole.n_evaluations, whole.settings.digest)
     with pytest.raises(ValueError, match=r"share permutations 0\.\.49"):
         osv.Valuation.merge([*parts, parts[1]])

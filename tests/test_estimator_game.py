@@ -458,7 +458,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
     sample_with(game(), n_permutations=10, checkpoint=path, **options)
     resumed = sample_with(game(), n_permutations=30, checkpoint=path, **options)
     np.testing.assert_array_equal(resumed.values, whole.values)
-    assert resumed.digest == whole.digest
+    assert resumed.settings.digest == whole.settings.digest
     deeper = DecisionTreeClassifier(max_depth=3, random_state=0)
     for other, name in [
         (game(deeper), "estimator"),
@@ -498,7 +498,7 @@ def test_estimators_take_any_model(style, value, weight):
     played = osv.EstimatorGame(model, *PROBLEM, position_weight=weight, **shared)
     expected = osv.sample_values(played, value, "mc", n_permutations=4, random_state=3)
     np.testing.assert_array_equal(fitted.values_, expected.values)
-    assert fitted.valuation_.digest == expected.digest
+    assert fitted.valuation_.settings.digest == expected.settings.digest
     assert fitted.classes_.tolist() == [0, 1]
     nested = clone(fitted).set_params(estimator__gaussiannb__var_smoothing=0.1)
     assert nested.estimator[-1].var_smoothing == 0.1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.sampling import roulette
+from ordinal_shapley.sampling import inclusion
 from ordinal_shapley.sampling.inclusion import pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.pilot import Look
 from ordinal_shapley.sampling.plan import Plan
@@ -24,7 +24,7 @@ _COARSE = size(3, 2)
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid that leaves most sizes out, of however few players."""
-    monkeypatch.setattr(roulette, "_GRID", _COARSE)
+    monkeypatch.setattr(inclusion, "_GRID", _COARSE)
 
 
 class TestSizes:
@@ -64,8 +64,8 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
     chances, centres = plan_by_hand(
         utility, seed, [[*range(n)]], [n], share, lambda _: 1.0, 0.2, pilot, costs, sizes.tolist()
     )
-    np.testing.assert_allclose(seen[0].chances, chances, rtol=1e-9)
-    np.testing.assert_allclose(seen[0].centres, centres, atol=1e-12)
+    np.testing.assert_allclose(seen[0].inclusion, chances, rtol=1e-9)
+    np.testing.assert_allclose(seen[0].baselines, centres, atol=1e-12)
 
 
 @pytest.mark.parametrize(("value", "weight"), KINDS)
@@ -112,8 +112,8 @@ def test_every_place_has_a_chance(in_out, n):
         marginals = np.diff(utilities, axis=1, prepend=1.0)
         looks = [Look(*rows, 0) for rows in zip(utilities, marginals, strict=True)]
         made = with_probabilities(plan, game, looks, 0.05)
-        chances = made.chances
-        assert chances.shape == made.centres.shape == (n,)
+        chances = made.inclusion
+        assert chances.shape == made.baselines.shape == (n,)
         assert (chances > 0.0).all() and (chances <= 1.0).all()
         if in_out < 1.0:
             assert (np.diff(chances) <= 0.0).all()
@@ -134,11 +134,11 @@ def test_dear_places_have_smaller_chances():
     plan = Plan(*strata, np.ones(n, np.int64), 0, False, 0.0)
     marginals = np.ones((2, n))
     made = with_probabilities(plan, Dear(1, {}), [Look(row.cumsum(), row, 0) for row in marginals], 0.001)
-    np.testing.assert_allclose(made.chances, 1 / np.arange(1, n + 1), rtol=1e-12)
+    np.testing.assert_allclose(made.inclusion, 1 / np.arange(1, n + 1), rtol=1e-12)
 
 
 def bits(result):
-    return result.values.tobytes(), result.stderr.tobytes(), result.n_evaluations, result.digest
+    return result.values.tobytes(), result.stderr.tobytes(), result.n_evaluations, result.settings.digest
 
 
 @pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])

@@ -42,7 +42,7 @@ def symmetrised(utility, groups, case):
 
 def orders_of(result, n):
     return [
-        naive.permutation(result.seed, t, [list(range(n))], [n], result.design)
+        naive.permutation(result.seed, t, [list(range(n))], [n], result.sampler.design)
         for t in range(result.n_permutations)
     ]
 
@@ -305,7 +305,7 @@ def test_profiles_survive_a_file(tmp_path, design):
     )
     result.save(tmp_path / "values.npz")
     again = osv.Valuation.load(tmp_path / "values.npz")
-    assert again.design == design
+    assert again.sampler.design == design
     np.testing.assert_array_equal(again.position_profile, result.position_profile)
     np.testing.assert_array_equal(again.position_profile_stderr, result.position_profile_stderr)
     np.testing.assert_array_equal(again.stderr, result.stderr)

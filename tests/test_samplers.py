@@ -115,12 +115,12 @@ def test_what_differs_is_named(tmp_path):
     game, file = game_of(5), tmp_path / "run.npz"
     run = {"n_permutations": 10, "random_state": 0}
     first = osv.sample_values(game, "partial_ordinal", "mc", checkpoint=file, **run)
-    with pytest.raises(ValueError, match="sampler"):
+    with pytest.raises(ValueError, match="method"):
         osv.sample_values(game, "partial_ordinal", "tmc", checkpoint=file, **run)
-    with pytest.raises(ValueError, match="kind"):
+    with pytest.raises(ValueError, match="value"):
         osv.sample_values(game, osv.Blend(0.5), "mc", checkpoint=file, **run)
     other = osv.sample_values(game, osv.Blend(0.5), "mc", first_permutation=10, **run)
-    with pytest.raises(ValueError, match="kind"):
+    with pytest.raises(ValueError, match="value"):
         osv.Valuation.merge([first, other])
 
 

@@ -477,10 +477,10 @@ class TestMerge:
     @pytest.mark.parametrize(
         ("changes", "named"),
         [
-            ({"seed": 7}, "seed"),
-            ({"kind": osv.Classic()}, "kind"),
-            ({"sampler": osv.PermutationSampler()}, "sampler"),
-            ({"average": "selected"}, "sampler"),
+            ({"seed": 7}, "random_state"),
+            ({"kind": osv.Classic()}, "value"),
+            ({"sampler": osv.PermutationSampler()}, "method"),
+            ({"average": "selected"}, "method"),
             ({"game": {"C": "2.0"}}, "C"),
             ({"digest": "other"}, "the game"),
             ({"labels": list("abcde")}, "labels"),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ordinal_shapley.values.base import Value
 
 _DIGEST_LENGTH = 32
+# What users call them.
+_ARGUMENTS = {"kind": "value", "sampler": "method", "seed": "random_state"}
 
 
 class Settings(NamedTuple):
@@ -70,7 +72,10 @@ class Settings(NamedTuple):
             elif name == "digest":
                 found += ["the game's utilities"] * (ours != theirs)
             elif text_of(_as_json(ours)) != text_of(_as_json(theirs)):
-                found.append(name if repr(ours) == repr(theirs) else _both(name, repr(theirs), repr(ours)))
+                argument = _ARGUMENTS.get(name, name)
+                found.append(
+                    argument if repr(ours) == repr(theirs) else _both(argument, repr(theirs), repr(ours))
+                )
         return found
 
 

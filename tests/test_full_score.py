@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
 from ordinal_shapley.report.text import is_better, score_words
-from ordinal_shapley.sampling.shards import random_orders
+from ordinal_shapley.sampling.full_orders import random_orders
 from problems import size, wine
 from runs import sample_with
 

@@ -7,7 +7,7 @@ import pytest
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.sampling.shards import random_orders
+from ordinal_shapley.sampling.full_orders import random_orders
 from ordinal_shapley_kernels.permutations import make_permutation_state
 from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, make_walk, walk
 from problems import JIT, named, random_problem, size, wine

@@ -248,8 +248,7 @@ class SamplerOptions:
 
     def sampler(self) -> PermutationSampler:
         """Return the sampler."""
-        from ordinal_shapley.sampling.sampler import as_sampler
-        from ordinal_shapley.sampling.truncation import as_rule
+        from ordinal_shapley.sampling.sampler import as_rule, as_sampler
 
         made = as_sampler(self.method)
         rule = made.rule

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -12,20 +11,19 @@ import numpy as np
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
+from ordinal_shapley.sampling.full_orders import NEAR_TARGET, TARGET_ORDERS, add_enough
 from ordinal_shapley.sampling.inclusion import dear_sizes, pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.pilot import Look, looks, pilot_plan, score_plan
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.running import Clock
-from ordinal_shapley.sampling.shards import random_orders, with_baselines
+from ordinal_shapley.sampling.shards import with_baselines
 from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.walks import NO_RULE
 
-_TARGET_ORDERS = 20
 _BASELINE_ORDERS = 10
 # The mean of those that do not cost much is near enough with a standard error of this share of it, and of a
 # rule's tolerance.
 _NEAR_SCORE = 0.005
-_NEAR_TARGET = 0.1
 # Work that took less tells little about how long more of it will take.
 _LEAST_TIMED = 0.3
 
@@ -114,7 +112,7 @@ class Ahead:
     ) -> list[float]:
         """Return utilities of random orders of all players: `most`, or fewer that are dear and agree."""
         found = self._full.setdefault(id(game), [])
-        return _add_enough(
+        return add_enough(
             found, game, most, tolerance, lambda indices: self._evaluated(game, seed, indices, tell)
         )
 
@@ -178,13 +176,13 @@ class Ahead:
     def score_target(self, target: str, tol: float, seed: int) -> float:
         """Return the full score that a rule of this tolerance compares with."""
         game = self._game
-        count = 1 if target == "given" else _TARGET_ORDERS
+        count = 1 if target == "given" else TARGET_ORDERS
         figure = "scoring full permutations, which the rule of truncation compares with"
         with self._phase("the score that the rule compares with", "orders", count, figure) as tell:
             if target == "given":
                 scored = [game(np.arange(game.n_players))]
             else:
-                near = _NEAR_TARGET * tol
+                near = NEAR_TARGET * tol
                 scored = self._full_utilities(game, seed, count, near, lambda done: tell(done, done))
             if not self._clock.time_is_up:
                 tell(count, len(scored))
@@ -200,42 +198,3 @@ class Ahead:
         costs = self._game._relative_costs(sizes, systematic)
         cost = float((costs * plan.inclusion).sum() if len(plan.inclusion) else costs.sum())
         return self.pace * cost * n_permutations
-
-
-def _orders_at_first(game: Game, most: int) -> int:
-    """Return how many random orders of all players are evaluated first: `most` unless they are dear."""
-    cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
-    return min(most, max(1 if game.order_free else 2, int(min(most, game._much / cost))))
-
-
-def _are_enough(scored: Sequence[float], tolerance: float) -> bool:
-    """Whether the standard error of the mean of some utilities is at most this share of it."""
-    n = len(scored)
-    error = float(np.std(scored, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    return error <= tolerance * abs(float(np.mean(scored)))
-
-
-def _add_enough(
-    found: list[float], game: Game, most: int, tolerance: float, evaluate: Callable[[range], list[float]]
-) -> list[float]:
-    """Add utilities of random full orders until they are `most`, or fewer that are dear and agree.
-
-    `evaluate` gives those of some indices, fewer if time is up.
-    """
-    for count in (_orders_at_first(game, most), most):
-        if len(found) < count:
-            found += evaluate(range(len(found), count))
-        if len(found) < count or _are_enough(found[:count], tolerance):
-            break
-    return found[:count]
-
-
-def target_score(game: Game, target: str, tol: float, seed: int) -> float:
-    """Return the full score that a rule of this tolerance compares with in a run of this seed."""
-    if target == "given":
-        return game(np.arange(game.n_players))
-    orders = random_orders(game.n_players, seed, _TARGET_ORDERS)
-    scored = _add_enough(
-        [], game, len(orders), _NEAR_TARGET * tol, lambda indices: [game(orders[t]) for t in indices]
-    )
-    return float(np.mean(scored))

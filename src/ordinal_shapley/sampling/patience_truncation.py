@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
+from ordinal_shapley.sampling.full_orders import target_score
 from ordinal_shapley.sampling.truncation import TruncationRule, first_end
 from ordinal_shapley.vocabulary import choose
 from ordinal_shapley_kernels.walks import PATIENCE
@@ -77,8 +78,6 @@ class PatienceTruncation(TruncationRule):
 
     def target_score(self, game: Game, seed: int) -> float:
         """Return the full score of a run of this seed."""
-        from ordinal_shapley.sampling.ahead import target_score
-
         return target_score(game, self.target, self.tol, seed)
 
     def lengths(

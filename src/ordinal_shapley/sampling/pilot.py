@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, running
 from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.sampling.full_orders import score_key
 from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley.sampling.shards import other_stream, score_key, walked, weighted_marginals
+from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
 
 
 class Look(NamedTuple):

@@ -12,8 +12,9 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.described import Described
 from ordinal_shapley.sampling.designs import Design, design_of
 from ordinal_shapley.sampling.paper_truncation import PaperTruncation
+from ordinal_shapley.sampling.patience_truncation import PatienceTruncation
 from ordinal_shapley.sampling.roulette import Roulette
-from ordinal_shapley.sampling.truncation import TruncationRule, as_rule
+from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, choose
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.values.base import Value
 
 _CLASS_FRACTION = 0.8
+_RULES: dict[str, type[TruncationRule]] = {
+    rule.name: rule for rule in (Roulette, PaperTruncation, PatienceTruncation)
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,4 +207,17 @@ def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
     return PermutationSampler(
         truncation=PaperTruncation() if method in ("tmc", "ctmc") else None,
         class_fraction=_CLASS_FRACTION if method in ("cmc", "ctmc") else None,
+    )
+
+
+def as_rule(truncation: Any) -> TruncationRule | None:
+    """Return the rule that a name stands for, or the rule itself; None for none."""
+    if truncation is None or isinstance(truncation, TruncationRule):
+        return truncation
+    if isinstance(truncation, str) and truncation in _RULES:
+        return _RULES[truncation]()
+    kind = ValueError if isinstance(truncation, str) else TypeError
+    raise kind(
+        f"truncation is {truncation!r}, expected None, one of {', '.join(map(repr, _RULES))}, or a rule such "
+        "as PatienceTruncation(tol=0.01)"
     )

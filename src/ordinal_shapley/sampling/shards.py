@@ -28,7 +28,6 @@ from ordinal_shapley_kernels.contributions import (
 )
 from ordinal_shapley_kernels.permutations import (
     draw_many,
-    draw_orders,
     make_permutation_state,
 )
 from ordinal_shapley_kernels.walks import (
@@ -376,16 +375,3 @@ def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
         raise _numbered(WeightError(walks.orders[t, :j].tolist(), game.failure()), walks.first + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
     return np.asarray(walks.marginals * (weights * factorials))
-
-
-def score_key(seed: int) -> int:
-    """Return another key than the run's own, so that a score is independent of the walks."""
-    return seed ^ 0x5DEECE66D
-
-
-def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
-    """Return `count` random orders of all players, apart from those that are walked."""
-    key = score_key(seed)
-    state = make_permutation_state(np.arange(n_players), np.array([0, n_players]), np.array([n_players]), key)
-    with _wrapping():
-        return draw_orders(state, 0, count)

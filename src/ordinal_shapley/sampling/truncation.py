@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,23 +57,3 @@ def first_end(ends: NDArray[np.bool_], has_model: NDArray[np.bool_]) -> NDArray[
     ends = ends & has_model
     ends[:, -1] = True
     return np.asarray(np.argmax(ends, axis=1))
-
-
-def as_rule(truncation: Any) -> TruncationRule | None:
-    """Return the rule that a name stands for, or the rule itself; None for none."""
-    from ordinal_shapley.sampling.paper_truncation import PaperTruncation
-    from ordinal_shapley.sampling.patience_truncation import PatienceTruncation
-    from ordinal_shapley.sampling.roulette import Roulette
-
-    if truncation is None or isinstance(truncation, TruncationRule):
-        return truncation
-    rules: dict[str, type[TruncationRule]] = {
-        rule.name: rule for rule in (Roulette, PaperTruncation, PatienceTruncation)
-    }
-    if isinstance(truncation, str) and truncation in rules:
-        return rules[truncation]()
-    kind = ValueError if isinstance(truncation, str) else TypeError
-    raise kind(
-        f"truncation is {truncation!r}, expected None, one of {', '.join(map(repr, rules))}, or a rule such "
-        "as PatienceTruncation(tol=0.01)"
-    )

@@ -422,6 +422,7 @@ def test_estimates_lie_about_the_exact_value():
         assert np.abs(result.values - exact).max() < 0.01
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_exact_value():
     # 95 % intervals of mc, over seeds; players with a constant contribution would have none.
     game, utility = six_players()

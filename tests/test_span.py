@@ -524,6 +524,7 @@ def test_labels_and_order_of_classes_do_not_matter():
     np.testing.assert_allclose(turned.prefix_utilities(order), expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
 @pytest.mark.parametrize("seed", range(size(6, 1)))
 def test_fewer_directions_than_rows_among_more_columns(seed, C):
@@ -546,6 +547,7 @@ def test_fewer_directions_than_rows_among_more_columns(seed, C):
                 assert C > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["few_directions", "equal_columns", "constant_columns", "duplicates"])
 @pytest.mark.parametrize("n_classes", size([2, 7], [2]))
 def test_more_rows_than_directions_but_fewer_than_columns(name, n_classes):

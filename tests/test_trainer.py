@@ -75,9 +75,9 @@ def test_each_wine_class_against_the_rest(k, scaled):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("d", size(range(1, 151), [1, 2, 5, 17]))
+@pytest.mark.parametrize("d", size([*range(1, 41), 64, 100, 150], [1, 2, 5, 17]))
 def test_coefficients_on_random_data_of_any_dimension(d, n_classes):
-    # Every d, because loops run in blocks of four features and of sixteen rows.
+    # Every d up to some, because loops run in blocks of four features and of sixteen rows.
     problem = random_problem(d, n=40, n_classes=n_classes)
     lengths = (5, 15 + d % 18) if n_classes == 2 else (12 + d % 18, 40)
     check_coefficients(

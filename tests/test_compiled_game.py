@@ -204,6 +204,7 @@ def outside(tmp_path, cache=None, script=SCRIPT, **environment):
     return np.frombuffer(bytes.fromhex(values)), *map(int, counts)
 
 
+@pytest.mark.slow
 @compiled_only
 def test_processes_that_follow_find_compiled_code(tmp_path):
     off, _, n_compiled = outside(tmp_path, NUMBA_DISABLE_JIT="1")

@@ -120,6 +120,7 @@ def test_in_out_of_whole_latin_blocks_needs_no_centre(n):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("design", ["antithetic", "latin"])
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
@@ -138,6 +139,7 @@ def test_incomplete_units_are_unbiased(value, design):
     assert np.abs((runs.mean(axis=0) - exact) / stats.sem(runs, axis=0)).max() < 4.5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("design", ["antithetic", "latin"])
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])

@@ -45,7 +45,11 @@ RUNNABLE = [page for page in PAGES if {"python", "bash"} & {kind for _, kind, _ 
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="the pages value real data, minutes uncompiled")
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.parent != ROOT else []) for page in RUNNABLE],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)  # a page may import what it has written

@@ -431,6 +431,7 @@ for name in sorted(results):
 """
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_compile_order(tmp_path):
     outputs = [
         run(ORDERS, tmp_path, STEP=step, NUMBA_CACHE_DIR=str(tmp_path / f"cache{step}"))

@@ -250,6 +250,7 @@ def sum_of_all(game):
     return game.a.sum() + game.b.sum() + game.c.sum() + game.length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("array", "dtype"),
     [

@@ -173,11 +173,9 @@ def early(sequence):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize(
-    ("value", "alpha"),
-    [("partial_ordinal", None), ("ordinal", None), pytest.param("blend", 0.5, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.5)])
 def test_no_bias(value, alpha, design):
     game = osv.FunctionGame(early, 5)
     exact = exact_with(game, value, alpha=alpha).values

@@ -122,6 +122,7 @@ def of_a_few_and_tenths(truth):
     return np.column_stack([*(np.isin(np.arange(len(truth)), part) for part in parts), truth])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(("value", "ordered"), [("ordinal", True), ("classic", False)])
 @pytest.mark.parametrize(("n_permutations", "n_runs"), [(20, 500), (2_000, 10)])

@@ -291,6 +291,7 @@ def test_ordered_selections_are_all_of_them_once(chunk):
 # --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 @pytest.mark.parametrize(("method", "rule"), RUNS)
 def test_noise_is_what_standard_errors_say(method, rule, value):
@@ -314,6 +315,7 @@ def test_noise_is_what_standard_errors_say(method, rule, value):
     assert 0.5 < np.std(zs) < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(("method", "rule"), RUNS)
 def test_intervals_cover_what_is_sampled(method, rule):

@@ -302,6 +302,7 @@ def texts(n=N_ROWS, d=400, n_valid=30, seed=0):
     return Problem(X[:n], y[:n], X[n:], y[n:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.csr_array])
 def test_sparse_rows_are_worth_what_dense_ones_are(make):
     problem = texts()

@@ -286,9 +286,9 @@ def test_results_of_other_options_do_not_pool():
         run(10, partition=groups, case="between"),
         run(10, position_profile=True),
     ):
-        with pytest.raises(ValueError, match="value|position_profile"):
+        with pytest.raises(ValueError, match=r"value|position_profile"):
             osv.Valuation.merge([plain, other])
-    with pytest.raises(ValueError, match="value|position_profile"):
+    with pytest.raises(ValueError, match=r"value|position_profile"):
         osv.Valuation.merge([run(value="blend", alpha=0.2), run(10, value="blend", alpha=0.3)])
 
 

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import ordinal_shapley as osv
-from runs import sample_with
+from runs import exact_with, sample_with
 
 HOME = str(Path(osv.__file__).parent)
 SECONDS = 60
@@ -224,7 +224,7 @@ def logistic_inputs(draw):
     if draw(st.integers(0, 29)) == 17:
         arguments[draw(st.integers(0, 3))] = draw(WRONG)
     options = draw(some(OPTIONS))
-    for name in ("groups", "labels", "sample_weight"):
+    for name in ("groups", "sample_weight"):
         if draw(st.integers(0, 9)) == 7:
             options[name] = draw(
                 st.one_of(classes(n), st.lists(NUMBERS, min_size=n, max_size=n), st.just(np.ones(n)), WRONG)
@@ -268,10 +268,14 @@ def table_values(n, data, options, value):
             game = osv.TableGame(n, dict(zip(sequences(n), utilities, strict=False)))
         else:
             game = osv.TableGame.from_array(n, utilities)
-        shared = {name: options[name] for name in ("partition", "case", "alpha") if name in options}
+        taken = {"blend": ("alpha",), "partial_ordinal": ("partition", "case")}.get(value, ())
+        for name in ("partition", "case", "alpha"):
+            if name not in taken:
+                options.pop(name, None)
+        shared = {name: options[name] for name in taken if name in options}
         if "partition" in shared and isinstance(shared["partition"], list):
             shared["partition"] = options["partition"] = shared["partition"][:n]
-        exact = osv.exact_values(game, value, **shared)
+        exact = exact_with(game, value, **shared)
         require(np.isfinite(exact.values).all(), f"exact values {exact.values}")
         run = sample_with(game, value, **{**PLAIN, **options})
         check_run(game, run, options, np.abs(game.values).max())
@@ -304,7 +308,7 @@ def estimators(n, data, valid_fraction):
         m = data.draw(st.integers(1, 3))
         arguments += [data.draw(tables(m, d)), data.draw(classes(m))]
     options = data.draw(
-        some({"method": SAMPLING["method"], "C": OPTIONS["C"], "scoring": OPTIONS["scoring"]})
+        some({"sampler": SAMPLING["method"], "C": OPTIONS["C"], "scoring": OPTIONS["scoring"]})
     )
 
     def work():

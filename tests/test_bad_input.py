@@ -75,7 +75,6 @@ ROWS = {
     "y": [Y[:-1], Y[:5], masked(Y), np.ones((12, 1, 1), int)],
     "y_valid": [Y_VALID[:-1], Y_VALID[:, None, None]],
     "groups": [np.arange(11), [None, "a"] * 6, np.array([1, "a"] * 6, object)],
-    "labels": [np.zeros(5)],
     "sample_weight": [
         np.ones(11),
         np.full(12, 1e40),

@@ -208,7 +208,6 @@ ARRAYS = {
     ],
     "groups": [np.zeros(11), np.zeros((12, 2)), np.array([*range(11), "x"], object), [NAN] * 12],
     "sample_weight": [np.zeros(11), np.zeros((12, 2))],
-    "labels": [np.zeros(11)],
 }
 
 

@@ -133,15 +133,13 @@ def test_any_number_of_workers_and_a_checkpoint(tmp_path):
         sample_with(other, n_permutations=10, checkpoint=path, **options)
 
 
-def test_classes_are_for_who_gives_labels():
+def test_classes_are_for_who_gives_strata():
     game = osv.RidgeGame(*problem(6, 2))
-    with pytest.raises(ValueError, match="labels"):
+    with pytest.raises(ValueError, match="strata"):
         osv.sample_values(game, "partial_ordinal", "cmc", n_permutations=2)
-    labelled = osv.RidgeGame(*problem(6, 2), labels=[0, 1] * 3)
-    assert (
-        osv.sample_values(labelled, "partial_ordinal", "cmc", n_permutations=4, random_state=0).n_permutations
-        == 4
-    )
-    assert repr(labelled) == (
+    by_class = osv.PermutationSampler(class_fraction=0.5, strata=[0, 1] * 3)
+    run = osv.sample_values(game, "partial_ordinal", by_class, n_permutations=4, random_state=0)
+    assert run.n_permutations == 4
+    assert repr(game) == (
         "RidgeGame(6 players, 6 rows, 20 validation rows, position_weight='gaussian', alpha=1, scoring='r2')"
     )

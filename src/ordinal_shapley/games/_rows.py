@@ -89,7 +89,7 @@ class RowGame(Game):
     _weights: PositionWeights
 
     def _read_players(
-        self, index: NDArray[Any] | None, groups: Any, labels: Any, codes: NDArray[np.int64] | None
+        self, index: NDArray[Any] | None, groups: Any, codes: NDArray[np.int64] | None
     ) -> None:
         """Find the players; `codes` are the classes of the rows, None if they have none."""
         if groups is None:
@@ -106,10 +106,7 @@ class RowGame(Game):
         self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
         self._players_are_rows = np.array_equal(self._player_rows, np.arange(self.n_players))
         self.player_classes = None
-        if labels is not None:
-            named = arrays.as_names(labels, "labels", self.n_players, "player")
-            self.player_classes = arrays.encode(named, "labels")[1]
-        elif codes is not None:
+        if codes is not None:
             codes = codes[self._player_rows]
             first = codes[self._player_starts[:-1]]
             pure = np.array_equal(codes, np.repeat(first, self.player_sizes))

@@ -74,7 +74,7 @@ class EstimatorGame(RowGame):
         A name that ``sklearn.metrics.get_scorer_names()`` lists, or ``scoring(model, X_valid, y_valid)``,
         which returns a number. By default "accuracy", for a regressor "r2". "f1" and "neg_log_loss" are as
         for `LogisticGame`: F1 of the second class, or the macro average for more than two.
-    groups, labels, sample_weight : array-like, optional
+    groups, sample_weight : array-like, optional
         As for `LogisticGame`.
     empty_value : "majority" or float, default "majority"
         Utility of sequences without a model. "majority": the score of always predicting the commonest
@@ -150,7 +150,6 @@ class EstimatorGame(RowGame):
         position_weight: PositionWeight = "gaussian",
         scoring: Any = None,
         groups: Any = None,
-        labels: Any = None,
         sample_weight: Any = None,
         empty_value: str | float = "majority",
         error_score: str | float = "raise",
@@ -186,7 +185,7 @@ class EstimatorGame(RowGame):
         known = not callable(self.scoring)
         self._read_empty_value(empty_value, words, lambda: self._constant_score(rows), known)
         index = X.index.to_numpy() if hasattr(X, "iloc") else None
-        self._read_players(index, groups, labels, None if regression else self._codes)
+        self._read_players(index, groups, None if regression else self._codes)
         if sample_weight is not None:
             sample_weight = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)

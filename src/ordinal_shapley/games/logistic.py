@@ -62,9 +62,6 @@ class LogisticGame(CompiledRowGame):
     groups : array-like of shape (n_rows,), optional
         Owner of each row. Players are then the owners, in sorted order; an owner's rows enter together, in
         their given order, and positions and lengths count rows.
-    labels : array-like of shape (n_players,), optional
-        Class of each player for the samplers that draw class by class. By default the class of its rows, if
-        they share one.
     sample_weight : array-like of shape (n_rows,), optional
         Weights that multiply the position weights.
     empty_value : "majority" or float, default "majority"
@@ -133,7 +130,6 @@ class LogisticGame(CompiledRowGame):
         C: float = 1.0,
         scoring: str = "accuracy",
         groups: Any = None,
-        labels: Any = None,
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
@@ -153,7 +149,7 @@ class LogisticGame(CompiledRowGame):
         self._read_empty_value(
             empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
         )
-        self._read_players(train.names, groups, labels, self._codes)
+        self._read_players(train.names, groups, self._codes)
         self._costs = np.full(n_rows, self.C)
         if sample_weight is not None:
             weights = arrays.as_weights(sample_weight, "sample_weight", n_rows)

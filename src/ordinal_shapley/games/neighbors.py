@@ -42,7 +42,7 @@ class NearestNeighborGame(CompiledRowGame):
         "vote_share": the share of the votes that are for the right class, times the share of the
         ``n_neighbors`` places that a short sequence fills, as a mean over the validation rows. The others are
         as for `LogisticGame`.
-    groups, labels, sample_weight : array-like, optional
+    groups, sample_weight : array-like, optional
         As for `LogisticGame`.
     empty_value : "majority" or float, default "majority"
         Utility of the empty sequence. "majority": the score of always predicting the commonest validation
@@ -102,7 +102,6 @@ class NearestNeighborGame(CompiledRowGame):
         n_neighbors: int = 5,
         scoring: str = "accuracy",
         groups: Any = None,
-        labels: Any = None,
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
@@ -122,7 +121,7 @@ class NearestNeighborGame(CompiledRowGame):
         self._read_empty_value(
             empty_value, ("majority",), lambda: majority_score(decided, self._truth, n_classes)
         )
-        self._read_players(train.names, groups, labels, self._codes)
+        self._read_players(train.names, groups, self._codes)
         self._sample_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
         check_memory(

@@ -46,8 +46,6 @@ class RidgeGame(CompiledRowGame):
         As in scikit-learn.
     groups, sample_weight : array-like, optional
         As for `LogisticGame`.
-    labels : array-like of shape (n_players,), optional
-        Class of each player for the samplers that draw class by class; there are none by default.
     empty_value : "mean" or float, default "mean"
         Utility of the empty sequence, and of those whose rows all have weight 0. "mean": the score of always
         predicting the mean of ``y_valid``, 0 for "r2".
@@ -99,7 +97,6 @@ class RidgeGame(CompiledRowGame):
         alpha: float = 1.0,
         scoring: str = "r2",
         groups: Any = None,
-        labels: Any = None,
         sample_weight: Any = None,
         empty_value: str | float = "mean",
     ) -> None:
@@ -122,7 +119,7 @@ class RidgeGame(CompiledRowGame):
         else:
             self._offset, self._scale = 0.0, 1.0 / len(self._truth)
         self._read_empty_value(empty_value, ("mean",), lambda: self._offset - self._scale * squares)
-        self._read_players(train.names, groups, labels, None)
+        self._read_players(train.names, groups, None)
         self._row_weights = self._read_sample_weight(sample_weight) / self.alpha
         self._read_position_weight(position_weight)
         # Models shift with the rows, and far from 0 digits would be lost.

@@ -527,7 +527,7 @@ for kind, game in games.items():
         out[f"{kind} {value}"] = [exact.values.tolist(), *exact.position_profile.tolist()]
         for method in ("mc", "tmc", "cmc", "ctmc"):
             moments = osv.sample_values(
-                game, value, method, labels=[0, 1, 0, 1, 1], n_permutations=12, random_state=1
+                game, value, method, strata=[0, 1, 0, 1, 1], n_permutations=12, random_state=1
             ).moments
             out[f"{kind} {value} {method}"] = {
                 "chosen": moments.chosen.tolist(),

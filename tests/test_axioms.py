@@ -334,7 +334,7 @@ def test_permutations_of_one_seed_are_a_rule():
     """Sampling is linear in the utility, and gives each permutation away in full."""
 
     def sampled(game):
-        assert game.player_labels.tolist() == ["x", "y", "z"]
+        assert game.player_names.tolist() == ["x", "y", "z"]
         return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=20, random_state=0)
 
     report = osv.check_axioms(game_of(3, null_at_end(3, 0), names=["x", "y", "z"]), sampled)

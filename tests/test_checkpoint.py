@@ -140,7 +140,11 @@ def test_a_checkpoint_is_a_result_so_far(path):
     game = osv.FunctionGame(game_of(3).func, 3, names=["a", "b", "c"])
     sampled(path, 30, game)
     held = osv.Valuation.load(path)
-    assert (held.stopped_by, held.converged, held.labels.tolist()) == ("checkpoint", False, ["a", "b", "c"])
+    assert (held.stopped_by, held.converged, held.player_names.tolist()) == (
+        "checkpoint",
+        False,
+        ["a", "b", "c"],
+    )
     rest = sampled(None, 20, game, first_permutation=30)
     pooled = osv.Valuation.merge([held, rest])
     np.testing.assert_allclose(pooled.values, sampled(None, 50, game).values, rtol=0, atol=1e-12)

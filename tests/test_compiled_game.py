@@ -94,7 +94,7 @@ PLAIN = osv.FunctionGame(centroid_utility, N)
 def test_utilities():
     game = centroid_game()
     assert (game.n_players, game.order_free, game.empty_value) == (N, False, None)
-    assert game.player_labels is game.player_classes is None
+    assert game.player_names is game.player_classes is None
     assert game.player_sizes.tolist() == [1] * N
     assert repr(game) == "CompiledGame(nearest_score, 6 players)"
     found = {S: game(S) for S in naive.sequences_of(range(4))}
@@ -129,7 +129,7 @@ def test_workers():
 def test_a_copy_that_was_sent():
     game = centroid_game(names=list("abcdef"))
     again = pickle.loads(pickle.dumps(game))
-    assert again.player_labels.tolist() == list("abcdef")
+    assert again.player_names.tolist() == list("abcdef")
     assert again([3, 1, 5]) == game([3, 1, 5])
     runs = [
         osv.sample_values(

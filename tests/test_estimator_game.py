@@ -194,7 +194,7 @@ def test_groups_and_sample_weights():
     owners = ["b", "a", "a", "b", "c", "c"]
     weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
     played = game(GaussianNB(), groups=owners, sample_weight=weights)
-    assert played.player_labels.tolist() == ["a", "b", "c"]
+    assert played.player_names.tolist() == ["a", "b", "c"]
     rows = [0, 3, 4, 5, 1, 2]  # b, c, a
     model = GaussianNB().fit(
         PROBLEM.X[rows], PROBLEM.y[rows], sample_weight=naive.gaussian_weights(6) * weights[rows]
@@ -215,7 +215,7 @@ def test_tables_as_they_are():
     prepare = make_column_transformer((SimpleImputer(), ["size"]), (OneHotEncoder(), ["colour"]))
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0))
     played = osv.EstimatorGame(model, frame[:20], y[:20], frame[20:], y[20:])
-    assert played.player_labels.tolist() == [f"row {i}" for i in range(20)]
+    assert played.player_names.tolist() == [f"row {i}" for i in range(20)]
     fitted = clone(model).fit(
         frame[:20], y[:20], decisiontreeclassifier__sample_weight=naive.gaussian_weights(20)
     )

@@ -170,7 +170,7 @@ class TestOwnSplit:
     def test_rows_without_names_go_by_their_place(self):
         X, y = data()
         model = small().fit(X, y)
-        np.testing.assert_array_equal(model.valuation_.labels, model.train_indices_)
+        np.testing.assert_array_equal(model.valuation_.player_names, model.train_indices_)
         assert model.valuation_.to_frame().index.tolist() == model.train_indices_.tolist()
 
     @pytest.mark.parametrize("dtype", [str, bool, float, object])
@@ -288,7 +288,7 @@ class TestWhatFollowsTheSplit:
             assert not set(groups[t]) & set(groups[v])
             assert len(model.values_) == len(set(groups[t])) == 8
             assert np.bincount(y[t]).tolist() == [12, 12], "whole groups, class by class"
-            assert set(model.valuation_.labels) == set(groups[t])
+            assert set(model.valuation_.player_names) == set(groups[t])
             by_hand = clone(model).fit(X[t], y[t], X[v], y[v], groups=groups[t])
             assert_same_fit(model, by_hand)
 

@@ -66,14 +66,14 @@ def test_guessing_is_the_majority_class(scoring, classes):
             DecisionTreeClassifier(max_depth=1), X, y, X_valid, y_valid, scoring=scoring, empty_value=-1.0
         ),
     ):
-        assert value(game).guess_score == pytest.approx(expected, rel=1e-14)
+        assert value(game).baseline_score == pytest.approx(expected, rel=1e-14)
 
 
 def test_guessing_where_decisions_are_not_all():
     problem = rows(classes=2)
-    assert value(osv.LogisticGame(*problem, scoring="roc_auc", empty_value=0.0)).guess_score == 0.5
+    assert value(osv.LogisticGame(*problem, scoring="roc_auc", empty_value=0.0)).baseline_score == 0.5
     game = osv.LogisticGame(*problem, scoring="neg_log_loss", empty_value=-3.0)
-    assert value(game).guess_score == pytest.approx(np.log(0.5))
+    assert value(game).baseline_score == pytest.approx(np.log(0.5))
 
 
 @pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error"])
@@ -83,7 +83,7 @@ def test_guessing_numbers_is_the_mean(scoring):
     result = value(osv.RidgeGame(X[:, 1:], y, X_valid[:, 1:], y_valid, scoring=scoring, empty_value=-5.0))
     dummy = DummyRegressor().fit(X_valid, y_valid)
     expected = get_scorer(scoring)(dummy, X_valid, y_valid)
-    assert result.guess_score == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert result.baseline_score == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_a_score_of_ones_own_is_not_asked_what_guessing_does():
@@ -98,7 +98,7 @@ def test_a_score_of_ones_own_is_not_asked_what_guessing_does():
         position_weight="uniform",
     )
     result = value(game)
-    assert (result.full_score, result.guess_score) == (1.0, None)
+    assert (result.full_score, result.baseline_score) == (1.0, None)
     assert is_better(result) is None
     assert score_words(result) == "1 by the model of all rows"
 
@@ -127,7 +127,7 @@ def test_a_model_outside_of_kernels_is_fitted_to_all_rows_once(monkeypatch, refu
     result = value(game, method="cmc", n_permutations=1, random_state=1)
     assert Picky.fits == 1
     assert result.values.any()
-    assert result.guess_score == game.guess_score
+    assert result.baseline_score == game.baseline_score
     if refuses:
         assert (result.full_score, is_better(result), score_words(result, game)) == (None, None, "")
     else:
@@ -136,7 +136,7 @@ def test_a_model_outside_of_kernels_is_fitted_to_all_rows_once(monkeypatch, refu
 
 def test_players_without_rows_have_none():
     result = value(osv.TableGame(2, {(0, 1): 1.0}))
-    assert (result.full_score, result.guess_score, score_words(result)) == (None, None, "")
+    assert (result.full_score, result.baseline_score, score_words(result)) == (None, None, "")
     assert "full_score" not in repr(result)
 
 
@@ -152,7 +152,7 @@ def test_files_keep_it_and_older_ones_lack_it(tmp_path):
     result, path = value(game), tmp_path / "values.npz"
     result.save(path)
     back = osv.Valuation.load(path)
-    assert (back.full_score, back.guess_score) == (result.full_score, result.guess_score)
+    assert (back.full_score, back.baseline_score) == (result.full_score, result.baseline_score)
 
     with np.load(path) as file:
         parts = dict(file)
@@ -160,14 +160,14 @@ def test_files_keep_it_and_older_ones_lack_it(tmp_path):
     del header["optional"]
     np.savez(path, **parts | {"header": np.array(json.dumps(header))})
     older = osv.Valuation.load(path)
-    assert (older.full_score, older.guess_score) == (None, None)
+    assert (older.full_score, older.baseline_score) == (None, None)
     assert np.array_equal(older.values, result.values)
 
     # Pooled with one that knows, it is known.
     more = value(game, first_permutation=2)
     for parts in ([older, more], [more, older]):
         pooled = osv.Valuation.merge(parts)
-        assert (pooled.full_score, pooled.guess_score) == (result.full_score, result.guess_score)
+        assert (pooled.full_score, pooled.baseline_score) == (result.full_score, result.baseline_score)
 
 
 @pytest.fixture

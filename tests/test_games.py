@@ -82,9 +82,9 @@ def test_json_and_back(tmp_path):
         game.to_json(path)
         again = osv.TableGame.from_json(path)
         assert again.values.tolist() == values.tolist()
-        assert (again.player_labels is None) == (names is None)
+        assert (again.player_names is None) == (names is None)
         if names is not None:
-            assert again.player_labels.tolist() == names
+            assert again.player_names.tolist() == names
     # Bits survive.
     game = osv.TableGame.from_array(4, all_values(4))
     game.to_json(path)
@@ -127,7 +127,7 @@ def test_bad_files(tmp_path, content, message):
 def test_frames():
     frame = pd.DataFrame({"how": ["b > a", "", "c>a > b"], "much": [1, 2, 3.5]}, index=[7, 8, 9])
     game = osv.TableGame.from_frame(frame, "how", "much", default=-1)
-    assert game.player_labels.tolist() == ["a", "b", "c"]
+    assert game.player_names.tolist() == ["a", "b", "c"]
     assert (game([1, 0]), game(()), game([2, 0, 1]), game([0])) == (1.0, 2.0, 3.5, -1.0)
     game = osv.TableGame.from_frame(frame, "how", "much", players=["c", "b", "a", "d"])
     assert game.n_players == 4

@@ -126,7 +126,7 @@ def test_games_in_which_every_journey_converts_are_warned_of():
 
 def test_channels_can_be_numbers_and_have_a_given_order():
     game = osv.JourneyGame([[3, 1], [np.int64(2)]], [1, 1], channels=[1, 2, 3, 4])
-    assert game.player_labels.tolist() == ["1", "2", "3", "4"]
+    assert game.player_names.tolist() == ["1", "2", "3", "4"]
     assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
 
 

@@ -150,7 +150,7 @@ def test_frames_sparse_rows_and_copies():
     expected = osv.NearestNeighborGame(X, y, X_valid, y_valid).prefix_utilities(range(8))
     frame = pd.DataFrame(X, columns=["a", "b", "c"], index=list("stuvwxyz"))
     game = osv.NearestNeighborGame(frame, y, pd.DataFrame(X_valid, columns=["a", "b", "c"]), y_valid)
-    assert game.player_labels.tolist() == list("stuvwxyz")
+    assert game.player_names.tolist() == list("stuvwxyz")
     sparse = osv.NearestNeighborGame(scipy.sparse.csr_array(X), y, scipy.sparse.csr_array(X_valid), y_valid)
     for other in (game, sparse, pickle.loads(pickle.dumps(game))):
         np.testing.assert_array_equal(other.prefix_utilities(range(8)), expected)

@@ -24,7 +24,7 @@ def _close_figures():
     plt.close("all")
 
 
-def valuation(values, stderr=None, labels=None):
+def valuation(values, stderr=None, player_names=None):
     """What plot_values reads of a Valuation."""
     values = np.asarray(values, dtype=float)
     stderr = np.full(values.shape, 0.1) if stderr is None else np.asarray(stderr, dtype=float)
@@ -38,7 +38,7 @@ def valuation(values, stderr=None, labels=None):
     return SimpleNamespace(
         values=values,
         confidence_interval=confidence_interval,
-        labels=labels,
+        player_names=player_names,
         kind=osv.PartialOrdinal(),
         sampler=osv.PermutationSampler(),
         n_permutations=1200,
@@ -100,13 +100,13 @@ def test_missing_matplotlib_names_the_extra(monkeypatch):
 def test_long_names_are_cut_and_stay_different():
     start, end = "Hospital of the Holy Spirit, ", " (intensive care unit)"
     labels = [f"{start}ward {i}{end}" for i in range(3)]
-    ax = plot_values(valuation([0.1, 0.2, 0.3], labels=labels))
+    ax = plot_values(valuation([0.1, 0.2, 0.3], player_names=labels))
     names = [tick.get_text() for tick in ax.get_xticklabels()]
     assert all(f"{i}" in name and len(name) <= 26 for i, name in enumerate(names))
     hidden = ["a" * 60 + "0" + "b" * 60, "a" * 60 + "1" + "b" * 60, "z"]
-    ax = plot_values(valuation([0.1, 0.2, 0.3], labels=hidden))
+    ax = plot_values(valuation([0.1, 0.2, 0.3], player_names=hidden))
     assert [tick.get_text()[:3] for tick in ax.get_xticklabels()] == ["0: ", "1: ", "2: "]
-    short = plot_values(valuation([0.1, 0.2], labels=["x" * 50, "ann"]))
+    short = plot_values(valuation([0.1, 0.2], player_names=["x" * 50, "ann"]))
     assert short.get_xticklabels()[1].get_text() == "ann"
 
 
@@ -120,7 +120,7 @@ def test_pictures_of_any_size_are_drawn(n, size):
     labels = [f"a player whose name is rather long, number {i}" for i in range(n)]
     profile = random.normal(size=(n, n))
     profile[:, -1] = np.nan
-    found = valuation(values, labels=labels)
+    found = valuation(values, player_names=labels)
     found.position_profile = profile
     for draw in (plot_values, plot_profile, lambda v, ax: plot_estimates(values, v, ax=ax)):
         ax = plt.figure(figsize=size, layout="constrained").add_subplot()
@@ -131,7 +131,7 @@ def test_pictures_of_any_size_are_drawn(n, size):
 @pytest.mark.parametrize("n", [4, 40])
 def test_names_with_dollar_signs_are_no_formulas(n):
     names = [f"$x_$ {i}" for i in range(n)]
-    found = valuation(np.arange(float(n)), labels=names)
+    found = valuation(np.arange(float(n)), player_names=names)
     found.position_profile = np.zeros((n, n))
     journeys = osv.JourneyGame.from_paths(["$x_$ > b", "b"], [3, 2], [4, 8])
     detected = osv.detect_noisy_labels([0.1, 0.2, 0.3], np.array([True, False, False]))

@@ -149,7 +149,7 @@ class TestWords:
         assert "Permutations were truncated" in page.texts["sure"]
         assert "sample of each class" not in page.texts["sure"]
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
-        scores = [f"{valuation.full_score:.4g}", f"{valuation.guess_score:.4g}"]
+        scores = [f"{valuation.full_score:.4g}", f"{valuation.baseline_score:.4g}"]
         assert tiles == ["40", str(valuation.n_permutations), str(below), str(above), *scores]
 
 
@@ -336,7 +336,7 @@ class TestHostileInput:
 class TestArguments:
     def test_the_file_is_the_page(self, tmp_path):
         path = tmp_path / "r.html"
-        html = by_hand([1.0], [0.1], labels=["ü"]).to_html(path)
+        html = by_hand([1.0], [0.1], player_names=["ü"]).to_html(path)
         assert path.read_text(encoding="utf-8") == html
 
     def test_what_cannot_be_written_is_found_before_the_work(self, tmp_path, monkeypatch):

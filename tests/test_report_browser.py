@@ -56,7 +56,7 @@ def frame():
 def valuation():
     rng = np.random.default_rng(1)
     names = [f"id {k}" for k in range(N)]
-    return by_hand(rng.normal(0.01, 0.02, N), rng.uniform(0.001, 0.02, N), labels=names)
+    return by_hand(rng.normal(0.01, 0.02, N), rng.uniform(0.001, 0.02, N), player_names=names)
 
 
 @pytest.fixture(scope="module")

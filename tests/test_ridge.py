@@ -84,7 +84,7 @@ def test_owners_and_their_rows():
     data = problem(6, 2)
     owners = ["b", "a", "a", "b", "c", "c"]
     game = osv.RidgeGame(*data, groups=owners, position_weight=lambda i, m: 1.0 + i)
-    assert game.player_labels.tolist() == ["a", "b", "c"]
+    assert game.player_names.tolist() == ["a", "b", "c"]
     rows = [4, 5, 1, 2]
     model = sklearns(data, rows, 1.0, np.arange(1.0, 5.0))
     assert game([2, 0]) == pytest.approx(model.score(*data[2:]), rel=1e-10)
@@ -114,7 +114,7 @@ def test_frames_sparse_rows_and_copies():
     frame = pd.DataFrame(X, columns=["a", "b", "c"], index=list("uvwxyz"))
     held_out = pd.DataFrame(X_valid, columns=["a", "b", "c"])
     game = osv.RidgeGame(frame, y, held_out, y_valid)
-    assert game.player_labels.tolist() == list("uvwxyz")
+    assert game.player_names.tolist() == list("uvwxyz")
     assert game.feature_names == ["a", "b", "c"]
     sparse = osv.RidgeGame(scipy.sparse.csr_array(X), y, scipy.sparse.csr_array(X_valid), y_valid)
     for other in (game, sparse, pickle.loads(pickle.dumps(game))):

@@ -119,7 +119,7 @@ def test_groups(method, rule):
     # Clients of one class each, so that cmc knows theirs.
     client = np.array([f"{'abc'[k]}{rng.integers(4)}" for k in problem.y])
     game = osv.LogisticGame(*problem, groups=client)
-    names = list(game.player_labels)
+    names = list(game.player_names)
     members = [list(np.flatnonzero(client == name)) for name in names]
     utility = naive.LogisticUtility(*problem, members=members)
     codes = ["abc".index(name[0]) for name in names]

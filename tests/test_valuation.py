@@ -30,7 +30,7 @@ RUN = {
     "converged": True,
     "stopped_by": "RelativeChange",
     "seconds": 1.25,
-    "labels": None,
+    "player_names": None,
 }
 
 
@@ -205,7 +205,7 @@ class TestRankingAndFrame:
 
     def test_frame(self):
         labels = np.array(["a", "b", "c"], dtype=object)
-        valuation = by_hand([0.1, 0.3, -0.2], [0.2, 0.01, 0.05], labels=labels)
+        valuation = by_hand([0.1, 0.3, -0.2], [0.2, 0.01, 0.05], player_names=labels)
         frame = valuation.to_frame()
         assert list(frame.columns) == [
             "value",
@@ -263,7 +263,7 @@ class TestSaveAndLoad:
         samples, chosen = draw(n=3)
         saved = make(
             moments_of(samples, chosen),
-            labels=labels,
+            player_names=labels,
             average=average,
             seed=seed,
             first_permutation=first,
@@ -271,7 +271,7 @@ class TestSaveAndLoad:
         saved.save(path)
         loaded = Valuation.load(path)
         assert_same(saved, loaded)
-        assert [type(a) for a in saved.labels] == [type(a) for a in loaded.labels]
+        assert [type(a) for a in saved.player_names] == [type(a) for a in loaded.player_names]
 
     @pytest.mark.parametrize(
         "labels",
@@ -283,7 +283,7 @@ class TestSaveAndLoad:
         ],
     )
     def test_kinds_of_labels(self, tmp_path, labels):
-        saved = by_hand([1.0, 2.0], [0.1, 0.2], labels=labels)
+        saved = by_hand([1.0, 2.0], [0.1, 0.2], player_names=labels)
         saved.save(tmp_path / "v.npz")
         assert_same(saved, Valuation.load(tmp_path / "v.npz"))
 
@@ -295,17 +295,17 @@ class TestSaveAndLoad:
 
     def test_other_labels_become_strings_with_a_warning(self, tmp_path):
         labels = np.array([pd.Timestamp("2020-01-01", tz="UTC"), "b"], dtype=object)
-        saved = by_hand([1.0, 2.0], [0.1, 0.2], labels=labels)
+        saved = by_hand([1.0, 2.0], [0.1, 0.2], player_names=labels)
         with pytest.warns(UserWarning, match="Timestamp") as caught:
             saved.save(tmp_path / "v.npz")
         assert caught[0].filename == __file__, "the warning points at the caller"
-        assert Valuation.load(tmp_path / "v.npz").labels.tolist() == [
+        assert Valuation.load(tmp_path / "v.npz").player_names.tolist() == [
             "2020-01-01 00:00:00+00:00",
             "b",
         ]
 
     def test_file_holds_no_pickle(self, tmp_path):
-        by_hand([1.0], [0.1], labels=np.array(["a"], object)).save(tmp_path / "v.npz")
+        by_hand([1.0], [0.1], player_names=np.array(["a"], object)).save(tmp_path / "v.npz")
         with np.load(tmp_path / "v.npz", allow_pickle=False) as file:
             assert all(file[name].dtype != object for name in file.files)
 
@@ -404,7 +404,7 @@ class TestSaveAndLoad:
             Valuation.load(path)
 
     def test_flipped_bytes(self, tmp_path):
-        path, saved = tmp_path / "v.npz", by_hand([1.0], [0.1], labels=["a"])
+        path, saved = tmp_path / "v.npz", by_hand([1.0], [0.1], player_names=["a"])
         saved.save(path)
         content, refusals = path.read_bytes(), []
         # Each byte of the first member's head and of the directory at the end.
@@ -466,10 +466,10 @@ class TestMerge:
         assert Valuation.merge([Valuation.merge([c, a]), b]).ranges == ((0, 10), (20, 25))
 
     def test_convergence_and_labels(self):
-        a = make(moments_of(np.ones((5, 2))), labels=["x", "y"])
-        b = make(moments_of(np.ones((5, 2))), labels=["x", "y"], first_permutation=5)
+        a = make(moments_of(np.ones((5, 2))), player_names=["x", "y"])
+        b = make(moments_of(np.ones((5, 2))), player_names=["x", "y"], first_permutation=5)
         assert Valuation.merge([a, b]).converged
-        assert Valuation.merge([a, b]).labels.tolist() == ["x", "y"]
+        assert Valuation.merge([a, b]).player_names.tolist() == ["x", "y"]
         b = dataclasses.replace(b, converged=False)
         pooled = Valuation.merge([a, b])
         assert (pooled.converged, pooled.stopped_by) == (False, "merge")
@@ -483,7 +483,7 @@ class TestMerge:
             ({"average": "selected"}, "method"),
             ({"game": {"C": "2.0"}}, "C"),
             ({"digest": "other"}, "the game"),
-            ({"labels": list("abcde")}, "labels"),
+            ({"player_names": list("abcde")}, "player_names"),
         ],
     )
     def test_differences_are_named(self, changes, named):
@@ -517,13 +517,15 @@ class TestMerge:
     )
     def test_missing_labels_are_equal(self, labels, tmp_path):
         kept = pd.Index(labels).to_numpy()
-        a, b = (by_hand([1.0, 2.0], [0.1, 0.1], labels=kept.copy(), first_permutation=k) for k in (0, 100))
-        assert len(Valuation.merge([a, b]).labels) == 2
+        a, b = (
+            by_hand([1.0, 2.0], [0.1, 0.1], player_names=kept.copy(), first_permutation=k) for k in (0, 100)
+        )
+        assert len(Valuation.merge([a, b]).player_names) == 2
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # timestamps become strings
             a.save(tmp_path / "a.npz")
         assert Valuation.merge([Valuation.load(tmp_path / "a.npz"), b]).n_permutations == 200
-        other = by_hand([1.0, 2.0], [0.1, 0.1], labels=kept[::-1], first_permutation=100)
+        other = by_hand([1.0, 2.0], [0.1, 0.1], player_names=kept[::-1], first_permutation=100)
         with pytest.raises(ValueError, match="differ in labels"):
             Valuation.merge([a, other])
 

@@ -26,7 +26,7 @@ HOSTILE = [
 
 def of_hostile():
     values = np.linspace(-1, 1, len(HOSTILE))
-    return by_hand(values, np.full(len(HOSTILE), 0.1), labels=np.array(HOSTILE, dtype=object))
+    return by_hand(values, np.full(len(HOSTILE), 0.1), player_names=np.array(HOSTILE, dtype=object))
 
 
 class Cells(HTMLParser):
@@ -82,7 +82,7 @@ class TestSuspects:
         assert list(found.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count"]
 
     def test_labels_name_them(self):
-        found = by_hand([0.5, -3.0, -4.0], [0.1, 0.1, 0.1], labels=["a", "b", "c"]).suspects()
+        found = by_hand([0.5, -3.0, -4.0], [0.1, 0.1, 0.1], player_names=["a", "b", "c"]).suspects()
         assert found.index.tolist() == ["c", "b"]
         assert found["rank"].tolist() == [3, 2]
 
@@ -97,7 +97,7 @@ def test_plot_is_that_of_the_plots(monkeypatch):
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib.figure import Figure
 
-    valuation = by_hand([0.5, -0.1, 0.2], [0.1, 0.1, 0.1], labels=["a", "b", "c"])
+    valuation = by_hand([0.5, -0.1, 0.2], [0.1, 0.1, 0.1], player_names=["a", "b", "c"])
     ax = valuation.plot(ax=Figure().subplots(), level=0.8, classes=["x", "y", "x"])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["b", "c", "a"]
     assert "80 % interval" in ax.get_legend_handles_labels()[1]
@@ -108,7 +108,7 @@ def test_plot_is_that_of_the_plots(monkeypatch):
 class TestFiles:
     def test_csv(self, tmp_path):
         labels = np.array(["b, \"'", "a\nc", "ü"], dtype=object)
-        valuation = by_hand([0.1, 1 / 3, -0.2], [0.2, 0.01, 1e-7], labels=labels)
+        valuation = by_hand([0.1, 1 / 3, -0.2], [0.2, 0.01, 1e-7], player_names=labels)
         valuation.to_csv(tmp_path / "v.csv", level=0.8)
         with open(tmp_path / "v.csv", encoding="utf-8", newline="") as stream:
             read = list(csv.DictReader(stream))
@@ -122,7 +122,7 @@ class TestFiles:
     def test_parquet(self, tmp_path):
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
         for labels in (None, ["a", "b"], [3, 5], np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")):
-            valuation = by_hand([0.1, 1 / 3], [0.2, 0.01], labels=labels)
+            valuation = by_hand([0.1, 1 / 3], [0.2, 0.01], player_names=labels)
             valuation.to_parquet(tmp_path / "v.parquet")
             read = pd.read_parquet(tmp_path / "v.parquet")
             assert read.index.name == "player"
@@ -150,7 +150,7 @@ class TestFiles:
 class TestNotebook:
     def test_ends_of_the_ranking(self):
         values = np.arange(30.0) - 10
-        html = by_hand(values, np.full(30, 0.5), labels=[f"row {i}" for i in range(30)])._repr_html_()
+        html = by_hand(values, np.full(30, 0.5), player_names=[f"row {i}" for i in range(30)])._repr_html_()
         rows = Cells(html).rows
         assert [row[1] for row in rows[1:6]] == [f"row {i}" for i in range(29, 24, -1)]
         assert rows[6] == ["20 more"]

@@ -177,7 +177,7 @@ def test_groups_enter_together_in_the_given_order(scoring):
     groups = clients(89, rng)
     sample_weight = rng.uniform(0.5, 2, 89)
     game = LogisticGame(*problem, groups=groups, sample_weight=sample_weight, scoring=scoring)
-    names = list(game.player_labels)
+    names = list(game.player_names)
     assert sorted(names) == sorted(set(groups))
     assert game.n_players == 12
     members = [list(np.flatnonzero(groups == name)) for name in names]
@@ -255,7 +255,7 @@ def test_frames_series_and_their_labels():
         pd.Series(y_valid),
     )
     same_walk(LogisticGame(*problem), game)
-    assert list(game.player_labels) == index
+    assert list(game.player_names) == index
 
 
 def test_sparse_matrices():

@@ -210,7 +210,7 @@ def check_axioms(
         subject.tolerance,
         n_evaluations,
         time.perf_counter() - began,
-        game.player_labels,
+        game.player_names,
     )
 
 
@@ -250,7 +250,7 @@ def _tolerance(tol: float, *games: TableGame) -> float:
 def _like(game: TableGame, values: NDArray[np.float64]) -> TableGame:
     """Return a game of the same players."""
     table = TableGame.from_array(game.n_players, values)
-    table.player_labels, table.player_classes = game.player_labels, game.player_classes
+    table.player_names, table.player_classes = game.player_names, game.player_classes
     return table
 
 

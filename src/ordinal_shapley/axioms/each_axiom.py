@@ -54,14 +54,14 @@ class Subject(NamedTuple):
         return self._listed([" and ".join(map(self._name, pair)) for pair in pairs])
 
     def _name(self, player: int) -> str:
-        labels = self.game.player_labels
+        labels = self.game.player_names
         return str(player if labels is None else labels[player])
 
     def _listed(self, names: list[str]) -> str:
         shown = ", ".join(names[:_MOST_NAMES])
         if len(names) > _MOST_NAMES:
             shown += f", ... ({len(names)} in all)"
-        if self.game.player_labels is not None:
+        if self.game.player_names is not None:
             return shown
         return f"player{'s' if len(names) > 1 or ' ' in shown else ''} {shown}"
 

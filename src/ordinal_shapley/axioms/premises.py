@@ -115,7 +115,7 @@ def tabulate(game: Game, n_jobs: int | None, limit: float, asked: bool, progress
     game._warn_unconverged(totals.unconverged)
     utilities = totals.subset_sums[sets_in_preorder(n)] if game.order_free else totals.utilities
     table = TableGame.from_array(n, utilities)
-    table.player_labels = game.player_labels
+    table.player_names = game.player_names
     table.player_classes = game.player_classes
     to_share = totals.full / scope.counts()[n] - table.values[0]
     return Tabulated(table, float(to_share), totals.n_evaluations)

@@ -87,7 +87,7 @@ class AxiomReport:
         Utilities evaluated, of ``game`` and of ``other``.
     seconds : float
         Time it took.
-    labels : ndarray or None
+    player_names : ndarray or None
         Names of the players.
 
     Examples
@@ -118,7 +118,7 @@ class AxiomReport:
     tolerance: float
     n_evaluations: int
     seconds: float
-    labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
 
     @property
     def holds(self) -> bool:
@@ -132,7 +132,7 @@ class AxiomReport:
         return 5
 
     def _name(self, player: int) -> str:
-        return str(player if self.labels is None else self.labels[player])
+        return str(player if self.player_names is None else self.player_names[player])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an axiom, players by name.

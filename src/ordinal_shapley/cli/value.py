@@ -166,7 +166,7 @@ def _document(
         "settings": output.run_settings(valuation),
         "score": {
             "all_rows": valuation.full_score,
-            "baseline": valuation.guess_score,
+            "baseline": valuation.baseline_score,
             "better_than_baseline": is_better(valuation),
         },
         "run": output.run_summary(valuation) | {"stop": _why(valuation, stopping)},

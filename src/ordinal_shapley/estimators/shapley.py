@@ -160,9 +160,9 @@ class _ShapleyEstimator(BaseEstimator):
             checkpoint=self.checkpoint,
             progress=self.progress,
         )
-        if valuation.labels is None and self.train_indices_ is not None:
+        if valuation.player_names is None and self.train_indices_ is not None:
             # Rows without names go by their place in the X that was passed in.
-            valuation = dataclasses.replace(valuation, labels=self.train_indices_)
+            valuation = dataclasses.replace(valuation, player_names=self.train_indices_)
         self.valuation_ = valuation
         self.values_ = valuation.values
         self.classes_ = self.game_.classes_

@@ -43,7 +43,7 @@ class ExactValues:
         sequence. 0 up to rounding but for `WeightedOrdinal`.
     uniform_weight : bool or None
         For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set one weight.
-    labels : ndarray or None
+    player_names : ndarray or None
         Names of the players.
 
     Examples
@@ -65,7 +65,7 @@ class ExactValues:
     position_profile: NDArray[np.float64] | None
     efficiency_gap: float
     uniform_weight: bool | None
-    labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -75,7 +75,7 @@ class ExactValues:
         return np.argsort(-self.values, kind="stable")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a player, indexed by ``labels``.
+        """Return one row a player, indexed by ``player_names``.
 
         Returns
         -------
@@ -87,7 +87,8 @@ class ExactValues:
         rank = np.empty(len(self), dtype=np.int64)
         rank[self.ranking()] = np.arange(1, len(self) + 1)
         return pd.DataFrame(
-            {"value": self.values, "rank": rank}, index=None if self.labels is None else pd.Index(self.labels)
+            {"value": self.values, "rank": rank},
+            index=None if self.player_names is None else pd.Index(self.player_names),
         )
 
     def __repr__(self) -> str:
@@ -186,7 +187,7 @@ def exact_values(
         profile if position_profile else None,
         float(values.sum() - to_share),
         None if weighing is None else weighing[1],
-        game.player_labels,
+        game.player_names,
     )
 
 

@@ -54,7 +54,7 @@ class RearrangedGame(Game):
         self._kind = kind
         self.n_players = game.n_players
         self.order_free = game.order_free
-        self.player_labels = game.player_labels
+        self.player_names = game.player_names
         self.player_classes = game.player_classes
         self.player_sizes = game.player_sizes
         self._runs_in_parallel = game._runs_in_parallel

@@ -88,18 +88,16 @@ class RowGame(Game):
     _player_starts: NDArray[np.int64]
     _weights: PositionWeights
 
-    def _read_players(
-        self, index: NDArray[Any] | None, groups: Any, codes: NDArray[np.int64] | None
-    ) -> None:
+    def _read_players(self, index: NDArray[Any] | None, groups: Any, codes: NDArray[np.int64] | None) -> None:
         """Find the players; `codes` are the classes of the rows, None if they have none."""
         if groups is None:
-            self.player_labels = index
+            self.player_names = index
             owners = np.arange(self.n_rows)
             self.n_players = self.n_rows
         else:
             names = arrays.as_names(groups, "groups", self.n_rows, "row of X")
-            self.player_labels, owners = arrays.encode(names, "groups")
-            self.n_players = len(self.player_labels)
+            self.player_names, owners = arrays.encode(names, "groups")
+            self.n_players = len(self.player_names)
         self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
         # A stable sort keeps an owner's rows in their given order.
         self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
@@ -139,14 +137,14 @@ class RowGame(Game):
         if isinstance(value, str):
             if value not in words:
                 raise ValueError(f"empty_value is {value!r}, expected {choices} or a number")
-            self.empty_value_ = self.guess_score = constant()
+            self.empty_value_ = self.baseline_score = constant()
         else:
             limits = {"least": -_LARGEST_UTILITY, "most": _LARGEST_UTILITY}
             self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
-            self.guess_score = None
+            self.baseline_score = None
             if known:
                 with suppress(ValueError):  # of a score that is for no constant prediction
-                    self.guess_score = constant()
+                    self.baseline_score = constant()
 
     @property
     def scored_orders(self) -> int:

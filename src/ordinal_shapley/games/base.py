@@ -27,22 +27,22 @@ class Game(ABC):
         Players are the integers 0, ..., n_players - 1.
     order_free : bool
         Whether the utility depends on who is in the sequence only, not on their order.
-    player_labels : ndarray of shape (n_players,) or None
+    player_names : ndarray of shape (n_players,) or None
         Names of the players in results.
     player_classes : ndarray of int64, shape (n_players,), or None
         Class of each player, for the samplers that draw class by class; None if it is not known.
     player_sizes : ndarray of int64, shape (n_players,)
         Rows that each player brings.
-    guess_score : float or None
+    baseline_score : float or None
         Score of a constant prediction; None where it has none.
     """
 
     n_players: int
     order_free: bool
-    player_labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
-    guess_score: float | None = None
+    baseline_score: float | None = None
     # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
     # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.

@@ -165,7 +165,7 @@ class CompiledGame(Game):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
     empty_value : float or None
 
@@ -244,7 +244,7 @@ class CompiledGame(Game):
             name: _as_number(name, number) for name, number in _items("numbers", numbers, fields)
         }
         self.order_free = arguments.flag("order_free", order_free)
-        self.player_labels = _player_names(names, self.n_players)
+        self.player_names = _player_names(names, self.n_players)
         self.player_classes = None
         self.player_sizes = np.ones(self.n_players, np.int64)
         self.empty_value = None if empty_value is None else arguments.number("empty_value", empty_value)

@@ -95,7 +95,7 @@ class EstimatorGame(RowGame):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
     classes_ : ndarray or None
         Sorted classes; None for a regressor.

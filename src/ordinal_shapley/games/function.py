@@ -189,7 +189,7 @@ class FunctionGame(Game):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
 
     Raises
@@ -229,7 +229,7 @@ class FunctionGame(Game):
         self.n_players = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
         self.func = func
         self.order_free = arguments.flag("order_free", order_free)
-        self.player_labels = None if names is None else arrays.as_player_names(names, "names", self.n_players)
+        self.player_names = None if names is None else arrays.as_player_names(names, "names", self.n_players)
         self.player_classes = None
         self.player_sizes = np.ones(self.n_players, np.int64)
         self._callback = Callback(func, self.n_players)

@@ -54,7 +54,7 @@ class JourneyGame(JourneyForms):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`; the players are the channels.
     n_journeys, n_conversions : float
         Sums of the counts.
@@ -150,7 +150,7 @@ class JourneyGame(JourneyForms):
         self.ordered = arguments.flag("ordered", ordered)
         self.n_players = len(counted.channels)
         self.order_free = not self.ordered
-        self.player_labels = np.array(counted.channels, object)
+        self.player_names = np.array(counted.channels, object)
         self.player_classes = None
         self.player_sizes = np.ones(self.n_players, np.int64)
         self.n_journeys = float(counted.totals.sum())

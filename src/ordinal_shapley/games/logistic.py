@@ -71,7 +71,7 @@ class LogisticGame(CompiledRowGame):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
     classes_ : ndarray
         Sorted classes.

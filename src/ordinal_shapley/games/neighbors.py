@@ -50,7 +50,7 @@ class NearestNeighborGame(CompiledRowGame):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
     classes_ : ndarray
         Sorted classes.

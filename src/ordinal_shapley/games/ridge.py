@@ -52,7 +52,7 @@ class RidgeGame(CompiledRowGame):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`.
     classes_ : None
         There are none, as in an `EstimatorGame` of a regressor.

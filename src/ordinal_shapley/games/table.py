@@ -49,7 +49,7 @@ class TableGame(Game):
 
     Attributes
     ----------
-    n_players, order_free, player_labels, player_classes, player_sizes
+    n_players, order_free, player_names, player_classes, player_sizes
         See `Game`; ``order_free`` is read from the table.
     values : ndarray of float64
         All utilities, in the order of `from_array`; read-only.
@@ -104,7 +104,7 @@ class TableGame(Game):
         n = self.n_players
         self.values = values.view()
         self.values.flags.writeable = False
-        self.player_labels = None if names is None else arrays.as_player_names(names, "names", n)
+        self.player_names = None if names is None else arrays.as_player_names(names, "names", n)
         self.player_classes = None
         self.player_sizes = np.ones(n, np.int64)
         orders = Orders(values=self.values, first=np.full(2**n, np.nan))
@@ -272,12 +272,12 @@ class TableGame(Game):
          }
         }
         """
-        labels = range(self.n_players) if self.player_labels is None else self.player_labels
+        labels = range(self.n_players) if self.player_names is None else self.player_names
         names = check_names([str(label) for label in labels])
         distinct, counts = np.unique(self.values, return_counts=True)
         default = float(distinct[np.argmax(counts)])
         content = {
-            "players": self.n_players if self.player_labels is None else names,
+            "players": self.n_players if self.player_names is None else names,
             "default": default,
             "utilities": {
                 join_names(names[player] for player in self._sequence(node)): float(self.values[node])
@@ -328,7 +328,7 @@ class TableGame(Game):
         >>> import ordinal_shapley as osv
         >>> frame = pd.DataFrame({"sequence": ["ann", "bob > ann"], "value": [1.0, 3.0]})
         >>> game = osv.TableGame.from_frame(frame)
-        >>> game.player_labels.tolist(), game([1, 0])
+        >>> game.player_names.tolist(), game([1, 0])
         (['ann', 'bob'], 3.0)
         """
         for column in (sequence, value):

@@ -73,7 +73,7 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
     n = len(valuation)
     fields: dict[str, Any] = {
         "values": np.array(valuation.values),
-        "data_names": _distinct_names(names, valuation.labels, n),
+        "data_names": _distinct_names(names, valuation.player_names, n),
         "n_evaluations": valuation.n_evaluations,
     }
     if isinstance(valuation, ExactValues):
@@ -180,7 +180,7 @@ class GameUtility(UtilityBase):
         ['ann', 'bob']
         """
         n = self.game.n_players
-        labels = _distinct_names(names, self.game.player_labels, n)
+        labels = _distinct_names(names, self.game.player_names, n)
         return Dataset(np.arange(float(n))[:, None], np.zeros(n), feature_names=["player"], data_names=labels)
 
     def with_dataset(self, data: Any, copy: bool = True) -> Any:

@@ -43,7 +43,7 @@ def plot_convergence(
         Players to draw with a line style, an interval and a name of their own; the others are thin grey
         lines. By default all of up to six players, else the three highest and the three lowest at the end.
     labels : sequence, optional
-        Names of all players, such as ``valuation.labels``.
+        Names of all players, such as ``valuation.player_names``.
     level : float, default 0.95
         Level of the intervals.
 

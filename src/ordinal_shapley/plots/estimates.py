@@ -85,7 +85,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     if few:
         first = next(iter(groups.values()))[0]
         middle = (np.nanmin(x) + np.nanmax(x)) / 2
-        for player, name in enumerate(player_names(first.labels, len(x))):
+        for player, name in enumerate(player_names(first.player_names, len(x))):
             if np.isfinite(x[player]) and np.isfinite(first.values[player]):
                 left = x[player] <= middle
                 ax.annotate(

@@ -83,7 +83,7 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
                 ax.text(column, row, f"{cell:.2g}", ha="center", va="center", color=ink, fontsize="small")
     ax.set_xlabel("position in the order (0 enters first)")
     if n <= _LABELLED_PLAYERS:
-        names = player_names(result.labels, n)
+        names = player_names(result.player_names, n)
         ax.set_yticks(np.arange(n), [names[player] for player in order], fontsize="small")
         ax.set_ylabel("player")
     else:

@@ -113,7 +113,7 @@ def plot_values(
         wrap=True,
     )
     ax.margins(x=0.02)
-    every = player_names(valuation.labels, n)
+    every = player_names(valuation.player_names, n)
     names = [every[player] for player in order]
     if order.size <= _LABELLED_PLAYERS:
         ax.set_xticks(at, names, rotation=90, fontsize="small")

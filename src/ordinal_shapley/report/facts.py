@@ -67,7 +67,7 @@ def _why_it_stopped(given: Given) -> str:
 
 def score_tiles(valuation: Valuation) -> Facts:
     """Return what the model of all rows and the baseline score, as far as it is known."""
-    scores = [("score of all rows", valuation.full_score), ("baseline score", valuation.guess_score)]
+    scores = [("score of all rows", valuation.full_score), ("baseline score", valuation.baseline_score)]
     return [(term, f"{score:.4g}") for term, score in scores if score is not None]
 
 

@@ -78,7 +78,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
     if labels is None and rows:
         labels = game._row_labels()
     noun = "row" if rows or frame is not None or labels is not None else "player"
-    return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.labels, n))
+    return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.player_names, n))
 
 
 def _frame(X: Any, n: int) -> pd.DataFrame:

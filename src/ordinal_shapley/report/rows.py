@@ -100,7 +100,7 @@ def row_table(
     frame = valuation.to_frame(level)
     digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
     names = frame.index
-    whole = valuation.labels is None or np.asarray(valuation.labels).dtype.kind in "iu"
+    whole = valuation.player_names is None or np.asarray(valuation.player_names).dtype.kind in "iu"
     if whole and all(abs(int(name)) <= _MAX_EXACT for name in names):
         named = Column(noun, "number", False, 0, names.tolist())
     else:

@@ -42,7 +42,7 @@ def count(n: int, noun: str) -> str:
 
 def is_better(valuation: Valuation) -> bool | None:
     """Whether the model of all rows is better than the baseline; None if that is not known."""
-    full, guess = valuation.full_score, valuation.guess_score
+    full, guess = valuation.full_score, valuation.baseline_score
     if full is None or guess is None:
         return None
     return full > guess + _ROUNDING * abs(guess)
@@ -55,8 +55,8 @@ def score_words(valuation: Valuation, game: Any = None) -> str:
     words = f"{valuation.full_score:.4g} by the model of all rows"
     if game is not None and not game.order_free:
         words += f" ({'in a random order' if game.scored_orders == 1 else 'the mean over random orders'})"
-    if valuation.guess_score is not None:
-        words += f", {valuation.guess_score:.4g} by {baseline_of(game)}"
+    if valuation.baseline_score is not None:
+        words += f", {valuation.baseline_score:.4g} by {baseline_of(game)}"
     if is_better(valuation) is False:
         words += ": no better, so these values say little"
     return words

@@ -105,7 +105,7 @@ class Ahead:
                 made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tell(done, 0))
                 score = float(np.mean(made)) if made else None
             tell(count, 0)
-        return score, game.guess_score
+        return score, game.baseline_score
 
     def _full_utilities(
         self, game: Game, seed: int, most: int, tolerance: float, tell: Callable[[int], None]

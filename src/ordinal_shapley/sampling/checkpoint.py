@@ -68,7 +68,7 @@ class Keeper:
         """Keep what a pilot told a plan, and scores, with the run."""
         self._scores, self._pilot = scores, {name: getattr(plan, name) for name in _OF_PILOT}
 
-    def begin(self, settings: Settings, labels: NDArray[Any] | None, first: int) -> None:
+    def begin(self, settings: Settings, player_names: NDArray[Any] | None, first: int) -> None:
         """Take in what the run is, before it begins.
 
         Raises
@@ -78,7 +78,7 @@ class Keeper:
         """
         if self._path is None:
             return
-        self._settings, self._labels, self._first = settings, labels, first
+        self._settings, self._player_names, self._first = settings, player_names, first
         if self._file is None:
             return
         differing = settings.differences(self._file.settings, *_COMPARED)
@@ -161,7 +161,7 @@ class Keeper:
             with uninterrupted():
                 write_file(
                     self._path,
-                    File(moments, ranges, self._settings, self._labels, fields, {"run": run}, more),
+                    File(moments, ranges, self._settings, self._player_names, fields, {"run": run}, more),
                 )
                 self._written = state
         except OSError as error:

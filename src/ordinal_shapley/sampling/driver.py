@@ -185,7 +185,7 @@ def sample_values(
         plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, n))
         short = {name: in_short(option) for name, option in game._settings.items()}
         settings = Settings(kind, sampler, seed, plan.profile, short, __version__)
-        keeper.begin(settings, game.player_labels, first)
+        keeper.begin(settings, game.player_names, first)
         played = kind.played(game)
         kind.try_game(game)
         plan = plan._replace(empty_value=played(()))
@@ -225,9 +225,9 @@ def sample_values(
         converged=check.converged,
         stopped_by=check.fired,
         seconds=seconds,
-        labels=game.player_labels,
+        player_names=game.player_names,
         full_score=scores[0],
-        guess_score=scores[1],
+        baseline_score=scores[1],
         sampling_seconds=sampling_seconds,
     )
 

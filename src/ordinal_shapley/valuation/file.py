@@ -28,7 +28,7 @@ FIELDS: dict[str, type] = {"converged": bool, "stopped_by": str, "seconds": floa
 # What else may be known, or is None.
 OPTIONAL: dict[str, type] = {
     "full_score": float,
-    "guess_score": float,
+    "baseline_score": float,
     "sampling_seconds": float,
 }
 
@@ -41,7 +41,7 @@ class File(NamedTuple):
     moments : Moments
     ranges : Ranges
     settings : Settings
-    labels : ndarray or None
+    player_names : ndarray or None
     fields : dict
         What describes a result, see `FIELDS`.
     header : dict
@@ -53,7 +53,7 @@ class File(NamedTuple):
     moments: Moments
     ranges: Ranges
     settings: Settings
-    labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
     fields: dict[str, Any]
     header: dict[str, Any] = {}  # noqa: RUF012 - never changed
     more: dict[str, NDArray[Any]] = {}  # noqa: RUF012
@@ -62,7 +62,7 @@ class File(NamedTuple):
 def write_file(path: str | PathLike[str], file: File) -> None:
     """Write the sums, from which all else is made again, and what describes them."""
     file_name("path", path)
-    stored, kind = _encode_labels(file.labels)
+    stored, kind = _encode_labels(file.player_names)
     header = {
         **file.header,
         "format": _FORMAT,
@@ -123,7 +123,14 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
         known = file.header.get("optional", {})  # not in checkpoints
         optional = {name: known.get(name) for name in OPTIONAL}
         optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
-        return make(file.moments, file.ranges, file.settings, labels=file.labels, **file.fields, **optional)
+        return make(
+            file.moments,
+            file.ranges,
+            file.settings,
+            player_names=file.player_names,
+            **file.fields,
+            **optional,
+        )
     except Exception as error:
         raise _no_valuation(path, error) from error
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # What parts of one estimate have in common, in the order in which a difference is reported.
 _SHARED = ("kind", "sampler", "position_profile", "seed", "game")
-_SCORES = ("full_score", "guess_score")
+_SCORES = ("full_score", "baseline_score")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +74,7 @@ class Valuation(Views):
         Key of the permutation stream.
     ranges : tuple of (int, int)
         The permutations used: half-open index ranges, increasing and disjoint.
-    labels : ndarray of shape (n,) or None
+    player_names : ndarray of shape (n,) or None
         Names of the players, None for 0..n-1.
     moments : Moments
         The sums that values and standard errors are made of.
@@ -90,7 +90,7 @@ class Valuation(Views):
         What the model of all rows scores; where order matters, in a random order for an `EstimatorGame`, else
         the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
         rows, and where the model of all rows fails.
-    guess_score : float or None
+    baseline_score : float or None
         What guessing scores on the same validation rows: always predicting their commonest class or their
         mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that
         is no better than that say little.
@@ -119,12 +119,12 @@ class Valuation(Views):
     mean_walk_length: float
     settings: Settings
     ranges: Ranges
-    labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
     moments: Moments
     position_profile: NDArray[np.float64] | None = None
     position_profile_stderr: NDArray[np.float64] | None = None
     full_score: float | None = None
-    guess_score: float | None = None
+    baseline_score: float | None = None
     sampling_seconds: float | None = None
 
     @property
@@ -152,9 +152,9 @@ class Valuation(Views):
         converged: bool,
         stopped_by: str,
         seconds: float,
-        labels: NDArray[Any] | Sequence[Any] | None,
+        player_names: NDArray[Any] | Sequence[Any] | None,
         full_score: float | None = None,
-        guess_score: float | None = None,
+        baseline_score: float | None = None,
         sampling_seconds: float | None = None,
     ) -> Valuation:
         """Make values and standard errors from sums over consecutive permutations.
@@ -167,7 +167,7 @@ class Valuation(Views):
             What the run was.
         first_permutation : int
             Index of the first permutation.
-        converged, stopped_by, seconds, labels, full_score, guess_score, sampling_seconds
+        converged, stopped_by, seconds, player_names, full_score, baseline_score, sampling_seconds
             As the attributes of the class.
 
         Returns
@@ -178,7 +178,7 @@ class Valuation(Views):
         Raises
         ------
         ValueError
-            If ``labels`` has the wrong length or ``first_permutation`` is negative.
+            If ``player_names`` has the wrong length or ``first_permutation`` is negative.
         """
         if first_permutation < 0:
             raise ValueError(f"first_permutation is {first_permutation}, expected at least 0")
@@ -189,17 +189,17 @@ class Valuation(Views):
             converged=bool(converged),
             stopped_by=stopped_by,
             seconds=float(seconds),
-            labels=None if labels is None else as_labels(labels),
+            player_names=None if player_names is None else as_labels(player_names),
             full_score=full_score,
-            guess_score=guess_score,
+            baseline_score=baseline_score,
             sampling_seconds=sampling_seconds,
         )
 
     @classmethod
     def _from_ranges(cls, moments: Moments, ranges: Ranges, settings: Settings, **fields: Any) -> Valuation:
-        labels, n = fields["labels"], moments.sums.size
-        if labels is not None and len(labels) != n:
-            raise ValueError(f"labels has {len(labels)} entries, expected one a player, {n}")
+        player_names, n = fields["player_names"], moments.sums.size
+        if player_names is not None and len(player_names) != n:
+            raise ValueError(f"player_names has {len(player_names)} entries, expected one a player, {n}")
         arrays, total = moments.estimates(settings.sampler.average), moments.n_permutations
         profile: tuple[Any, ...] = (None, None)
         if moments.profile.size:
@@ -240,7 +240,9 @@ class Valuation(Views):
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
         optional = {name: getattr(self, name) for name in OPTIONAL}
-        file = File(self.moments, self.ranges, self.settings, self.labels, fields, {"optional": optional})
+        file = File(
+            self.moments, self.ranges, self.settings, self.player_names, fields, {"optional": optional}
+        )
         write_file(path, file)
 
     @classmethod
@@ -289,7 +291,7 @@ class Valuation(Views):
         TypeError
             If `valuations` is no iterable of Valuation.
         ValueError
-            If there is none, if they differ in value, sampler, seed, game, labels or minor version of the
+            If there is none, if they differ in value, sampler, seed, game, player names or minor version of the
             library, or if ranges overlap.
 
         Examples
@@ -329,7 +331,7 @@ class Valuation(Views):
             converged=all(part.converged for part in parts),
             stopped_by="merge" if len(parts) > 1 else first.stopped_by,
             seconds=sum(part.seconds for part in parts),
-            labels=first.labels,
+            player_names=first.player_names,
             **{name: getattr(scored, name) for name in _SCORES},
             sampling_seconds=_sum_of(part.sampling_seconds for part in parts),
         )
@@ -361,5 +363,5 @@ def _check_same(first: Valuation, other: Valuation) -> None:
         )
     if len(first) != len(other):
         raise ValueError(f"valuations have {len(first)} and {len(other)} players: pool those of one game")
-    if not same_labels(first.labels, other.labels):
-        raise ValueError("valuations differ in labels: pool results of the same game only")
+    if not same_labels(first.player_names, other.player_names):
+        raise ValueError("valuations differ in player_names: pool results of the same game only")

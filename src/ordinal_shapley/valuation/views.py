@@ -28,7 +28,7 @@ class Views:
     values: NDArray[np.float64]
     stderr: NDArray[np.float64]
     counts: NDArray[np.int64]
-    labels: NDArray[Any] | None
+    player_names: NDArray[Any] | None
 
     def confidence_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of a normal confidence interval for each value.
@@ -105,7 +105,7 @@ class Views:
         return np.argsort(-self.values, kind="stable")
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row per player, indexed by ``labels``.
+        """Return one row per player, indexed by ``player_names``.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Views:
                 "count": self.counts,
                 "below_zero": high < 0,
             },
-            index=None if self.labels is None else pd.Index(self.labels),
+            index=None if self.player_names is None else pd.Index(self.player_names),
         )
 
     def suspects(self, level: float = 0.95) -> pd.DataFrame:

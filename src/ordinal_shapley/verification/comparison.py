@@ -176,7 +176,7 @@ class Verification:
         import pandas as pd
 
         low, high = self.valuation.confidence_interval(self.level)
-        labels = self.valuation.labels
+        labels = self.valuation.player_names
         return pd.DataFrame(
             {
                 "exact": self.exact,
@@ -337,7 +337,7 @@ def verify(
         progress=progress and enumerated is game,
         max_seconds=math.inf,
     )
-    exact = replace(exact, labels=game.player_labels, seconds=time.perf_counter() - began)
+    exact = replace(exact, player_names=game.player_names, seconds=time.perf_counter() - began)
     # Without truncation, and with it: the exact values as they are wherever the method samples just those.
     whole = np.full(len(exact), math.nan) if note else exact.values
     if utilities is not None and not everyone:

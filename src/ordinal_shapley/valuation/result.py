@@ -291,8 +291,8 @@ class Valuation(Views):
         TypeError
             If `valuations` is no iterable of Valuation.
         ValueError
-            If there is none, if they differ in value, sampler, seed, game, player names or minor version of the
-            library, or if ranges overlap.
+            If there is none, if they differ in value, sampler, seed, game, player names or minor version of
+            the library, or if ranges overlap.
 
         Examples
         --------

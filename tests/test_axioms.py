@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.axioms import premises
 from problems import JIT, size, wine
 from runs import axioms_with
 
@@ -129,7 +128,7 @@ def judge(U, n, phi, anywhere):
 def test_premises(kind, n):
     U = kind(n, n)
     game = game_of(n, U)
-    found = premises.find_premises(game)
+    found = conditions.find_premises(game)
     for gains, anywhere in ((found.at_end, False), (found.anywhere, True)):
         for i in range(n):
             expected = naive.gains(U, n, i, anywhere)

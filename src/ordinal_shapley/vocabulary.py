@@ -23,7 +23,7 @@ WORTHS = ("rate", "conversions")
 MISSING = "missing"
 
 
-def choose(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """ValueError unless `value` is one of `allowed`."""
     if not isinstance(value, str) or value not in allowed:
         one_of = "one of " if len(allowed) > 1 else ""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.axioms import each_axiom as checks
-from ordinal_shapley.axioms.premises import check_size, find_premises, sets_in_preorder, tabulate
+from ordinal_shapley.axioms import checks
+from ordinal_shapley.axioms.conditions import check_size, find_premises, sets_in_preorder, tabulate
 from ordinal_shapley.axioms.report import AxiomReport
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.compiling import says_when_compiling
@@ -21,7 +21,7 @@ from ordinal_shapley.exact.values import exact_values
 from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Value, WeightedOrdinal, as_value
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import check_choice
 
 _RANDOM_GAMES = 3
 _SEED = 0
@@ -146,7 +146,7 @@ def check_axioms(
         kind.check(game)
     if insertion is None:
         insertion = "end" if kind is None else kind.insertion
-    choose("insertion", insertion, tuple(_JOINING))
+    check_choice("insertion", insertion, tuple(_JOINING))
     tol = arguments.number("tol", tol, least=0.0, below=1.0)
     check_n_jobs(n_jobs)
     given = None if kind is not None or own else _as_values(value, "value", n)

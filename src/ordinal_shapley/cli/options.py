@@ -24,7 +24,7 @@ from ordinal_shapley.vocabulary import (
     SCORINGS,
     TRUNCATIONS,
     VALUES,
-    choose,
+    check_choice,
 )
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _check(choices: Sequence[str], limits: dict[str, Any] | None) -> Callable[..
         name = param.opts[0]
         for one in value if isinstance(value, list) else [] if value is None else [value]:
             if choices:
-                choose(name, one, tuple(choices))
+                check_choice(name, one, tuple(choices))
             elif isinstance(one, int):
                 arguments.integer(name, one, **limits or {})
             else:

@@ -1,6 +1,6 @@
 """Checks of single arguments: a TypeError or ValueError says the name, what was given and what would do.
 
-Arrays have `arrays`, words `vocabulary.choose`.
+Arrays have `arrays`, words `vocabulary.check_choice`.
 """
 
 from __future__ import annotations

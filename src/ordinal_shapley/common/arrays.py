@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
-_LARGEST_DENSE_BYTES = 8 * 2**30
+_MAX_DENSE_BYTES = 8 * 2**30
 # Numbers as labels look like a measurement when they are more than this, and many for the rows there are.
-_MOST_NUMBERED_CLASSES = 100
+_MAX_NUMBERED_CLASSES = 100
 # Squares of features, summed over rows and times the costs, must stay finite.
-_LARGEST_NUMBER = 1e120
+_MAX_NUMBER = 1e120
 
 
 _ROWS_AT_A_TIME = 10_000
@@ -150,7 +150,7 @@ def _is_counted(index: Any) -> bool:
 def make_dense(X: Any, name: str) -> NDArray[Any]:
     """Return a sparse matrix as an array, unless it is too large for one."""
     n_bytes = 8 * X.shape[0] * X.shape[1]
-    if n_bytes > _LARGEST_DENSE_BYTES:
+    if n_bytes > _MAX_DENSE_BYTES:
         raise ValueError(
             f"{name} is sparse with shape {X.shape}; the dense copy needed would take "
             f"{n_bytes / 2**30:.0f} GiB: reduce the number of columns, for example with "
@@ -193,9 +193,9 @@ def _refuse_missing(name: str, value: float, row: Any, column: Any, count: int) 
 
 def _check_size(values: NDArray[np.float64], name: str) -> None:
     largest = float(np.abs(values).max(initial=0.0))
-    if largest > _LARGEST_NUMBER:
+    if largest > _MAX_NUMBER:
         raise ValueError(
-            f"{name} holds a number of size {largest:.3g}, expected at most {_LARGEST_NUMBER:g}: rescale it, "
+            f"{name} holds a number of size {largest:.3g}, expected at most {_MAX_NUMBER:g}: rescale it, "
             "for example with sklearn.preprocessing.StandardScaler"
         )
 
@@ -301,7 +301,7 @@ def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     if not np.isfinite(labels).all():
         raise ValueError(f"{name} holds an infinite label, expected classes")
     distinct = len(np.unique(labels))
-    many = distinct > max(_MOST_NUMBERED_CLASSES, length // 3)
+    many = distinct > max(_MAX_NUMBERED_CLASSES, length // 3)
     if many or (labels != np.floor(labels)).any():
         raise ValueError(
             f"{name} holds {distinct} distinct numbers and looks like regression, expected classes: use "
@@ -362,12 +362,11 @@ def as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
 def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float64]:
     """Convert the target of a regression: finite numbers."""
     targets = as_numbers(as_column(values, name, length, of), name)
-    bad = ~(np.abs(targets) <= _LARGEST_NUMBER)  # NaN too
+    bad = ~(np.abs(targets) <= _MAX_NUMBER)  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{name} is {targets[row]} at row {row}, expected finite numbers of size at most "
-            f"{_LARGEST_NUMBER:g}"
+            f"{name} is {targets[row]} at row {row}, expected finite numbers of size at most {_MAX_NUMBER:g}"
         )
     return targets
 

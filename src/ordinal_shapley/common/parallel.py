@@ -27,7 +27,7 @@ _SECONDS_A_LIST = 2.0
 
 # Where shards run best, as joblib calls it.
 Prefer = Literal["threads", "processes"]
-_MOST_JOBS = 2**16
+_MAX_JOBS = 2**16
 
 
 class Cancellation:
@@ -169,8 +169,8 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise TypeError(f"n_jobs is {n_jobs!r}, expected None or an integer")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0, expected at least 1, or -1 for every core")
-    if n_jobs is not None and abs(int(n_jobs)) > _MOST_JOBS:
-        raise ValueError(f"n_jobs is {n_jobs}, expected at most {_MOST_JOBS:,}")
+    if n_jobs is not None and abs(int(n_jobs)) > _MAX_JOBS:
+        raise ValueError(f"n_jobs is {n_jobs}, expected at most {_MAX_JOBS:,}")
 
 
 def n_workers(n_jobs: int | None) -> int:

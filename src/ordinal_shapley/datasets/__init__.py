@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ordinal_shapley.datasets._dataset import Dataset
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def load(name: str) -> Dataset:
     <Dataset 'wine': 178 rows, 13 features, 59 0, 71 1, 48 2>
     """
     loaders = (load_wine, load_cancer, load_cancer_wisconsin, load_adult)
-    choose("name", name, NAMES)
+    check_choice("name", name, NAMES)
     return loaders[NAMES.index(name)]()
 
 
@@ -228,7 +228,7 @@ def load_adult(
     >>> datasets.load_adult("train")
     <Dataset 'adult': 32,561 rows, 14 features, 24,720 <=50K, 7,841 >50K>
     """
-    choose("split", split, ("train", "test", "all"))
+    check_choice("split", split, ("train", "test", "all"))
     if path is None and not _ADULT.is_file():
         raise FileNotFoundError(
             "the data set 'adult' is not part of the installed package: take adult.csv.gz from "

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.vocabulary import VALUES, choose
+from ordinal_shapley.vocabulary import VALUES, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ordinal_shapley.games import JourneyGame
 
-_MOST_CHANNELS = 1_000
-_MOST_TOUCHES = 20
-_MOST_JOURNEYS = 10_000_000
+_MAX_CHANNELS = 1_000
+_MAX_TOUCHES = 20
+_MAX_JOURNEYS = 10_000_000
 _BLOCK = 2**22
 _ROUNDING = 1e-9
 
@@ -136,7 +136,7 @@ class Journeys:
         """
         import pandas as pd
 
-        choose("value", value, VALUES)
+        check_choice("value", value, VALUES)
         n = len(self.channels)
         rates, boosts = self._arrays()
         lengths = np.arange(1, self.max_length + 1)
@@ -243,11 +243,11 @@ def make_journeys(
     from ordinal_shapley.common import arguments
     from ordinal_shapley.common.seeds import seed_of
 
-    n = arguments.integer("n_journeys", n_journeys, most=_MOST_JOURNEYS)
-    k = arguments.integer("n_channels", n_channels, most=_MOST_CHANNELS)
+    n = arguments.integer("n_journeys", n_journeys, most=_MAX_JOURNEYS)
+    k = arguments.integer("n_channels", n_channels, most=_MAX_CHANNELS)
     longest = min(3, k)
     if max_length is not None:
-        longest = arguments.integer("max_length", max_length, most=_MOST_TOUCHES)
+        longest = arguments.integer("max_length", max_length, most=_MAX_TOUCHES)
     if longest > k:
         raise ValueError(f"max_length is {longest}, expected at most n_channels, {k}")
     if boosts is None:

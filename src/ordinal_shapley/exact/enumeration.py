@@ -19,7 +19,7 @@ from ordinal_shapley_kernels.table import subtree_sizes
 # number of workers: results are added branch by branch.
 _SPLIT_FROM = 5
 # Sets of players are bits of an int64.
-MOST_PLAYERS = 62
+MAX_PLAYERS = 62
 _PROBE_SECONDS = 0.005
 _NONE = np.zeros(0)
 

@@ -20,7 +20,7 @@ from ordinal_shapley_kernels.table import subtree_sizes
 
 # So few utilities are evaluated without asking what they cost.
 _FREE_EVALUATIONS = 400
-_MOST_SECONDS = 3600.0
+_MAX_SECONDS = 3600.0
 
 
 def make_scope(game: Game, value: Value) -> Scope:
@@ -32,7 +32,7 @@ def make_scope(game: Game, value: Value) -> Scope:
 def as_limit(max_seconds: Any) -> float:
     """Return the seconds that may pass: an hour if nothing is said."""
     if max_seconds is None:
-        return _MOST_SECONDS
+        return _MAX_SECONDS
     return math.inf if max_seconds == math.inf else arguments.number("max_seconds", max_seconds, above=0.0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.compiling import says_when_compiling
 from ordinal_shapley.common.parallel import check_n_jobs
-from ordinal_shapley.exact.enumeration import MOST_PLAYERS, Scope, Totals, Wanted, enumerate_game
+from ordinal_shapley.exact.enumeration import MAX_PLAYERS, Scope, Totals, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
 from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.values import Value, as_value
@@ -205,7 +205,7 @@ def plan_exact(game: Game, value: Value, n_jobs: int | None, max_seconds: float 
     check_n_jobs(n_jobs)
     value.check(game)
     n = game.n_players
-    if n > MOST_PLAYERS:
+    if n > MAX_PLAYERS:
         raise ValueError(
             f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
             "estimate the values with sample_values"

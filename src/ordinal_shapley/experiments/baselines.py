@@ -17,7 +17,7 @@ from ordinal_shapley.games.neighbors import nearest_first
 __all__ = ["data_oob", "knn_shapley", "leave_one_out"]
 
 _MOST = 1_000_000  # trees, or neighbours
-_LARGEST_FEATURE = float(np.finfo(np.float32).max)  # trees compute in float32
+_MAX_FEATURE = float(np.finfo(np.float32).max)  # trees compute in float32
 
 
 def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5) -> NDArray[np.float64]:
@@ -135,9 +135,9 @@ def data_oob(
     check_n_jobs(n_jobs)
     state = sklearn_state(random_state)
     largest = float(np.abs(rows).max())
-    if largest > _LARGEST_FEATURE:
+    if largest > _MAX_FEATURE:
         raise ValueError(
-            f"X holds a number of size {largest:.3g}, expected at most {_LARGEST_FEATURE:.3g} for trees: "
+            f"X holds a number of size {largest:.3g}, expected at most {_MAX_FEATURE:.3g} for trees: "
             "rescale it"
         )
 

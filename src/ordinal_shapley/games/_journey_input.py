@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
-from ordinal_shapley.vocabulary import REPEATS, choose
+from ordinal_shapley.vocabulary import REPEATS, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Shares of credit are ratios of numbers as large as the factorial of a journey's length.
-_MOST_TOUCHED = 100
-_MOST_CHANNELS = 1_000_000
+_MAX_TOUCHED = 100
+_MAX_CHANNELS = 1_000_000
 # Of counts: their ratios, times such a factorial, are far from the limits of floats.
 _LEAST, _MOST = 1e-30, 1e30
 # What others put between channels.
@@ -49,7 +49,7 @@ def count_journeys(
     journeys: Any, conversions: Any, non_conversions: Any, repeats: str, channels: Any
 ) -> Counted:
     """Count journeys that are given as lists of channels."""
-    choose("repeats", repeats, REPEATS)
+    check_choice("repeats", repeats, REPEATS)
     rows = as_rows(journeys, "journeys")
     counts = _as_counts(conversions, non_conversions, len(rows))
     names = ((f"journeys[{row}]", _as_names(journey, row)) for row, journey in enumerate(rows))
@@ -60,7 +60,7 @@ def count_paths(
     paths: Any, conversions: Any, non_conversions: Any, sep: Any, repeats: str, channels: Any
 ) -> Counted:
     """Count journeys that are given as texts."""
-    choose("repeats", repeats, REPEATS)
+    check_choice("repeats", repeats, REPEATS)
     if not (isinstance(sep, str) and sep.strip()):
         raise ValueError(f"sep is {sep!r}, expected a text such as '>'")
     rows = as_rows(paths, "paths")
@@ -93,7 +93,7 @@ def count_events(
     """Count journeys that are given by a table with one row a touch."""
     import pandas as pd
 
-    choose("repeats", repeats, REPEATS)
+    check_choice("repeats", repeats, REPEATS)
     _check_frame(frame)
     if not len(frame):
         raise ValueError("frame has no rows, expected at least one")
@@ -163,8 +163,8 @@ def _count(
         total[1] += pair[1]
     found = sorted({name for sequence in sums for name in sequence})
     names = found if channels is None else _as_channels(channels, found)
-    if len(names) > _MOST_CHANNELS:
-        raise ValueError(f"journeys have {len(names):,} channels, expected at most {_MOST_CHANNELS:,}")
+    if len(names) > _MAX_CHANNELS:
+        raise ValueError(f"journeys have {len(names):,} channels, expected at most {_MAX_CHANNELS:,}")
     number = {name: i for i, name in enumerate(names)}
     numbered = {tuple(number[name] for name in sequence): pair for sequence, pair in sums.items()}
     sequences = sorted(sequence for sequence, pair in numbered.items() if sum(pair) > 0.0)
@@ -184,8 +184,8 @@ def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tupl
         )
     else:
         kept = first if repeats == "first" else tuple(dict.fromkeys(touched[::-1]))[::-1]
-    if len(kept) > _MOST_TOUCHED:
-        raise ValueError(f"{where} has {len(kept)} channels, expected at most {_MOST_TOUCHED}")
+    if len(kept) > _MAX_TOUCHED:
+        raise ValueError(f"{where} has {len(kept)} channels, expected at most {_MAX_TOUCHED}")
     return kept
 
 

@@ -14,7 +14,7 @@ from ordinal_shapley.games._journey_input import Counted
 from ordinal_shapley_kernels import journey_credit as kernels
 
 # Tables hold every subset of a set.
-MOST_TABULATED = 20
+MAX_TABULATED = 20
 # Rounding beyond this share of a set's conversions is an error.
 _TOLERANCE = 1e-6
 
@@ -283,9 +283,9 @@ def _coefficients(most: int, value: str, backs_off: bool) -> dict[str, NDArray[n
 def check_tabulated(sets: Sets) -> None:
     """ValueError if a set is too large for a table of its subsets."""
     most = int(sets.sizes.max(initial=0))
-    if most > MOST_TABULATED:
+    if most > MAX_TABULATED:
         raise ValueError(
-            f"a journey that converted has {most} channels, expected at most {MOST_TABULATED} where order "
+            f"a journey that converted has {most} channels, expected at most {MAX_TABULATED} where order "
             "does not count and unseen sets back off, or in a game with ordered=False"
         )
     size = int((1 << sets.sizes).sum())

@@ -16,21 +16,21 @@ from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, aligned
 
 # Share of a row's square that must vary from row to row for inner products to do.
-_LEAST_VARIATION = 1e-3
+_MIN_VARIATION = 1e-3
 # Where the largest cost times the largest square is more, rows must be apart by more, as a share of a square.
 _WEAK_PENALTY = 1e5
-_LEAST_DISTANCE = 1e-6
+_MIN_DISTANCE = 1e-6
 _EQUAL = 1e-12
 # Of products of rows of norm 1.
-_LEAST_PIVOT = 1e-11
-_MOST_COMPARED = 5_000
+_MIN_PIVOT = 1e-11
+_MAX_COMPARED = 5_000
 _ROWS_AT_A_TIME = 1_000
 # Numbers that kernels read as they are, in the order of `RawRows`.
 _KINDS = ("float64", "float32", "int64", "int32")
 
 
 # Tables of inner products are made up to this size; other products are made when they are needed.
-_MOST_TABULATED = 2**28
+_MAX_TABULATED = 2**28
 # Fewer columns than this are too few for the span of a prefix to pay.
 _FEWEST_COLUMNS = 48
 
@@ -159,7 +159,7 @@ class Features:
     def tabulate(self) -> bool:
         """Make inner products that walks need again and again, unless they are too many; say if it did."""
         n_rows, n_valid = len(self.norms), len(self.valid)
-        if not self.span_limit or len(self.valid_products) or 8 * n_rows * n_valid > _MOST_TABULATED:
+        if not self.span_limit or len(self.valid_products) or 8 * n_rows * n_valid > _MAX_TABULATED:
             return False
         columns = self.valid[:, : self.n_features].T
         self.valid_products = aligned(
@@ -191,7 +191,7 @@ def prepare(train: Any, valid: Any, cost: float) -> Features:
         train, valid = (x[:, used] if arrays.is_sparse(x) else x.take(used, axis=1) for x in (train, valid))
     features = Features(train, valid, True, n_columns + 1, columns)
     spans = len(used) >= _FEWEST_COLUMNS and _may_span(features, cost)
-    if wide and spans and 8 * n_rows * n_rows <= _MOST_TABULATED:
+    if wide and spans and 8 * n_rows * n_rows <= _MAX_TABULATED:
         products = _gram(np.concatenate([*features.blocks()]))
         if spans := _are_independent(products):
             features.products = aligned(products, padded(n_rows))
@@ -212,13 +212,13 @@ def _may_span(features: Features, cost: float) -> bool:
     """
     squares = features.norms**2
     mean = np.sum([block.sum(axis=0) for block in features.blocks()], axis=0) / len(squares)
-    if not squares.mean() - mean @ mean >= _LEAST_VARIATION * squares.max():
+    if not squares.mean() - mean @ mean >= _MIN_VARIATION * squares.max():
         return False
     if cost * squares.max() < _WEAK_PENALTY:
         return True
-    if len(squares) > _MOST_COMPARED:
+    if len(squares) > _MAX_COMPARED:
         return False
-    return _least_distance(_gram(np.concatenate([*features.blocks()]))) >= _LEAST_DISTANCE
+    return _least_distance(_gram(np.concatenate([*features.blocks()]))) >= _MIN_DISTANCE
 
 
 @one_thread()
@@ -231,7 +231,7 @@ def _are_independent(products: NDArray[np.float64]) -> bool:
     """Whether no row is nearly a combination of others, so that pivots of products are more than rounding."""
     norms = np.sqrt(np.diagonal(products))
     scaled = products / norms / norms[:, None]
-    scaled[np.diag_indices_from(scaled)] -= _LEAST_PIVOT
+    scaled[np.diag_indices_from(scaled)] -= _MIN_PIVOT
     try:
         np.linalg.cholesky(scaled)
     except np.linalg.LinAlgError:
@@ -250,9 +250,9 @@ def _keep_products(train: Any, valid: Any) -> Features | None:
     )
     products, cross = (_products(x, train) for x in (train, valid))
     squares = np.diagonal(products)
-    if not float(squares.mean() - products.mean()) >= _LEAST_VARIATION * float(squares.max()):
+    if not float(squares.mean() - products.mean()) >= _MIN_VARIATION * float(squares.max()):
         return None
-    if 8 * train.shape[0] * train.shape[1] <= _MOST_TABULATED and not _are_independent(products):
+    if 8 * train.shape[0] * train.shape[1] <= _MAX_TABULATED and not _are_independent(products):
         return None
     squared = valid.multiply(valid).sum(axis=1) if arrays.is_sparse(valid) else (valid * valid).sum(axis=1)
     n_columns = train.shape[1]

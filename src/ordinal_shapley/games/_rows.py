@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games.base import Game
-from ordinal_shapley.vocabulary import POSITION_WEIGHTS, choose
+from ordinal_shapley.vocabulary import POSITION_WEIGHTS, check_choice
 from ordinal_shapley_kernels import position_weights
 from ordinal_shapley_kernels.walks import utilities_of
 
-LARGEST_COST = 1e30
-_LARGEST_UTILITY = 1e100
+MAX_COST = 1e30
+_MAX_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
 _SCORED_ORDERS = 10
@@ -119,9 +119,9 @@ class RowGame(Game):
         if sample_weight is None:
             return np.ones(self.n_rows)
         weights = arrays.as_weights(sample_weight, "sample_weight", self.n_rows)
-        if weights.max() > LARGEST_COST:
+        if weights.max() > MAX_COST:
             raise ValueError(
-                f"sample_weight is up to {weights.max():.3g}, expected at most {LARGEST_COST:g}: rescale the "
+                f"sample_weight is up to {weights.max():.3g}, expected at most {MAX_COST:g}: rescale the "
                 "weights"
             )
         return weights
@@ -139,7 +139,7 @@ class RowGame(Game):
                 raise ValueError(f"empty_value is {value!r}, expected {choices} or a number")
             self.empty_value_ = self.baseline_score = constant()
         else:
-            limits = {"least": -_LARGEST_UTILITY, "most": _LARGEST_UTILITY}
+            limits = {"least": -_MAX_UTILITY, "most": _MAX_UTILITY}
             self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
             self.baseline_score = None
             if known:
@@ -236,7 +236,7 @@ class CompiledRowGame(RowGame):
 
 def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
     if isinstance(weight, str):
-        choose("position_weight", weight, POSITION_WEIGHTS)
+        check_choice("position_weight", weight, POSITION_WEIGHTS)
         kinds = {"gaussian": position_weights.GAUSSIAN, "uniform": position_weights.UNIFORM}
         return PositionWeights(kinds[weight], _NONE, weight)
     if not callable(weight):
@@ -259,11 +259,11 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
             raise ValueError(
                 f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
             )
-        bad = ~((weights >= 0) & (weights <= LARGEST_COST))
+        bad = ~((weights >= 0) & (weights <= MAX_COST))
         if bad.any():
             raise ValueError(
                 f"position_weight gives {weights[bad][0]} for m = {m}, expected weights from 0 to "
-                f"{LARGEST_COST:g}"
+                f"{MAX_COST:g}"
             )
         table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
     # A function is kept by name: its values are in the table, and it may be one that cannot be pickled.

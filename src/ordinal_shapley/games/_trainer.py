@@ -23,7 +23,7 @@ from ordinal_shapley.common.arrays import take
 from ordinal_shapley.games._rows import PositionWeights
 
 # Games whose utilities a worker process keeps.
-_MOST_GAMES = 4
+_MAX_GAMES = 4
 
 
 class Memory:
@@ -62,7 +62,7 @@ def _memory_of_process(game: str, size: int) -> Memory:
     with _memories_lock:
         memory = _memories.setdefault(game, Memory(size))
         _memories.move_to_end(game)
-        while len(_memories) > _MOST_GAMES:
+        while len(_memories) > _MAX_GAMES:
             _memories.popitem(last=False)
         return memory
 

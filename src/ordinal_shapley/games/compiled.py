@@ -37,9 +37,9 @@ from ordinal_shapley_kernels.compiled import (
 from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.watching import hearing_interrupts
 
-_MOST_PLAYERS = 1_000_000
-_MOST_DIMENSIONS = 3
-_MOST_LINKED = 100
+_MAX_PLAYERS = 1_000_000
+_MAX_DIMENSIONS = 3
+_MAX_LINKED = 100
 _ORDERS_BACK = 20  # that are tried for an error in `pop`
 
 
@@ -78,7 +78,7 @@ class Compiled:
                 self._linked.move_to_end(self.token)
             else:
                 self._linked[self.token] = link(self.layout, self.given, " ".join(self.told), self.cache)
-                if len(self._linked) > _MOST_LINKED:
+                if len(self._linked) > _MAX_LINKED:
                     self._linked.popitem(last=False)
             return self._linked[self.token]
 
@@ -94,7 +94,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=Compiled.renew_lock)
 
 
-@lru_cache(maxsize=_MOST_LINKED)
+@lru_cache(maxsize=_MAX_LINKED)
 def _token(given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...]) -> str:
     """Name what is compiled once for these very functions, with the data that they hold now."""
     return uuid.uuid4().hex
@@ -230,7 +230,7 @@ class CompiledGame(Game):
         empty_value: float | None = None,
         cache: str | None = None,
     ) -> None:
-        self.n_players = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
+        self.n_players = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
         given = UserFunctions(evaluate, push, pop, reset, is_defined)
         _check_functions(given)
         fields: set[str] = set()
@@ -405,9 +405,9 @@ def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
         raise TypeError(f"{shown} is no array of numbers") from None
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{shown} has elements of type {array.dtype}, expected numbers or booleans")
-    if not 1 <= array.ndim <= _MOST_DIMENSIONS:
+    if not 1 <= array.ndim <= _MAX_DIMENSIONS:
         where = "; numbers=... takes numbers" if array.ndim == 0 else ""
-        raise TypeError(f"{shown} has {array.ndim} dimensions, expected 1 to {_MOST_DIMENSIONS}{where}")
+        raise TypeError(f"{shown} has {array.ndim} dimensions, expected 1 to {_MAX_DIMENSIONS}{where}")
     dtype = str(array.dtype)
     if dtype not in DTYPES:
         dtype = "float64" if array.dtype.kind == "f" else "int64"

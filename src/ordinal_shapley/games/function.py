@@ -26,8 +26,8 @@ from ordinal_shapley_kernels.function import (
 )
 from ordinal_shapley_kernels.workspace import COMPILED
 
-_MOST_PLAYERS = 1_000_000
-_MOST_VIEWS = 100
+_MAX_PLAYERS = 1_000_000
+_MAX_VIEWS = 100
 
 
 class Callback:
@@ -118,7 +118,7 @@ class Callback:
                     return
                 memory = views.get(pointer)
                 if memory is None:
-                    if len(views) >= _MOST_VIEWS:
+                    if len(views) >= _MAX_VIEWS:
                         views.clear()
                     words = (ctypes.c_int64 * (n_players + 1)).from_address(pointer)
                     players = np.ctypeslib.as_array(words)
@@ -226,7 +226,7 @@ class FunctionGame(Game):
     ) -> None:
         if not callable(func):
             raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
-        self.n_players = arguments.integer("n_players", n_players, most=_MOST_PLAYERS)
+        self.n_players = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
         self.func = func
         self.order_free = arguments.flag("order_free", order_free)
         self.player_names = None if names is None else arrays.as_player_names(names, "names", self.n_players)

@@ -15,7 +15,7 @@ from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
 from ordinal_shapley.games._journey_forms import JourneyForms
 from ordinal_shapley.games.compiled import CompiledGame
-from ordinal_shapley.vocabulary import UNSEEN, VALUES, WORTHS, choose
+from ordinal_shapley.vocabulary import UNSEEN, VALUES, WORTHS, check_choice
 from ordinal_shapley_kernels import journeys as kernels
 
 if TYPE_CHECKING:
@@ -139,13 +139,13 @@ class JourneyGame(JourneyForms):
         worth: str = "rate",
         ordered: bool = True,
     ) -> None:
-        choose("worth", worth, WORTHS)
+        check_choice("worth", worth, WORTHS)
         if worth == "conversions":
             if unseen is not None:
                 raise ValueError(f"unseen is {unseen!r}, expected none with worth='conversions'")
         else:
             unseen = "backoff" if unseen is None else unseen
-            choose("unseen", unseen, UNSEEN)
+            check_choice("unseen", unseen, UNSEEN)
         self.repeats, self.unseen, self.worth = repeats, unseen, worth
         self.ordered = arguments.flag("ordered", ordered)
         self.n_players = len(counted.channels)
@@ -208,7 +208,7 @@ class JourneyGame(JourneyForms):
         """
         import pandas as pd
 
-        choose("value", value, VALUES)
+        check_choice("value", value, VALUES)
         arguments.flag("by_position", by_position)
         index = pd.Index(self._counted.channels, dtype=object, name="channel")
         n = max(1, int(self._sets.sizes.max(initial=0)))

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
-from ordinal_shapley.games._rows import LARGEST_COST, CompiledRowGame, PositionWeight
+from ordinal_shapley.games._rows import MAX_COST, CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.vocabulary import SCORINGS, choose
+from ordinal_shapley.vocabulary import SCORINGS, check_choice
 from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, rooms
 
@@ -137,12 +137,12 @@ class LogisticGame(CompiledRowGame):
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
-        self.C = arguments.number("C", C, above=0.0, most=LARGEST_COST)
+        self.C = arguments.number("C", C, above=0.0, most=MAX_COST)
         self.n_rows = n_rows
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, self._n_valid)
-        choose("scoring", scoring, SCORINGS)
+        check_choice("scoring", scoring, SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
         n_classes = len(self.classes_)
@@ -153,10 +153,10 @@ class LogisticGame(CompiledRowGame):
         self._costs = np.full(n_rows, self.C)
         if sample_weight is not None:
             weights = arrays.as_weights(sample_weight, "sample_weight", n_rows)
-            if self.C * float(weights.max()) > LARGEST_COST:
+            if self.C * float(weights.max()) > MAX_COST:
                 raise ValueError(
                     f"sample_weight is up to {weights.max():.3g}, which times C = {self.C:g} is more than "
-                    f"{LARGEST_COST:g}: rescale the weights"
+                    f"{MAX_COST:g}: rescale the weights"
                 )
             self._costs *= weights
         self._read_position_weight(position_weight)

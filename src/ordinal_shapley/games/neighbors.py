@@ -12,10 +12,10 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, choose
+from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, check_choice
 from ordinal_shapley_kernels.neighbors import VOTE_SHARE, NeighborsWorkspace, make_workspace
 
-_MOST_NEIGHBORS = 1_000_000
+_MAX_NEIGHBORS = 1_000_000
 _BLOCK = 2**20  # numbers in one block of distances
 
 
@@ -111,8 +111,8 @@ class NearestNeighborGame(CompiledRowGame):
         self.n_rows, self._n_valid = n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
-        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, most=_MOST_NEIGHBORS)
-        choose("scoring", scoring, NEIGHBOR_SCORINGS)
+        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, most=_MAX_NEIGHBORS)
+        check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
         # Always voting for one class gets as many shares right as decisions.

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.games._scores import check_spread
-from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, choose
+from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace, pad_data
 from ordinal_shapley_kernels.walks import utilities_of
 
 # The largest number in a system that is solved, which is squared on the way.
-_LARGEST_SQUARE = 1e120
-_LEAST_ALPHA = 1e-30
+_MAX_SQUARE = 1e120
+_MIN_ALPHA = 1e-30
 
 
 class RidgeGame(CompiledRowGame):
@@ -109,8 +109,8 @@ class RidgeGame(CompiledRowGame):
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
         self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-        self.alpha = arguments.number("alpha", alpha, least=_LEAST_ALPHA)
-        choose("scoring", scoring, REGRESSION_SCORINGS)
+        self.alpha = arguments.number("alpha", alpha, least=_MIN_ALPHA)
+        check_choice("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
         self.scoring = scoring
         squares = float(np.square(self._truth - self._truth.mean()).sum())
@@ -132,10 +132,10 @@ class RidgeGame(CompiledRowGame):
             features, held_out, self._basis = in_span(features, held_out)
         heaviest = float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
         largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
-        if not largest <= _LARGEST_SQUARE:
+        if not largest <= _MAX_SQUARE:
             raise ValueError(
                 f"alpha is {self.alpha:g}, and squares of rows of X times their weights are {largest:.3g} "
-                f"times that, expected at most {_LARGEST_SQUARE:g}: rescale X or the weights"
+                f"times that, expected at most {_MAX_SQUARE:g}: rescale X or the weights"
             )
         self._n_coordinates = features.shape[1]
         self._features, self._valid = pad_data(features, held_out)

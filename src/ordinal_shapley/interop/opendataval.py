@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ordinal_shapley.estimators import ClassicShapley, OrdinalShapley, PartialOrdinalShapley
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.valuation.result import Valuation
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import check_choice
 
 try:
     import torch
@@ -45,7 +45,7 @@ class _Evaluator(ModelMixin):
     def __init__(
         self, estimator: Any = None, *, model: str = "given", random_state: Any = None, **options: Any
     ) -> None:
-        choose("model", model, ("given", "logistic"))
+        check_choice("model", model, ("given", "logistic"))
         if "valid_fraction" in options:
             raise ValueError("valid_fraction is for rows to hold out, but OpenDataVal brings validation rows")
         if model == "logistic" and estimator is not None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ordinal_shapley.common.names import shorten
 from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     >>> ax.get_xlabel()
     'training rows removed (%)'
     """
-    choose("first", first, ("high", "low", "both"))
+    check_choice("first", first, ("high", "low", "both"))
     groups = named(curves, "curves", "RemovalCurves", "high_first")
     sides = ("high", "low") if first == "both" else (first,)
     series = [

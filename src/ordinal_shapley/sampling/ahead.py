@@ -25,7 +25,7 @@ _BASELINE_ORDERS = 10
 # rule's tolerance.
 _NEAR_SCORE = 0.005
 # Work that took less tells little about how long more of it will take.
-_LEAST_TIMED = 0.3
+_MIN_TIMED = 0.3
 
 
 class Ahead:
@@ -77,7 +77,7 @@ class Ahead:
 
     def _learn_pace(self, began: float, cost: float) -> None:
         took = time.monotonic() - began
-        if took > _LEAST_TIMED:
+        if took > _MIN_TIMED:
             self.pace = took / cost
 
     def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:

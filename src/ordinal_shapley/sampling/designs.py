@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ordinal_shapley.vocabulary import DESIGNS, choose
+from ordinal_shapley.vocabulary import DESIGNS, check_choice
 from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN
 
 
@@ -67,5 +67,5 @@ _DESIGNS = (
 
 def design_of(name: str) -> Design:
     """Return the design of a name; ValueError if there is none."""
-    choose("design", name, DESIGNS)
+    check_choice("design", name, DESIGNS)
     return next(design for design in _DESIGNS if design.name == name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments
 from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, StoppingRule
 
-_MOST_ROUNDS = 1_000_000
+_MAX_ROUNDS = 1_000_000
 
 
 class _Round(NamedTuple):
@@ -74,7 +74,7 @@ class History(StoppingRule):
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rule is {rule!r}, expected a rule such as RelativeChange(0.05)")
         self.rule = rule
-        self.most_rounds = arguments.integer("most_rounds", most_rounds, most=_MOST_ROUNDS)
+        self.most_rounds = arguments.integer("most_rounds", most_rounds, most=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
         self.taken_up_at = 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments
 from ordinal_shapley.sampling.full_orders import target_score
 from ordinal_shapley.sampling.truncation import TruncationRule, first_end
-from ordinal_shapley.vocabulary import choose
+from ordinal_shapley.vocabulary import check_choice
 from ordinal_shapley_kernels.walks import PATIENCE
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class PatienceTruncation(TruncationRule):
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", arguments.number("tol", self.tol, least=0.0))
         arguments.integer("patience", self.patience, most=math.inf)
-        choose("target", self.target, _TARGETS)
+        check_choice("target", self.target, _TARGETS)
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
         """Return the plan with the rule in it, after scoring full orders."""

@@ -15,7 +15,7 @@ from ordinal_shapley.sampling.paper_truncation import PaperTruncation
 from ordinal_shapley.sampling.patience_truncation import PatienceTruncation
 from ordinal_shapley.sampling.roulette import Roulette
 from ordinal_shapley.sampling.truncation import TruncationRule
-from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, choose
+from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, check_choice
 
 if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
@@ -83,9 +83,9 @@ class PermutationSampler(Described):
     def __post_init__(self) -> None:
         object.__setattr__(self, "truncation", as_rule(self.truncation))
         design = design_of(self.design)
-        choose("average", self.average, AVERAGES)
+        check_choice("average", self.average, AVERAGES)
         if self.contribution is not None:
-            choose("contribution", self.contribution, CONTRIBUTIONS)
+            check_choice("contribution", self.contribution, CONTRIBUTIONS)
         if self.class_fraction is None:
             for name, given in (("strata", self.strata is not None), ("average", self.average != "all")):
                 if given:
@@ -201,7 +201,7 @@ def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
         raise TypeError(
             f"{name} is {method!r}, expected one of {', '.join(map(repr, METHODS))}, or a PermutationSampler"
         )
-    choose(name, method, METHODS)
+    check_choice(name, method, METHODS)
     if method == "auto":
         return PermutationSampler(truncation=Roulette())
     return PermutationSampler(

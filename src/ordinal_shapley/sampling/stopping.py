@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments
 
 # Permutations are numbered by int64, with room for a first one.
-_MOST_PERMUTATIONS = 2**62
+_MAX_PERMUTATIONS = 2**62
 
 _Number = TypeVar("_Number", int, float)
 # What checks must know of earlier rounds to go on after a break: by rule (its repr), the numbers of
@@ -160,7 +160,7 @@ class MaxPermutations(StoppingRule):
 
     def __post_init__(self) -> None:
         arguments.integer("n_permutations", self.n_permutations)
-        if int(self.n_permutations) > _MOST_PERMUTATIONS:
+        if int(self.n_permutations) > _MAX_PERMUTATIONS:
             raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
     def begin(self) -> Check:

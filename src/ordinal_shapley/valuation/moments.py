@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.vocabulary import AVERAGES, choose
+from ordinal_shapley.vocabulary import AVERAGES, check_choice
 
 # Half-open ranges of permutation indices, increasing and disjoint.
 Ranges = tuple[tuple[int, int], ...]
@@ -161,7 +161,7 @@ class Moments(NamedTuple):
         ValueError
             If ``average`` is unknown.
         """
-        choose("average", average, AVERAGES)
+        check_choice("average", average, AVERAGES)
         counts, replicates, spread = (
             self.chosen.astype(np.int64),
             self.replicates.astype(np.int64),

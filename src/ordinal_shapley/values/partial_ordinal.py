@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame, representative
 from ordinal_shapley.values.base import TOLERANCE, Value
-from ordinal_shapley.vocabulary import CASES, choose
+from ordinal_shapley.vocabulary import CASES, check_choice
 
 if TYPE_CHECKING:
     from ordinal_shapley.games.base import Game
@@ -72,7 +72,7 @@ class PartialOrdinal(Value):
         if (self.partition is None) != (self.case is None):
             raise ValueError("partition and case belong together: give both or neither")
         if self.case is not None:
-            choose("case", self.case, CASES)
+            check_choice("case", self.case, CASES)
             # Its length is checked when there is a game.
             object.__setattr__(self, "partition", arrays.as_array(self.partition, "partition", "player"))
 

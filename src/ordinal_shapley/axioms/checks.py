@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.axioms.premises import Gains, Premises
+from ordinal_shapley.axioms.conditions import Gains, Premises
 from ordinal_shapley.axioms.report import AxiomCheck
 from ordinal_shapley.games._sequences import join_names
 from ordinal_shapley.games.table import TableGame
 
 HOLDS, FAILS, VACUOUS = "holds", "fails", "vacuous"
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
 
 class Subject(NamedTuple):
@@ -58,8 +58,8 @@ class Subject(NamedTuple):
         return str(player if labels is None else labels[player])
 
     def _listed(self, names: list[str]) -> str:
-        shown = ", ".join(names[:_MOST_NAMES])
-        if len(names) > _MOST_NAMES:
+        shown = ", ".join(names[:_MAX_NAMES])
+        if len(names) > _MAX_NAMES:
             shown += f", ... ({len(names)} in all)"
         if self.game.player_names is not None:
             return shown

@@ -17,7 +17,7 @@ from ordinal_shapley.values import Classic, Ordinal
 from ordinal_shapley_kernels import premises as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
-MOST_PLAYERS = 12
+MAX_PLAYERS = 12
 # The utilities, those of another game and of the sum of both, and what is passed from hand to hand.
 _BYTES_A_SEQUENCE = 5 * 8
 
@@ -89,9 +89,9 @@ class Premises(NamedTuple):
 def check_size(game: Game) -> None:
     """ValueError if there are too many sequences for this machine."""
     n = game.n_players
-    if n > MOST_PLAYERS:
+    if n > MAX_PLAYERS:
         raise ValueError(
-            f"game has {n} players, expected at most {MOST_PLAYERS}: axioms are about all sequences of them, "
+            f"game has {n} players, expected at most {MAX_PLAYERS}: axioms are about all sequences of them, "
             "so check a game of some of the players"
         )
     needed = _BYTES_A_SEQUENCE * subtree_sizes(n)[n]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.axioms import conditions
 from problems import JIT, size, wine
 from runs import axioms_with
 

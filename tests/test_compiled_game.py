@@ -15,6 +15,7 @@ from numba import njit
 import naive
 import ordinal_shapley as osv
 from problems import JIT, random_problem, size
+from runs import sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled code")
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -113,7 +114,7 @@ def test_exact_values(value):
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_sampled_values(value, method):
     options = {"n_permutations": size(40, 12), "random_state": 3, "strata": PROBLEM.y}
-    got, expected = (osv.sample_values(game, value, method, **options) for game in (centroid_game(), PLAIN))
+    got, expected = (sample_with(game, value, method, **options) for game in (centroid_game(), PLAIN))
     np.testing.assert_allclose(got.values, expected.values, atol=1e-13)
     np.testing.assert_allclose(got.stderr, expected.stderr, atol=1e-13)
 

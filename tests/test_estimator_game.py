@@ -494,7 +494,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
 def test_estimators_take_any_model(style, value, weight):
     model = make_pipeline(StandardScaler(), GaussianNB())
     shared = {"scoring": "balanced_accuracy", "empty_value": 0.25}
-    fitted = style("mc", estimator=model, n_permutations=4, random_state=3, **shared).fit(*PROBLEM)
+    fitted = style(model, sampler="mc", n_permutations=4, random_state=3, **shared).fit(*PROBLEM)
     played = osv.EstimatorGame(model, *PROBLEM, position_weight=weight, **shared)
     expected = osv.sample_values(played, value, "mc", n_permutations=4, random_state=3)
     np.testing.assert_array_equal(fitted.values_, expected.values)

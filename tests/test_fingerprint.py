@@ -117,7 +117,7 @@ def test_only_results_of_the_same_function_pool(kind):
     make = MAKERS[kind]
     one = run(make(2.0), 0)
     assert osv.Valuation.merge([one, run(make(2.0), 10)]).n_permutations == 20
-    with pytest.raises(ValueError, match="digest"):
+    with pytest.raises(ValueError, match="differ in"):
         osv.Valuation.merge([one, run(make(3.0), 10)])
 
 
@@ -128,7 +128,7 @@ def test_only_results_of_one_minor_version_pool(monkeypatch):
 
     assert osv.Valuation.merge([part("1.2.0", 0), part("1.2.3.dev0", 10)]).n_permutations == 20
     for other in ("1.3.0", "2.2.0"):
-        with pytest.raises(ValueError, match="digest"):
+        with pytest.raises(ValueError, match="differ in"):
             osv.Valuation.merge([part("1.2.0", 0), part(other, 10)])
 
 
@@ -148,7 +148,7 @@ def test_weights_of_orders_too():
         )
 
     assert osv.Valuation.merge([part(True, 0), part(True, 10)]).n_permutations == 20
-    with pytest.raises(ValueError, match="digest"):
+    with pytest.raises(ValueError, match="differ in"):
         osv.Valuation.merge([part(True, 0), part(False, 10)])
 
 

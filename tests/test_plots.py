@@ -61,7 +61,7 @@ def test_values_are_sorted_and_carry_their_intervals():
     half = NormalDist().inv_cdf(0.975) * np.array([0.02, 0.03, 0.01])
     np.testing.assert_allclose(np.diff(intervals(ax), axis=1).ravel(), 2 * half)
     assert ax.get_ylabel() == "value"
-    assert "Partial ordinal Shapley value, ctmc, 1,200 permutations" in ax.get_title()
+    assert "Partial ordinal Shapley value, full permutations, 1,200 permutations" in ax.get_title()
 
 
 def test_players_without_a_value_are_left_out_and_without_an_error_have_no_interval():

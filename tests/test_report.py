@@ -146,8 +146,8 @@ class TestWords:
         assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
         share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
         assert page.facts["Reliability"].startswith(f"{share:.2f}: {100 * share:.0f} % of the variance")
-        assert "Permutations were truncated" in page.texts["sure"]
-        assert "sample of each class" not in page.texts["sure"]
+        assert "ending permutations early" in page.texts["sure"]
+        assert "share of each class" not in page.texts["sure"]
         tiles = re.findall(r"<b>([\d,.]+)</b>", valuation.to_html())
         scores = [f"{valuation.full_score:.4g}", f"{valuation.baseline_score:.4g}"]
         assert tiles == ["40", str(valuation.n_permutations), str(below), str(above), *scores]

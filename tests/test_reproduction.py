@@ -213,7 +213,9 @@ def test_equal_fits_are_about_equal(small):
     game = methods.make_game(split, "gaussian", "majority")
     budget = 3_000
     for walk in comparison.WALKS.values():
-        valuation = comparison.sample_fits(game, budget, {"random_state": 0, "value": "ordinal", **walk})
+        valuation = comparison.sample_fits(
+            game, budget, {"random_state": 0, "value": "ordinal", "method": walk}
+        )
         assert valuation.n_evaluations == pytest.approx(budget, rel=0.06)
 
 

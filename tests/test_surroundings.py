@@ -235,7 +235,10 @@ def utility(sequence):
         sys.stdin.readline()
     return inner(sequence)
 
-osv.sample_values(osv.FunctionGame(utility, 4), n_permutations=3, random_state=3, checkpoint=sys.argv[1])
+osv.sample_values(
+    osv.FunctionGame(utility, 4), "partial_ordinal", "mc", n_permutations=3, random_state=3,
+    checkpoint=sys.argv[1],
+)
 """
 
 

@@ -12,7 +12,7 @@ import ordinal_shapley as osv
 from ordinal_shapley import vocabulary
 from rules.check_rules import public_objects
 
-LISTED = re.compile(r"^(\w+) : \{(.+?)\}", re.MULTILINE)
+LISTED = re.compile(r"^(\w+) : (?:\w+ or )?\{(.+?)\}", re.MULTILINE)
 WORDS = {
     "average": [vocabulary.AVERAGES],
     "case": [vocabulary.CASES],

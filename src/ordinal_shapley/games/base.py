@@ -186,14 +186,6 @@ class Game(ABC):
             "expected a function of the sequence alone"
         )
 
-    def _check_order_free(self) -> None:
-        """ValueError unless the game has a classic value."""
-        if not self.order_free:
-            raise ValueError(
-                "value='classic' is for games whose order does not matter, and this one's does: "
-                f"{self._without_order}, or ask for value='partial_ordinal' or value='ordinal'"
-            )
-
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         players = np.asarray(sequence)
         if players.size == 0:

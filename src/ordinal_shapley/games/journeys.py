@@ -116,6 +116,8 @@ class JourneyGame(JourneyForms):
     array([20., 40.])
     """
 
+    _without_order = "build it with ordered=False, or see credit('classic')"
+
     def __init__(
         self,
         journeys: Any,
@@ -291,14 +293,6 @@ class JourneyGame(JourneyForms):
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""
         return self._compiled(sequence)
-
-    def _check_order_free(self) -> None:
-        if self.ordered:
-            raise ValueError(
-                "value='classic' is for games whose order does not matter, and this one's does: build it "
-                "with ordered=False, or see credit('classic'), or ask for value='partial_ordinal' or "
-                "value='ordinal'"
-            )
 
     @cached_property
     def _pooled(self) -> reading.Counted:

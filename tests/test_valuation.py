@@ -526,7 +526,7 @@ class TestMerge:
             a.save(tmp_path / "a.npz")
         assert Valuation.merge([Valuation.load(tmp_path / "a.npz"), b]).n_permutations == 200
         other = by_hand([1.0, 2.0], [0.1, 0.1], player_names=kept[::-1], first_permutation=100)
-        with pytest.raises(ValueError, match="differ in labels"):
+        with pytest.raises(ValueError, match="differ in player_names"):
             Valuation.merge([a, other])
 
 

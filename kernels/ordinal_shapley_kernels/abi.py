@@ -431,6 +431,10 @@ class Entry:
         self.symbol = Symbol(func)
         self._call: Any = None
 
+    def __reduce__(self) -> str:
+        # A name in its module, for pickle, and for fingerprints that must not tell what was called before.
+        return self.__name__
+
     @property
     def address(self) -> int:
         """Of the C function; compiles it, and what it calls, if need be."""

@@ -187,6 +187,9 @@ test-pythons: dist
 test-numbas: dist
 	PYTHON=$(PYTHON) .ci/test_numbas
 
+docs: $(VENV)/.stamp-docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
 notebooks: $(VENV)/.stamp-docs
 	$(BIN)/python benchmarks/tutorials.py
 

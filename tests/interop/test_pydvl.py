@@ -60,12 +60,12 @@ class TestResult:
         np.testing.assert_array_equal(result.counts, valuation.counts)
         np.testing.assert_array_equal(result.indices, np.arange(5))
         assert result.names.tolist() == ["0", "1", "2", "3", "4"]
-        assert result.algorithm == f"ordinal-shapley: {valuation.value} by {valuation.method}"
+        assert result.algorithm == f"ordinal-shapley: {valuation.kind.name} by {valuation.sampler.words}"
         assert (result.n_permutations, result.n_evaluations) == (40, valuation.n_evaluations)
         assert (result.stopped_by, result.seed) == ("MaxPermutations", 1)
 
     def test_a_player_that_was_never_counted_has_no_value(self):
-        options = {"method": "cmc", "labels": [0] * 5, "class_fraction": 0.2, "average": "selected"}
+        options = {"method": "cmc", "strata": [0] * 5, "class_fraction": 0.2, "average": "selected"}
         valuation = sample_with(game_of(5), n_permutations=2, random_state=0, **options)
         result = to_valuation_result(valuation)
         assert 0 in valuation.counts
@@ -168,9 +168,7 @@ class TestUtility:
     def test_groups_are_players(self):
         p = random_problem(3, n=8, seed=4)
         groups = np.repeat(np.arange(4), 2)
-        game = osv.LogisticGame(
-            p.X, p.y, p.X_valid, p.y_valid, groups=groups, position_weight="uniform", labels=[0, 0, 1, 1]
-        )
+        game = osv.LogisticGame(p.X, p.y, p.X_valid, p.y_valid, groups=groups, position_weight="uniform")
         utility = GameUtility(game)
         sampler = pydvl.DeterministicUniformSampler()
         data = pydvl.GroupedDataset(p.X, p.y, groups)

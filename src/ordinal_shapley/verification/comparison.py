@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,11 +218,9 @@ def verify(
     stopping: StoppingRule | None = None,
     n_permutations: int | None = None,
     first_permutation: int = 0,
-    position_profile: bool = False,
     random_state: Any = None,
     level: float = 0.95,
     n_jobs: int | None = -1,
-    checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     max_seconds: float | None = None,
 ) -> Verification:
@@ -233,7 +230,7 @@ def verify(
     ----------
     game : Game
         For example a `TableGame`; small enough for `exact_values`.
-    value, method, first_permutation, position_profile, random_state, checkpoint
+    value, method, first_permutation, random_state
         As in `sample_values`.
     stopping : StoppingRule, optional
         As in `sample_values`. A rule that looks at the estimate to decide when to stop makes the noise a
@@ -312,10 +309,8 @@ def verify(
         stopping=stopping,
         n_permutations=n_permutations,
         first_permutation=first_permutation,
-        position_profile=position_profile,
         random_state=random_state,
         n_jobs=plan.n_jobs,
-        checkpoint=checkpoint,
         progress=progress,
     )
 

@@ -42,10 +42,10 @@ def count(n: int, noun: str) -> str:
 
 def is_better(valuation: Valuation) -> bool | None:
     """Whether the model of all rows is better than the baseline; None if that is not known."""
-    full, guess = valuation.full_score, valuation.baseline_score
-    if full is None or guess is None:
+    full, baseline = valuation.full_score, valuation.baseline_score
+    if full is None or baseline is None:
         return None
-    return full > guess + _ROUNDING * abs(guess)
+    return full > baseline + _ROUNDING * abs(baseline)
 
 
 def score_words(valuation: Valuation, game: Any = None) -> str:

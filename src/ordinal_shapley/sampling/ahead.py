@@ -93,7 +93,7 @@ class Ahead:
         return made
 
     def scores(self, game: Game, seed: int) -> Scores:
-        """Return what models of all rows score, and what guessing does; None where players bring no rows."""
+        """Return what models of all rows score, and the baseline; None where players bring no rows."""
         count, score = game.scored_orders, None
         if not count:
             return None, None

@@ -248,5 +248,5 @@ def _state(file: File) -> State:
 
 def _ahead(file: File) -> tuple[Scores, dict[str, Any]]:
     """Scores and what a pilot told, as a file holds them; KeyError if something is not there."""
-    full, guess = file.header["run"]["scores"]
-    return (full, guess), {name: file.more[name] for name in _OF_PILOT}
+    full, baseline = file.header["run"]["scores"]
+    return (full, baseline), {name: file.more[name] for name in _OF_PILOT}

@@ -91,7 +91,7 @@ class Valuation(Views):
         the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
         rows, and where the model of all rows fails.
     baseline_score : float or None
-        What guessing scores on the same validation rows: always predicting their commonest class or their
+        What the baseline scores on the same validation rows: always predicting their majority class or their
         mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that
         is no better than that say little.
 

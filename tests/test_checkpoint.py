@@ -320,7 +320,8 @@ def test_kill_9_at_any_moment(path):
 
         game = osv.FunctionGame(utility, 4)
         run = osv.sample_values(
-            game, n_permutations=2_000, random_state=3, checkpoint=sys.argv[1], n_jobs=2
+            game, "partial_ordinal", "mc", n_permutations=2_000, random_state=3, n_jobs=2,
+            checkpoint=sys.argv[1],
         )
         run.save(sys.argv[2])
     """)

@@ -344,13 +344,14 @@ def test_memory_of_100_000_players(value, method, tmp_path):
         rng = np.random.default_rng(0)
         n, value, method, path = 100_000, *sys.argv[1:]
         X, y = rng.normal(size=(n + 100, 4)), rng.integers(0, 2, n + 100)
-        rule = osv.PatienceTruncation(0.5, 3)
+        share = 0.8 if method == "ctmc" else None
+        sampler = osv.PermutationSampler(truncation=osv.PatienceTruncation(0.5, 3), class_fraction=share)
         small = osv.LogisticGame(X[:50], y[:50], X[n:], y[n:])
-        osv.sample_values(small, value, method, truncation=rule, n_permutations=20, random_state=0)
+        osv.sample_values(small, value, sampler, n_permutations=20, random_state=0)
         game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])
         before = peak()
         osv.sample_values(
-            game, value, method, truncation=rule, n_permutations=1_400, random_state=0, n_jobs=2,
+            game, value, sampler, n_permutations=1_400, random_state=0, n_jobs=2,
             stopping=osv.RelativeChange(1e-9), checkpoint=path,
         )
         print(peak() - before)

@@ -143,3 +143,9 @@ def test_they_do_not_change():
     for thing in (osv.Blend(0.5), osv.PermutationSampler(), osv.Roulette()):
         with pytest.raises(dataclasses.FrozenInstanceError):
             thing.alpha = 0.1
+
+
+def test_options_that_are_no_lists_can_be_shown():
+    sampler = osv.PermutationSampler(class_fraction=0.5, strata=3)  # refused when there is a game
+    assert "entries" in repr(sampler)
+    assert sampler == osv.PermutationSampler(class_fraction=0.5, strata=3)

@@ -248,14 +248,14 @@ class SamplerOptions:
 
     def sampler(self) -> PermutationSampler:
         """Return the sampler."""
-        from ordinal_shapley.sampling.sampler import as_rule, as_sampler
+        from ordinal_shapley.sampling.sampler import as_sampler, as_truncation
 
         made = as_sampler(self.method)
         rule = made.rule
         if self.truncation is not None:
             if rule is None:
                 raise ValueError(f"--truncation is for auto, tmc and ctmc; --method is {self.method}")
-            rule = as_rule(self.truncation)
+            rule = as_truncation(self.truncation)
         if self.tolerance is not None:
             if not hasattr(rule, "tol"):
                 raise ValueError("--tolerance needs --truncation paper or patience, or --method tmc or ctmc")

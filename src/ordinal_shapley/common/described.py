@@ -100,7 +100,7 @@ def _plain(option: Any) -> Any:
     if isinstance(option, NotStored):
         return {"digest": option.digest}
     if isinstance(option, np.ndarray):
-        return [_plain(entry) for entry in option.tolist()]
+        return [_plain(entry) for entry in option.ravel().tolist()]
     return str(option)
 
 
@@ -118,5 +118,5 @@ def _is_equal(option: Any, default: Any) -> bool:
 
 def _shown(option: Any) -> str:
     if isinstance(option, np.ndarray):
-        return f"<{len(option):,} entries>"
+        return f"<{option.size:,} entries>"
     return getattr(option, "__qualname__", None) or repr(option)

@@ -16,8 +16,6 @@ class Design:
     ----------
     name : str
         The word that stands for it.
-    meaning : str
-        What it is, in words.
     code : int
         The permutations kernel's.
     permutations : int or None
@@ -33,7 +31,6 @@ class Design:
     """
 
     name: str
-    meaning: str
     code: int
     permutations: int | None = 1
     of_all: bool = False
@@ -46,17 +43,15 @@ class Design:
 
 
 _DESIGNS = (
-    Design("independent", "independent permutations", INDEPENDENT),
+    Design("independent", INDEPENDENT),
     Design(
         "antithetic",
-        "permutations in pairs, each followed by its reverse",
         ANTITHETIC,
         permutations=2,
         shares_places=True,
     ),
     Design(
         "latin",
-        "permutations in Latin squares, of which every player stands once at every position",
         LATIN,
         permutations=None,
         of_all=True,

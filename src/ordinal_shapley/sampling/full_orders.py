@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 from numba import config
@@ -17,6 +19,11 @@ TARGET_ORDERS = 20
 NEAR_TARGET = 0.1
 
 
+def wrapping() -> AbstractContextManager[Any]:
+    """Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round."""
+    return np.errstate(over="ignore" if config.DISABLE_JIT else "warn")
+
+
 def score_key(seed: int) -> int:
     """Return another key than the run's own, so that a score is independent of the walks."""
     return seed ^ 0x5DEECE66D
@@ -26,8 +33,7 @@ def random_orders(n_players: int, seed: int, count: int) -> NDArray[np.int64]:
     """Return `count` random orders of all players, apart from those that are walked."""
     key = score_key(seed)
     state = make_permutation_state(np.arange(n_players), np.array([0, n_players]), np.array([n_players]), key)
-    # Without the JIT the random stream is numpy's arithmetic, which warns when it wraps round.
-    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
+    with wrapping():
         return draw_orders(state, 0, count)
 
 

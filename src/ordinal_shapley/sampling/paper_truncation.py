@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
-from ordinal_shapley.sampling.truncation import TruncationRule, first_end
+from ordinal_shapley.sampling.truncation import ENDS_EARLY, TruncationRule, first_end
 from ordinal_shapley_kernels.walks import PAPER
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class PaperTruncation(TruncationRule):
 
     tol: float = 0.05
     name: ClassVar[str] = "paper"
-    bias: ClassVar[str] = "the bias of ending permutations early, which counts players after the end as 0"
+    bias: ClassVar[str] = ENDS_EARLY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", arguments.number("tol", self.tol, least=0.0))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
 from ordinal_shapley.sampling.full_orders import target_score
-from ordinal_shapley.sampling.truncation import TruncationRule, first_end
+from ordinal_shapley.sampling.truncation import ENDS_EARLY, TruncationRule, first_end
 from ordinal_shapley.vocabulary import check_choice
 from ordinal_shapley_kernels.walks import PATIENCE
 
@@ -63,7 +63,7 @@ class PatienceTruncation(TruncationRule):
     patience: int = 6
     target: str = "mean"
     name: ClassVar[str] = "patience"
-    bias: ClassVar[str] = "the bias of ending permutations early, which counts players after the end as 0"
+    bias: ClassVar[str] = ENDS_EARLY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", arguments.number("tol", self.tol, least=0.0))

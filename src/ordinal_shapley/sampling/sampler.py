@@ -81,7 +81,7 @@ class PermutationSampler(Described):
     contribution: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "truncation", as_rule(self.truncation))
+        object.__setattr__(self, "truncation", as_truncation(self.truncation))
         design = design_of(self.design)
         check_choice("average", self.average, AVERAGES)
         if self.contribution is not None:
@@ -164,6 +164,12 @@ class PermutationSampler(Described):
         All players are in one, or those of a class. A class of n_c players has a quota of
         floor(class_fraction n_c), at least 1.
 
+        Returns
+        -------
+        members : ndarray of int64, shape (n_players,)
+        starts : ndarray of int64, shape (n_strata + 1,)
+        quota : ndarray of int64, shape (n_strata,)
+
         Raises
         ------
         TypeError, ValueError
@@ -210,7 +216,7 @@ def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
     )
 
 
-def as_rule(truncation: Any) -> TruncationRule | None:
+def as_truncation(truncation: Any) -> TruncationRule | None:
     """Return the rule that a name stands for, or the rule itself; None for none."""
     if truncation is None or isinstance(truncation, TruncationRule):
         return truncation

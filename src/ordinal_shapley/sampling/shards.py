@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.designs import design_of
+from ordinal_shapley.sampling.full_orders import wrapping
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.abi import prepare
@@ -310,7 +310,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         patience=plan.patience,
         target=plan.target,
     )
-    with _wrapping():
+    with wrapping():
         status = run_in_steps(lambda budget: walk(game, run, budget), PAUSED, cancellation)
     if status == FAILED:
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1
@@ -321,11 +321,6 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
     if status == DONE:  # else its players are out of order
         held[key] = permutations
     return run
-
-
-def _wrapping() -> AbstractContextManager[Any]:
-    """Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round."""
-    return np.errstate(over="ignore" if config.DISABLE_JIT else "warn")
 
 
 def _record(plan: Plan, walks: Walks) -> Credits:

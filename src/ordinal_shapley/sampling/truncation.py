@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.sampling.ahead import Ahead
     from ordinal_shapley.sampling.plan import Plan
 
+# What rules do that end permutations early.
+ENDS_EARLY = "the bias of ending permutations early, which counts players after the end as 0"
+
 
 class TruncationRule(Described, ABC):
     """Says which utilities of a permutation are not evaluated.
@@ -46,8 +49,19 @@ class TruncationRule(Described, ABC):
     ) -> NDArray[np.intp]:
         """Return how many players of each permutation are evaluated, for its expectation.
 
-        `utilities` and `has_model` have a row for each permutation and a column for each of its prefixes,
-        from the empty one. Not asked of a rule without bias.
+        Not asked of a rule without bias.
+
+        Parameters
+        ----------
+        utilities, has_model : ndarray, shape (n_permutations, n_places + 1)
+            Of each prefix, from the empty one.
+        target : float or None
+            What `target_score` gave.
+
+        Returns
+        -------
+        ndarray of int, shape (n_permutations,)
+            Players evaluated.
         """
         raise NotImplementedError
 

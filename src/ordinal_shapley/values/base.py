@@ -34,9 +34,6 @@ class Value(Described, ABC):
         Whether it is for games in which order plays no part.
     insertion : str
         Where a player joins when the axioms ask what it changes: at the "end" or "anywhere".
-    sums_to_total : bool
-        Whether the values of all games sum to the mean utility of full permutations less that of the empty
-        sequence.
     needs_mean_utilities : bool
         Whether its exact values need the mean utility of the orders of each set.
     """
@@ -44,7 +41,6 @@ class Value(Described, ABC):
     name: ClassVar[str]
     contributions: ClassVar[tuple[str, ...]] = ("marginal",)
     order_free: ClassVar[bool] = False
-    sums_to_total: ClassVar[bool] = True
     needs_mean_utilities: ClassVar[bool] = False
 
     @property
@@ -89,7 +85,13 @@ class Value(Described, ABC):
         return ""
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
-        """[i, k]: mean over the sets of k players of what player i adds to them; the value is the mean."""
+        """Return what players add by position, from the sums of an enumeration.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_players, n_players)
+            [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean.
+        """
         return marginal_profile(totals, scope, scope.kind != kernels.ALL)
 
 

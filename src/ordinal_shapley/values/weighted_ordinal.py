@@ -63,7 +63,6 @@ class WeightedOrdinal(Value):
 
     order_weight: Any
     name: ClassVar[str] = "weighted_ordinal"
-    sums_to_total: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (callable(self.order_weight) or isinstance(self.order_weight, NotStored)):

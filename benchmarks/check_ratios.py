@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import results
 
-LEAST_SHARE = 0.7
+MIN_SHARE = 0.7
 
 
 def compare(new: dict[str, float], reference: dict[str, float]) -> tuple[list[str], bool]:
@@ -28,7 +28,7 @@ def compare(new: dict[str, float], reference: dict[str, float]) -> tuple[list[st
         if now is None:
             lines.append(f"missing  {name}: was {before:,.1f}")
             continue
-        dropped = now < LEAST_SHARE * before
+        dropped = now < MIN_SHARE * before
         fine = fine and not dropped
         lines.append(f"{'DROPPED' if dropped else 'ok':8s} {name}: {before:,.1f} -> {now:,.1f}")
     lines += [f"new      {name}: {now:,.1f}" for name, now in new.items() if name not in reference]

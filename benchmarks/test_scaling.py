@@ -141,5 +141,5 @@ def test_walk_under_patience(benchmark, n):
         units=many - few,
         rows=n,
         seconds_for_few=median(seconds),
-        mean_walk_length=valuation.mean_walk_length,
+        mean_evaluated=valuation.mean_evaluated,
     )

@@ -104,7 +104,7 @@ def measure_way(
         float(error / truth.std()),
         float(noise / truth.std()),
         seconds / utilities,
-        float(np.mean([run.mean_walk_length for run in runs])) / game.n_players,
+        float(np.mean([run.mean_evaluated for run in runs])) / game.n_players,
     )
 
 

@@ -572,7 +572,7 @@ def asymmetry(U, n, i, j):
 
 
 def literal_exchange(image, i, j):
-    """The sequence that the premise of ordinal symmetry compares with, as printed.
+    """The sequence that the condition of ordinal symmetry compares with, as printed.
 
     A permutation pi of a set S makes pi(s_1), pi(s_2), ... of its players s_1 < s_2 < ... The other sequence
     is made of (i, j)(s_1), (i, j)(s_2), ... by pi if S holds both or neither, else by (i, j) pi (i, j).

@@ -1,4 +1,4 @@
-"""Axioms on games at hand: premises against brute force, verdicts against the definitions."""
+"""Axioms on games at hand: conditions against brute force, verdicts against the definitions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ VALUES = {
 
 
 def judge(U, n, phi, anywhere):
-    """Status of every axiom but additivity, and who meets the premise, straight from the definitions."""
+    """Status of every axiom but additivity, and who meets the condition, straight from the definitions."""
     close = 1e-10
     gains = [[gain for gain, _ in naive.gains(U, n, i, anywhere)] for i in range(n)]
     null = [i for i in range(n) if max(map(abs, gains[i])) < close]
@@ -120,16 +120,16 @@ def judge(U, n, phi, anywhere):
 
 
 # --------------------------------------------------------------------------------------------
-# Premises and verdicts
+# Conditions and verdicts
 # --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5] if JIT else [1, 2, 4])
-def test_premises(kind, n):
+def test_conditions(kind, n):
     U = kind(n, n)
     game = game_of(n, U)
-    found = conditions.find_premises(game)
+    found = conditions.find_conditions(game)
     for gains, anywhere in ((found.at_end, False), (found.anywhere, True)):
         for i in range(n):
             expected = naive.gains(U, n, i, anywhere)
@@ -219,7 +219,7 @@ def test_null_for_the_partial_value_only():
 
 
 def test_symmetry_as_printed_is_no_theorem():
-    """Of all 0/1 games of full orders of three players: those with its premise for players 0 and 1."""
+    """Of all 0/1 games of full orders of three players: those with its condition for players 0 and 1."""
     orders = list(itertools.permutations(range(3)))
     differ = []
     for worths in itertools.product((0.0, 1.0), repeat=6):
@@ -240,7 +240,7 @@ def test_symmetry_as_printed_is_no_theorem():
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_symmetry_as_printed_suffices_for_the_ordinal_value(n):
-    """Its premise equates the mean utility of the orders of a set and of that with i and j exchanged."""
+    """Its condition equates the mean utility of the orders of a set and of that with i and j exchanged."""
     worth = random_worth(n)
     U = lambda S: worth(S) + worth(naive.literal_exchange(S, 0, n - 1))  # noqa: E731
     for S in naive.sequences_of(range(n)):

@@ -185,7 +185,7 @@ def test_sampled_values(value, estimator, method, rule, kind):
     )
     walked = transcription(result, U, CLASSES, method, truncation, 0.9)
     (_, _, lengths), sequences = walked
-    assert result.mean_walk_length == pytest.approx(lengths.mean())
+    assert result.mean_evaluated == pytest.approx(lengths.mean())
     if truncation is not None and kind in ("table", "jitted", "plain", "compiled"):
         assert min(lengths) < len(sequences[0]), "nothing was truncated: the test shows nothing"
     if value == "partial_ordinal" or estimator == "marginal":

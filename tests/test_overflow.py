@@ -44,7 +44,7 @@ def few_kept(monkeypatch):
     """Leave room for some dozens of rows."""
 
     def keep(numbers):
-        monkeypatch.setattr(logistic_workspace, "_MOST_KEPT", numbers)
+        monkeypatch.setattr(logistic_workspace, "_MAX_KEPT", numbers)
 
     return keep
 

@@ -111,7 +111,7 @@ def history_of(values, stderr=0.1, rule=None):
 
 def test_convergence_of_few_players():
     values = RNG.normal(size=(5, 3))
-    ax = plot_convergence(history_of(values), labels=["a", "b", "c"], level=0.5)
+    ax = plot_convergence(history_of(values), player_names=["a", "b", "c"], level=0.5)
     names = np.array(["a", "b", "c"])[np.argsort(-values[-1])]
     assert legend(ax) == names.tolist()
     for player, name in enumerate("abc"):

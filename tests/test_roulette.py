@@ -159,7 +159,7 @@ def test_samples_are_as_defined(value, method, options, design):
     unit = {"independent": 1, "antithetic": 2, "latin": n}[design]
     np.testing.assert_allclose(result.stderr, errors_over(samples, unit), atol=1e-12)
     seen = [sum(chosen(chances, u, share)) for u in luck]
-    assert result.mean_walk_length == pytest.approx(np.mean(seen))
+    assert result.mean_evaluated == pytest.approx(np.mean(seen))
 
 
 @njit
@@ -192,7 +192,7 @@ def test_no_bias(value, alpha, design):
             random_state=seed,
         )
         scores += ((result.values - exact) / result.stderr).tolist()
-        shares.append(result.mean_walk_length / 5)
+        shares.append(result.mean_evaluated / 5)
     assert np.abs(scores).max() < 4.5
     assert max(shares) < 0.9
 

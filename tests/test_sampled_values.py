@@ -100,7 +100,7 @@ def test_partition_truncated(case, rule):
     )
     assert min(lengths) < 10
     np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    assert result.mean_walk_length == pytest.approx(lengths.mean())
+    assert result.mean_evaluated == pytest.approx(lengths.mean())
 
 
 @pytest.mark.parametrize("method", ["mc", "tmc"])

@@ -88,7 +88,7 @@ def test_the_algorithms(name, method, rule, average):
     )
     walks = transcription(result, utility, problem.y, method, truncation, 0.6)
     check(result, walks, average)
-    assert result.mean_walk_length == pytest.approx(walks[0][2].mean())
+    assert result.mean_evaluated == pytest.approx(walks[0][2].mean())
     # Evaluated: prefixes that have a model, and one full order a permutation for the paper's rule.
     evaluations = sum(
         utility.has_model(s[:j]) for s, k in zip(walks[1], walks[0][2], strict=True) for j in range(1, k + 1)
@@ -109,7 +109,7 @@ def test_rules_do_truncate():
             n_permutations=5,
             random_state=0,
         )
-        assert result.mean_walk_length < len(problem.y)
+        assert result.mean_evaluated < len(problem.y)
 
 
 @pytest.mark.parametrize(("method", "rule"), RUNS)
@@ -130,7 +130,7 @@ def test_groups(method, rule):
     walks = transcription(result, utility, codes, method, truncation)
     check(result, walks, "all")
     sizes = [len(rows) for rows in members]
-    assert result.mean_walk_length == pytest.approx(np.mean(walk_lengths(walks, sizes)))
+    assert result.mean_evaluated == pytest.approx(np.mean(walk_lengths(walks, sizes)))
 
 
 def test_labels_of_mixed_clients():
@@ -193,7 +193,7 @@ def test_distances_equal_to_the_tolerance():
         )
         walks = transcription(result, utility, problem.y, "tmc", truncation)
         check(result, walks, "all")
-        assert result.mean_walk_length == walks[0][2].mean()
+        assert result.mean_evaluated == walks[0][2].mean()
 
 
 def test_a_whole_walk_is_no_early_stop():
@@ -208,7 +208,7 @@ def test_a_whole_walk_is_no_early_stop():
             random_state=0,
         )
         assert result.moments.completed_stops == 0
-        assert result.mean_walk_length == 2
+        assert result.mean_evaluated == 2
 
 
 @pytest.mark.parametrize(

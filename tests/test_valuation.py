@@ -142,7 +142,7 @@ class TestMeansAndErrors:
         valuation = make(Moments.zeros(2))
         assert np.isnan(valuation.values).all()
         assert np.isnan(valuation.stderr).all()
-        assert math.isnan(valuation.mean_walk_length)
+        assert math.isnan(valuation.mean_evaluated)
 
     @pytest.mark.parametrize("constant", [0.0, 0.1, -1e8, 1e-300])
     def test_equal_samples_have_error_zero(self, constant):
@@ -452,7 +452,7 @@ class TestMerge:
         np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(pooled.counts, whole.counts)
         assert pooled.ranges == whole.ranges == ((0, 60),)
-        assert pooled.mean_walk_length == whole.mean_walk_length
+        assert pooled.mean_evaluated == whole.mean_evaluated
         assert pooled.n_evaluations == whole.n_evaluations
         assert pooled.seconds == pytest.approx(whole.seconds)
 

@@ -471,5 +471,5 @@ def test_roulette_has_no_bias():
     for value in ("partial_ordinal", "ordinal"):
         result = osv.verify(game, value, "auto", n_permutations=size(5_000, 300), random_state=0)
         assert result.bias.tolist() == [0.0] * 5
-        assert result.valuation.mean_walk_length < 5
+        assert result.valuation.mean_evaluated < 5
         assert np.abs(result.z).max() < 4.5

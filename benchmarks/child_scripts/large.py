@@ -52,7 +52,7 @@ def main(n_rows: int, contributions: int, n_jobs: int) -> None:
         )
 
     pilot = run(200, seed=1)
-    n_permutations = permutations_needed(n_rows, pilot.mean_walk_length, contributions)
+    n_permutations = permutations_needed(n_rows, pilot.mean_evaluated, contributions)
     start = time.perf_counter()
     valuation = run(n_permutations, seed=0)
     seconds = time.perf_counter() - start
@@ -65,7 +65,7 @@ def main(n_rows: int, contributions: int, n_jobs: int) -> None:
                 "validation_rows": len(problem.y_valid),
                 "columns": problem.X.shape[1],
                 "n_permutations": valuation.n_permutations,
-                "mean_walk_length": valuation.mean_walk_length,
+                "mean_evaluated": valuation.mean_evaluated,
                 "n_evaluations": valuation.n_evaluations,
                 "contributions": contributions,
                 "workers": n_jobs,

@@ -70,7 +70,7 @@ def main(
     try:
         valuation = sample(problem, n_permutations)
         answer["n_permutations"] = valuation.n_permutations
-        answer["mean_walk_length"] = valuation.mean_walk_length
+        answer["mean_evaluated"] = valuation.mean_evaluated
     except TimeoutError:
         answer["n_permutations"] = 0
     answer["seconds"] = time.perf_counter() - start

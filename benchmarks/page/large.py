@@ -35,7 +35,7 @@ def _large(run: dict[str, Any]) -> str:
         info = entry["extra_info"]
         contributions = info["contributions"]
         size = f"{info['rows']:,} / {info['columns']} / {info['validation_rows']:,}"
-        walk = number(info["mean_walk_length"])
+        walk = number(info["mean_evaluated"])
         rows.append(
             (
                 size,
@@ -69,7 +69,7 @@ def _patience(run: dict[str, Any]) -> str:
         rows.append(
             (
                 f"{info['rows']:,}",
-                number(info["mean_walk_length"]),
+                number(info["mean_evaluated"]),
                 number(1e3 * patience_seconds(entry)),
                 number(info["seconds_for_few"]),
             )

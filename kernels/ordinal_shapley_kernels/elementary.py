@@ -28,7 +28,7 @@ _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 # Adding 1.5 * 2**52 rounds to the nearest integer, which then stands in the low bits of the sum.
 _ROUND = 6755399441055744.0
-_LARGEST = 708.0  # exp of it is finite, exp of its negative is a normal number
+_MAX_EXPONENT = 708.0  # exp of it is finite, exp of its negative is a normal number
 
 if not COMPILED:
 
@@ -66,7 +66,7 @@ def exp(x: float) -> float:
     Range reduction x = k log(2) + r with |r| <= log(2)/2, the Taylor polynomial of degree 13 in r
     (its remainder is below 2**-57 there), and 2**k put together from its bits.
     """
-    x = min(max(x, -_LARGEST), _LARGEST)
+    x = min(max(x, -_MAX_EXPONENT), _MAX_EXPONENT)
     shifted = x * _LOG2E + _ROUND
     k = shifted - _ROUND
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
@@ -91,7 +91,7 @@ def exp(x: float) -> float:
 @inlined
 def exp_lanes(x: Any) -> Any:
     """`exp` of eight numbers at a time."""
-    x = clip(x, -_LARGEST, _LARGEST)
+    x = clip(x, -_MAX_EXPONENT, _MAX_EXPONENT)
     shifted = add_product(splat(_ROUND), x, splat(_LOG2E))
     k = subtract(shifted, splat(_ROUND))
     r = subtract_product(subtract_product(x, k, splat(_LN2_HIGH)), k, splat(_LN2_LOW))

@@ -54,15 +54,15 @@ from ordinal_shapley_kernels.logistic_workspace import (
 from ordinal_shapley_kernels.products import combine_columns_of_each
 
 # A new row whose curvature in white coordinates exceeds this is brought into the factor.
-_LARGEST_SURPRISE = 4.0
+_MAX_SURPRISE = 4.0
 # Newton steps along the first direction.
 _LEAP_STEPS = 8
 # How often models of a fit share a new factor before each gets its own.
-_MOST_SHARES = 8
+_MAX_SHARES = 8
 # The first factor of a fit takes one block of rows in so many, at most.
-_MOST_SKIPPED = 4
+_MAX_SKIPPED = 4
 # A sequence is far from the one before if it has so many rows more, and at least one in so many of its own.
-_LEAST_GROWN = 4
+_MIN_GROWN = 4
 _FAR = 8
 
 
@@ -251,7 +251,7 @@ def start(game: LogisticWorkspace) -> None:
     # Where rows are many some of them do, each counting for several.
     every = 1
     if not game.triangular:
-        every = max(1, min(_MOST_SKIPPED, game.length // (2 * game.dimension)))
+        every = max(1, min(_MAX_SKIPPED, game.length // (2 * game.dimension)))
     if n_active == 1 and every == 1:
         renew_factor(game, active[0])
         _mark_floor(game, active[0])
@@ -276,7 +276,7 @@ def _is_far(game: LogisticWorkspace) -> bool:
     return (
         lengths.shape[0] > 0
         and not game.triangular
-        and grown >= _LEAST_GROWN
+        and grown >= _MIN_GROWN
         and grown * _FAR >= m
         and m <= min(2 * lengths[lengths.shape[0] - 1], n_kept(game))
         and not game.solver.restarted[0]
@@ -350,13 +350,13 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
     curvature = prefix.costs[last] * slope * (1.0 - slope)
     square = prefix.norms[last] * prefix.norms[last]
     stiffness = curvature * square
-    if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _LARGEST_SURPRISE:
+    if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _MAX_SURPRISE:
         return
     n = game.dimension
     row, white = solver.trials[0], solver.trial_white_gradients[0]
     read_features(game, last, row)
     row_products(solver.inverse_factors[solver.factor_of[model]], n, row, n, LOWER, white)
-    if not curvature * dot(white, white, n) > _LARGEST_SURPRISE:
+    if not curvature * dot(white, white, n) > _MAX_SURPRISE:
         return
     if solver.factor_of[model] != model:
         _own_factor(game, model)
@@ -374,7 +374,7 @@ def refresh(game: LogisticWorkspace) -> None:
     """Gradients for the sequence at hand of models that have none, from the slopes that are known."""
     solver = game.solver
     states, active, at_floor = solver.factor_state, solver.active, solver.at_floor
-    game.shares_left = _MOST_SHARES if game.n_models > 1 else 0
+    game.shares_left = _MAX_SHARES if game.n_models > 1 else 0
     if _is_far(game):
         _begin_at_reference(game)
     else:

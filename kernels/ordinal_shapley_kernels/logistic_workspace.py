@@ -154,7 +154,7 @@ class LogisticWorkspace(Game):
 
 
 # Features of the rows of a prefix are kept up to so many numbers.
-_MOST_KEPT = 2**22
+_MAX_KEPT = 2**22
 
 
 def _odd_lines(n_rows: int) -> int:
@@ -162,7 +162,7 @@ def _odd_lines(n_rows: int) -> int:
     return padded(n_rows) + (WIDTH if padded(n_rows) % (2 * WIDTH) == 0 else 0)
 
 
-def _most_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
+def _max_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
     n_span = padded(span_limit)
     return n_span if span_limit >= n_rows else max(n_span, n_features)
 
@@ -170,7 +170,7 @@ def _most_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
 def rooms(n_rows: int, n_features: int, span_limit: int) -> tuple[int, int]:
     """Return for how many rows there is room in a prefix, and for how many of them with their features."""
     capacity = _odd_lines(n_rows)
-    most = _MOST_KEPT // _most_dimensions(n_rows, n_features, span_limit)
+    most = _MAX_KEPT // _max_dimensions(n_rows, n_features, span_limit)
     return capacity, min(capacity, _odd_lines(max(span_limit, most)))
 
 
@@ -239,7 +239,7 @@ def make_workspace(
     n_models = 1 if n_classes == 2 else n_classes
     n_factors = n_models + (n_models > 1)
     n_span = padded(span_limit)
-    n_dims = _most_dimensions(n_rows, n_features, span_limit)
+    n_dims = _max_dimensions(n_rows, n_features, span_limit)
     capacity, room = rooms(n_rows, n_features, span_limit)
     n_overflow = BLOCK if room < capacity else 0
     return LogisticWorkspace(

@@ -14,7 +14,7 @@ F1 = 2
 ROC_AUC = 3
 NEG_LOG_LOSS = 4
 
-_LEAST_LOG = -52.0 * math.log(2.0)
+_MIN_LOG = -52.0 * math.log(2.0)
 
 
 @symbol
@@ -143,5 +143,5 @@ def neg_log_loss(values: Matrix, truth: Integers, n_classes: int) -> float:
             for c in range(n_classes):
                 mass += math.exp(_log_sigmoid(values[c, i]) - largest)
             own = _log_sigmoid(values[truth[i], i]) - largest - math.log(mass)
-        total += max(own, _LEAST_LOG)
+        total += max(own, _MIN_LOG)
     return total / n_rows

@@ -57,9 +57,9 @@ _DOUBTFUL = 256.0
 _MADE_UP = 4.0
 _LEFT_OVER = 2.0**16
 # With more rows than this that depend on those before them, the columns of the data are the better features.
-_MOST_DEPENDENT = 2
+_MAX_DEPENDENT = 2
 # With this share of new rows in a prefix an earlier factor is of no use.
-_MOST_NEW = 0.25
+_MAX_NEW = 0.25
 
 
 @entry
@@ -120,7 +120,7 @@ def _pivot(game: LogisticWorkspace, m: int, square: float) -> float:
     doubt = 0
     if square <= _DOUBTFUL * smallest:
         game.rounding_dimension = 2.0 * game.span_rounding
-        doubt = 1 if square >= -_DOUBTFUL * smallest else 1 + _MOST_DEPENDENT
+        doubt = 1 if square >= -_DOUBTFUL * smallest else 1 + _MAX_DEPENDENT
     game.n_dependent += doubt
     prefix.dependent[m] = doubt
     made_up = square <= _MADE_UP * smallest
@@ -291,7 +291,7 @@ def _extend_span(game: LogisticWorkspace) -> None:
         for i in range(first, last):
             read_row(game.training.raw, game.prefix.rows[i], features[i])
     new = last - first
-    if new > _MOST_NEW * last:
+    if new > _MAX_NEW * last:
         states = game.solver.factor_state
         for k in range(game.n_models):
             states[k] = NO_FACTOR
@@ -471,7 +471,7 @@ def score_in_span(game: LogisticWorkspace) -> None:
 @part
 def _outgrows_span(game: LogisticWorkspace) -> bool:
     """Whether a prefix should go over to the columns of the data, if these are no more than rows."""
-    too_long = game.length > game.span_limit or game.n_dependent > _MOST_DEPENDENT
+    too_long = game.length > game.span_limit or game.n_dependent > _MAX_DEPENDENT
     return too_long and game.span_limit < game.training.norms.shape[0]
 
 

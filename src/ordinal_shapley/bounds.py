@@ -343,7 +343,7 @@ def lp_tail(eps: float, tails: Sequence[Callable[[float], float]], p: float = 2.
     if len(tails) == 0:
         raise ValueError("tails is empty, expected one function per player")
     each = eps / len(tails) ** (1 / p)
-    return min(1.0, sum(number(f"tails[{i}](eps)", tail(each), least=0) for i, tail in enumerate(tails)))
+    return min(1.0, sum(number(f"tails[{i}](eps)", tail(each), min=0) for i, tail in enumerate(tails)))
 
 
 def permutations_needed(
@@ -471,7 +471,7 @@ def _truncation_bias(
     low: NDArray[np.float64], high: NDArray[np.float64], last: int, bias: float | None
 ) -> float:
     if bias is not None:
-        return number("bias", bias, least=0)
+        return number("bias", bias, min=0)
     return float(np.maximum(np.abs(low[last:]), np.abs(high[last:])).sum()) / low.size
 
 
@@ -479,8 +479,8 @@ def _sampled_rate(
     eps: float, low: NDArray[np.float64], high: NDArray[np.float64], q: float, bias: float, printed: bool
 ) -> float:
     """Return what one round adds to the exponent of the CMC bound; 0 if none helps."""
-    q = number("q", q, above=0, most=1)
-    gap = eps - number("bias", bias, least=0)
+    q = number("q", q, above=0, max=1)
+    gap = eps - number("bias", bias, min=0)
     bottom, top = min(0.0, float(low.min())), max(0.0, float(high.max()))
     delta = top - bottom
     if gap <= 0:
@@ -496,4 +496,4 @@ def _sampled_rate(
 
 
 def _norm(p: object) -> float:
-    return math.inf if isinstance(p, float) and p == math.inf else number("p", p, least=1)
+    return math.inf if isinstance(p, float) and p == math.inf else number("p", p, min=1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.axioms import checks
-from ordinal_shapley.axioms.conditions import check_size, find_premises, sets_in_preorder, tabulate
+from ordinal_shapley.axioms.conditions import check_size, find_conditions, sets_in_preorder, tabulate
 from ordinal_shapley.axioms.report import AxiomReport
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.compiling import says_when_compiling
@@ -57,8 +57,8 @@ def check_axioms(
         Another game of the same players, for additivity; by default three random ones from a fixed seed,
         with utilities as widely spread as those of ``game``.
     insertion : {"end", "anywhere"}, optional
-        Where players join in the premises of the null player and of the remark on monotone games. By default
-        "anywhere" for `Ordinal` and `Blend`, else "end".
+        Where players join in the conditions of the null player and of the remark on monotone games. By
+        default "anywhere" for `Ordinal` and `Blend`, else "end".
     tol : float, default 1e-9
         Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
         least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
@@ -91,7 +91,7 @@ def check_axioms(
     - Null player: if :math:`U(\tau, i) = U(\tau)` for every :math:`\tau` without :math:`i`, then
       :math:`\phi_i = 0`. For the ordinal value, if :math:`i` leaves :math:`U(\tau)` alone at every place.
     - Symmetry: if every :math:`\tau` keeps its utility as :math:`i` and :math:`j` are exchanged in it, then
-      :math:`\phi_i = \phi_j`. As printed, the premise asks less of sequences with both players, and the
+      :math:`\phi_i = \phi_j`. As printed, the condition asks less of sequences with both players, and the
       partial ordinal value breaks it.
     - Efficiency: the values sum to the mean utility of full orders less that of the empty sequence (as
       printed that is 0).
@@ -147,7 +147,7 @@ def check_axioms(
     if insertion is None:
         insertion = "end" if kind is None else kind.insertion
     check_choice("insertion", insertion, tuple(_JOINING))
-    tol = arguments.number("tol", tol, least=0.0, below=1.0)
+    tol = arguments.number("tol", tol, min=0.0, below=1.0)
     check_n_jobs(n_jobs)
     given = None if kind is not None or own else _as_values(value, "value", n)
     if other is not None:
@@ -173,12 +173,12 @@ def check_axioms(
         return exact_values(game, kind, n_jobs=n_jobs).values
 
     values = rule(table) if given is None else given
-    premises = find_premises(table)
+    conditions = find_conditions(table)
     subject = checks.Subject(
         table,
         values,
-        premises,
-        premises.anywhere if insertion == "anywhere" else premises.at_end,
+        conditions,
+        conditions.anywhere if insertion == "anywhere" else conditions.at_end,
         _JOINING[insertion],
         _tolerance(tol, table),
         _ROUNDING * float(np.abs(table.values).max()),

@@ -1,4 +1,4 @@
-"""Each axiom looked at: who meets its premise, and how far its conclusion is off."""
+"""Each axiom looked at: who meets its condition, and how far its conclusion is off."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.axioms.conditions import Gains, Premises
+from ordinal_shapley.axioms.conditions import Conditions, Gains
 from ordinal_shapley.axioms.report import AxiomCheck
 from ordinal_shapley.games._sequences import join_names
 from ordinal_shapley.games.table import TableGame
@@ -25,9 +25,9 @@ class Subject(NamedTuple):
     game : TableGame
     values : float64 (n,)
         The values that the axioms are about.
-    premises : Premises
+    conditions : Conditions
     gains : Gains
-        Those of `premises` of players who join where the value lets them.
+        Those of `conditions` of players who join where the value lets them.
     joining : str
         Where that is, in words.
     tolerance : float
@@ -39,7 +39,7 @@ class Subject(NamedTuple):
 
     game: TableGame
     values: NDArray[np.float64]
-    premises: Premises
+    conditions: Conditions
     gains: Gains
     joining: str
     tolerance: float
@@ -104,7 +104,7 @@ def check_null_player(subject: Subject) -> AxiomCheck:
         f"but is worth {subject.values[worst]:.6g}"
     )
     # Joining elsewhere may be what it is paid for.
-    elsewhere = subject.premises.anywhere
+    elsewhere = subject.conditions.anywhere
     sequence_or_none = None
     if elsewhere.sizes[worst] > subject.tolerance:
         sequence_or_none = elsewhere.largest_at(worst)
@@ -114,13 +114,13 @@ def check_null_player(subject: Subject) -> AxiomCheck:
 
 def check_symmetry(subject: Subject) -> AxiomCheck:
     """Two players whose exchange never changes the utility are worth the same."""
-    pairs, differences = subject.premises.pairs, subject.premises.differences
+    pairs, differences = subject.conditions.pairs, subject.conditions.differences
     if not pairs:
         return AxiomCheck("symmetry", VACUOUS, (), (), float("nan"), None, "one player makes no pair")
     met = [pair for pair, size in zip(pairs, differences, strict=True) if size <= subject.tolerance]
     if not met:
         k = int(np.argmin(differences))
-        sequence = subject.premises.differences_at[k]
+        sequence = subject.conditions.differences_at[k]
         detail = (
             "no two players can be exchanged in every sequence; "
             f"{subject.pairs([pairs[k]])} come nearest: {subject.exchanged(pairs[k], sequence)}"

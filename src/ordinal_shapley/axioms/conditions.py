@@ -1,4 +1,4 @@
-"""What axioms ask of a game: the utility of every sequence, and how near each premise is to being met."""
+"""What axioms ask of a game: the utility of every sequence, and how near each condition is to being met."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ordinal_shapley.exact.plan import check_time, make_scope
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Classic, Ordinal
-from ordinal_shapley_kernels import premises as kernels
+from ordinal_shapley_kernels import conditions as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
 MAX_PLAYERS = 12
@@ -64,8 +64,8 @@ class Gains(NamedTuple):
         return self.least_at[player] if down else self.greatest_at[player]
 
 
-class Premises(NamedTuple):
-    """How near each premise of a game is to being met.
+class Conditions(NamedTuple):
+    """How near each condition of a game is to being met.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def sets_in_preorder(n: int) -> NDArray[np.int32]:
     return sets
 
 
-def find_premises(game: TableGame) -> Premises:
+def find_conditions(game: TableGame) -> Conditions:
     """Look at all sequences."""
     n = game.n_players
     sizes = np.array(subtree_sizes(n), np.int64)
@@ -170,7 +170,7 @@ def find_premises(game: TableGame) -> Premises:
         return Gains(least, greatest, at_least, at_greatest)
 
     pairs: list[tuple[int, ...]] = list(itertools.combinations(range(n), 2))
-    return Premises(
+    return Conditions(
         gains(kernels.AT_END),
         gains(kernels.ANYWHERE),
         pairs,

@@ -30,15 +30,15 @@ class AxiomCheck:
     name : str
         "null_player", "symmetry", "efficiency", "additivity" or "monotone", the remark on monotone games.
     status : {"holds", "fails", "vacuous"}
-        "vacuous": nobody meets the premise, so the axiom says nothing about this game.
+        "vacuous": nobody meets the condition, so the axiom says nothing about this game.
     players : tuple of int, or of pairs of int for "symmetry"
-        Those that meet the premise.
+        Those that meet the condition.
     worst : tuple of int
         Who is furthest off, one player or a pair: of ``players``, from what the axiom says about them; where
-        it is vacuous, the one nearest to the premise (of "monotone": the furthest). Empty for "efficiency".
+        it is vacuous, the one nearest to the condition (of "monotone": the furthest). Empty for "efficiency".
     violation : float
         How far ``worst`` is off: a value or a difference of values; of "monotone", the gain in utility of a
-        player that is not worth more than 0. Where the axiom is vacuous, how far the premise is from being
+        player that is not worth more than 0. Where the axiom is vacuous, how far the condition is from being
         met: a change of the utility. NaN where there is nothing to measure.
     sequence : tuple of int, or None
         A sequence that shows it: the one of which the utility changes most as ``worst`` joins it (the player
@@ -80,7 +80,7 @@ class AxiomReport:
     value : str
         Which value it is.
     insertion : {"end", "anywhere"}
-        Where players join in the premises of "null_player" and "monotone".
+        Where players join in the conditions of "null_player" and "monotone".
     tolerance : float
         By how much utilities may differ and count as the same; values may be off by twice that.
     n_evaluations : int

@@ -57,7 +57,7 @@ class DataOptions:
         "Use only N rows, drawn class by class with the seed.",
         "N",
         without="all",
-        limits={"least": 2},
+        limits={"min": 2},
     )
     id: str | None = data_option(
         None,

@@ -67,11 +67,9 @@ class ExperimentOptions:
     scoring: str = option("accuracy", f"{either(SCORINGS)}.", "NAME", choices=SCORINGS)
     permutations: int | None = PERMUTATIONS
     runs: int = option(
-        5, "How many runs, each with a split of its own.", "N", limits={"least": 1, "most": 1_000}
+        5, "How many runs, each with a split of its own.", "N", limits={"min": 1, "max": 1_000}
     )
-    seed: int = option(
-        0, "Seed of the first run; the others count on.", "S", limits={"least": 0, "most": 2**63}
-    )
+    seed: int = option(0, "Seed of the first run; the others count on.", "S", limits={"min": 0, "max": 2**63})
     jobs: int = JOBS
     out: Path | None = OUT
     plot: Path | None = PLOT
@@ -143,7 +141,7 @@ def removal(
     data: DataOptionsWithTest,
     options: ExperimentOptions,
     sampling: SamplerOptions,
-    marks: int = option(20, "At how many points to train again.", "N", limits={"least": 1, "most": 10_000}),
+    marks: int = option(20, "At how many points to train again.", "N", limits={"min": 1, "max": 10_000}),
 ) -> None:
     """Remove rows by their values."""
 

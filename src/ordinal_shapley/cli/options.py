@@ -175,9 +175,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 # --- how a run is done, and when it ends
 
-SEED = option(0, "Seed of all that is random.", "S", limits={"least": 0, "most": 2**64 - 1})
+SEED = option(0, "Seed of all that is random.", "S", limits={"min": 0, "max": 2**64 - 1})
 JOBS = running_option(
-    -1, "Threads, -1 for all cores; the values don't depend on it.", "J", limits={"least": -1, "most": 1024}
+    -1, "Threads, -1 for all cores; the values don't depend on it.", "J", limits={"min": -1, "max": 1024}
 )
 PROGRESS = running_option(True, "Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
 JSON = running_option(False, "Print one JSON document in place of tables.", flag="--json")
@@ -188,7 +188,7 @@ PERMUTATIONS = option(
     "How many permutations.",
     "N",
     without="until the values change by less than 5 % over 100, at most 10,000",
-    limits={"least": 1, "most": 2**62},
+    limits={"min": 1, "max": 2**62},
 )
 MAX_SECONDS = running_option(None, "Refuse what would take longer to enumerate.", "S", without="an hour")
 _MAX_PERMUTATIONS = 10_000

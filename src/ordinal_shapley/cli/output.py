@@ -269,7 +269,7 @@ def run_summary(valuation: Valuation) -> dict[str, Any]:
         "evaluations": valuation.n_evaluations,
         "seconds": seconds,
         "evaluations_per_second": valuation.n_evaluations / seconds if seconds > 0 else math.nan,
-        "mean_evaluated_per_permutation": valuation.mean_walk_length,
+        "mean_evaluated_per_permutation": valuation.mean_evaluated,
         "stopped_by": valuation.stopped_by,
         "converged": valuation.converged,
         "reliability": valuation.reliability,

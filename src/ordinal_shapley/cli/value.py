@@ -188,7 +188,7 @@ def _facts(
         "validation rows": output.safe(validation),
         "score": score_words(valuation, game),
         "permutations": f"{valuation.n_permutations:,}: {_why(valuation, stopping)}",
-        "rows evaluated": f"mean {valuation.mean_walk_length:.1f} of {len(valuation):,} per permutation",
+        "rows evaluated": f"mean {valuation.mean_evaluated:.1f} of {len(valuation):,} per permutation",
         "model fits": f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s, {speed:,.0f} per second",
         "reliability": reliability_words(valuation),
     }

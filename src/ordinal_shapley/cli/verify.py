@@ -48,7 +48,7 @@ def verify(
     sampling: GameSamplerOptions,
     which: GameValueOptions,
     game: Path = GAME,
-    permutations: int = option(5_000, "How many permutations.", "N", limits={"least": 1, "most": 2**62}),
+    permutations: int = option(5_000, "How many permutations.", "N", limits={"min": 1, "max": 2**62}),
     seed: int = SEED,
     max_seconds: float | None = MAX_SECONDS,
     jobs: int = JOBS,

@@ -18,13 +18,13 @@ def number(
     value: object,
     *,
     above: float = -math.inf,
-    least: float = -math.inf,
+    min: float = -math.inf,
     below: float = math.inf,
-    most: float = math.inf,
+    max: float = math.inf,
     instead: str = "",
 ) -> float:
     """Return a finite number in range as a float; `instead` is what else would do, for the message."""
-    expected = f"{instead or 'a'} number{_range(above, least, below, most)}"
+    expected = f"{instead or 'a'} number{_range(above, min, below, max)}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected {expected}")
     shown: object = value
@@ -32,33 +32,33 @@ def number(
         result = float(value)
     except OverflowError:  # an integer
         shown = result = math.inf
-    if not (math.isfinite(result) and above < result < below and least <= result <= most):
-        if max(above, least) == -math.inf or min(below, most) == math.inf:
-            expected = f"{instead or 'a'} finite number{_range(above, least, below, most)}"
+    if not (math.isfinite(result) and above < result < below and min <= result <= max):
+        if above == min == -math.inf or below == max == math.inf:
+            expected = f"{instead or 'a'} finite number{_range(above, min, below, max)}"
         raise ValueError(f"{name} is {shown!r}, expected {expected}")
     return result
 
 
-def _range(above: float, least: float, below: float, most: float) -> str:
+def _range(above: float, min: float, below: float, max: float) -> str:
     """The limits in words, as they stand behind "a number"."""
     if math.isfinite(above) and math.isfinite(below):
         return f" between {above:g} and {below:g}"
-    if math.isfinite(least) and math.isfinite(most):
-        return f" from {least:g} to {most:g}"
-    words = {"above": above, "of at least": least, "below": below, "at most": most}
+    if math.isfinite(min) and math.isfinite(max):
+        return f" from {min:g} to {max:g}"
+    words = {"above": above, "of at least": min, "below": below, "at most": max}
     limits = " and ".join(f"{word} {limit:g}" for word, limit in words.items() if math.isfinite(limit))
     return f" {'of ' * limits.startswith('at most')}{limits}" if limits else ""
 
 
-def integer(name: str, value: object, *, least: int = 1, most: float = 2**63 - 1) -> int:
-    """Return an integer in range as an int; `most` is an integer or inf."""
+def integer(name: str, value: object, *, min: int = 1, max: float = 2**63 - 1) -> int:
+    """Return an integer in range as an int; `max` is an integer or inf."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}, expected an integer of at least {least}")
+        raise TypeError(f"{name} is {value!r}, expected an integer of at least {min}")
     result = int(value)
-    if not least <= result <= most:
-        limits = f"from {least} to {most:,}"
-        if most >= 2**31:  # what the computer can count
-            limits = f"of at least {least}" if result < least else f"below 2**{int(most).bit_length()}"
+    if not min <= result <= max:
+        limits = f"from {min} to {max:,}"
+        if max >= 2**31:  # what the computer can count
+            limits = f"of at least {min}" if result < min else f"below 2**{int(max).bit_length()}"
         raise ValueError(f"{name} is {_shown(result)}, expected an integer {limits}")
     return result
 

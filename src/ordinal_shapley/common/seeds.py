@@ -22,7 +22,7 @@ def seed_of(random_state: Any) -> int:
         raise TypeError(
             f"random_state is {random_state!r}, expected None, an integer, a numpy Generator or a RandomState"
         )
-    return integer("random_state", random_state, least=0, most=2**64 - 1)
+    return integer("random_state", random_state, min=0, max=2**64 - 1)
 
 
 def sklearn_state(random_state: Any) -> Any:

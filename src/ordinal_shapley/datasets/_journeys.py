@@ -243,11 +243,11 @@ def make_journeys(
     from ordinal_shapley.common import arguments
     from ordinal_shapley.common.seeds import seed_of
 
-    n = arguments.integer("n_journeys", n_journeys, most=_MAX_JOURNEYS)
-    k = arguments.integer("n_channels", n_channels, most=_MAX_CHANNELS)
+    n = arguments.integer("n_journeys", n_journeys, max=_MAX_JOURNEYS)
+    k = arguments.integer("n_channels", n_channels, max=_MAX_CHANNELS)
     longest = min(3, k)
     if max_length is not None:
-        longest = arguments.integer("max_length", max_length, most=_MAX_TOUCHES)
+        longest = arguments.integer("max_length", max_length, max=_MAX_TOUCHES)
     if longest > k:
         raise ValueError(f"max_length is {longest}, expected at most n_channels, {k}")
     if boosts is None:

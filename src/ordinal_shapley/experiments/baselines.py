@@ -16,7 +16,7 @@ from ordinal_shapley.games.neighbors import nearest_first
 
 __all__ = ["data_oob", "knn_shapley", "leave_one_out"]
 
-_MOST = 1_000_000  # trees, or neighbours
+_MAX = 1_000_000  # trees, or neighbours
 _MAX_FEATURE = float(np.finfo(np.float32).max)  # trees compute in float32
 
 
@@ -74,7 +74,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     train, valid = (table.values for table in arrays.as_tables(X, X_valid))
     n, n_valid = len(train), len(valid)
     _, codes, truth = arrays.as_classes(y, y_valid, n, n_valid)
-    k = arguments.integer("n_neighbors", n_neighbors, most=_MOST)
+    k = arguments.integer("n_neighbors", n_neighbors, max=_MAX)
     ranks = np.arange(1, n + 1)
     steps = np.minimum(k, ranks) / (k * ranks)
     totals = np.zeros(n)
@@ -131,7 +131,7 @@ def data_oob(
     """
     rows = arrays.as_table(X, "X").values
     _, codes = arrays.encode(arrays.as_labels(y, "y", len(rows), "row of X"), "y")
-    n_trees = arguments.integer("n_estimators", n_estimators, most=_MOST)
+    n_trees = arguments.integer("n_estimators", n_estimators, max=_MAX)
     check_n_jobs(n_jobs)
     state = sklearn_state(random_state)
     largest = float(np.abs(rows).max())

@@ -77,7 +77,7 @@ class NoiseDetection:
         TypeError, ValueError
             If ``share`` is no number from 0 to 1.
         """
-        share = arguments.number("share", share, least=0.0, most=1.0)
+        share = arguments.number("share", share, min=0.0, max=1.0)
         return float(np.interp(share, self.inspected, self.found))
 
     def to_frame(self) -> pd.DataFrame:

@@ -88,7 +88,7 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
     >>> osv.corrupt_labels([0, 0, 1, 1, 2, 2], fraction=0.5, random_state=1).labels
     array([2, 0, 2, 1, 0, 2])
     """
-    fraction = arguments.number("fraction", fraction, least=0.0, most=1.0)
+    fraction = arguments.number("fraction", fraction, min=0.0, max=1.0)
     n = arrays.as_array(y, "y").size
     # A copy, for an array of Python objects would be returned as it is.
     original = np.array(arrays.as_labels(y, "y", n, "row"))

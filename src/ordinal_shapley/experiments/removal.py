@@ -169,7 +169,7 @@ def remove_high_value(
     unknown = [label for label in y_test.tolist() if label not in known]
     if unknown:
         raise ValueError(f"y_test holds {unknown[0]!r}, which never occurs in y: no model could predict it")
-    marks = arguments.integer("marks", marks, most=_MAX_MARKS)
+    marks = arguments.integer("marks", marks, max=_MAX_MARKS)
     if estimator is None:
         score = _logistic_score(X, y, X_test, y_test)
     else:

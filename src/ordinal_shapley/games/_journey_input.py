@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_TOUCHED = 100
 _MAX_CHANNELS = 1_000_000
 # Of counts: their ratios, times such a factorial, are far from the limits of floats.
-_LEAST, _MOST = 1e-30, 1e30
+_MIN, _MAX = 1e-30, 1e30
 # What others put between channels.
 _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
@@ -274,10 +274,10 @@ def _as_counts(conversions: Any, non_conversions: Any, n: int) -> NDArray[np.flo
     counts = np.zeros((2, n))
     for row, (name, values) in enumerate(given):
         numbers = arrays.as_numbers(arrays.as_column(values, name, n, "journey"), name)
-        bad = ~((numbers == 0.0) | ((numbers >= _LEAST) & (numbers <= _MOST)))
+        bad = ~((numbers == 0.0) | ((numbers >= _MIN) & (numbers <= _MAX)))
         if bad.any():
             at = int(np.argmax(bad))
-            expected = f"0 or a number from {_LEAST:g} to {_MOST:g}" if numbers[at] > 0 else "at least 0"
+            expected = f"0 or a number from {_MIN:g} to {_MAX:g}" if numbers[at] > 0 else "at least 0"
             raise ValueError(f"{name}[{at}] is {numbers[at]:g}, expected {expected}")
         counts[row] = numbers
     return counts

@@ -139,7 +139,7 @@ class RowGame(Game):
                 raise ValueError(f"empty_value is {value!r}, expected {choices} or a number")
             self.empty_value_ = self.baseline_score = constant()
         else:
-            limits = {"least": -_MAX_UTILITY, "most": _MAX_UTILITY}
+            limits = {"min": -_MAX_UTILITY, "max": _MAX_UTILITY}
             self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
             self.baseline_score = None
             if known:

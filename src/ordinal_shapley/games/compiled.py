@@ -230,7 +230,7 @@ class CompiledGame(Game):
         empty_value: float | None = None,
         cache: str | None = None,
     ) -> None:
-        self.n_players = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
+        self.n_players = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
         given = UserFunctions(evaluate, push, pop, reset, is_defined)
         _check_functions(given)
         fields: set[str] = set()
@@ -417,5 +417,5 @@ def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
 def _as_number(name: str, value: Any) -> int | float:
     shown = f"numbers[{name!r}]"
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return arguments.integer(shown, value, least=-(2**63))
+        return arguments.integer(shown, value, min=-(2**63))
     return arguments.number(shown, value)

@@ -27,7 +27,7 @@ from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator
 from ordinal_shapley_kernels.function import make_function_workspace
 from ordinal_shapley_kernels.rows import make_rows
 
-_MOST_KEPT = 100_000_000
+_MAX_KEPT = 100_000_000
 
 
 def make_workspace(
@@ -192,10 +192,10 @@ class EstimatorGame(RowGame):
         self._read_order_free(order_free)
         weighted = sample_weight is not None or not self._weights.uniform
         name = _weight_name(estimator, weight_name, self._weights.name, weighted)
-        seed = arguments.integer("random_state", random_state, least=0, most=2**32 - 1)
+        seed = arguments.integer("random_state", random_state, min=0, max=2**32 - 1)
         self.estimator = with_seeds(estimator, seed)
         self.error_score = _error_score(error_score)
-        kept = arguments.integer("cache_size", cache_size, most=_MOST_KEPT, least=0)
+        kept = arguments.integer("cache_size", cache_size, max=_MAX_KEPT, min=0)
         self._trainer = Trainer(
             self.estimator,
             name,

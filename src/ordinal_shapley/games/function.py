@@ -226,7 +226,7 @@ class FunctionGame(Game):
     ) -> None:
         if not callable(func):
             raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
-        self.n_players = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
+        self.n_players = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
         self.func = func
         self.order_free = arguments.flag("order_free", order_free)
         self.player_names = None if names is None else arrays.as_player_names(names, "names", self.n_players)

@@ -137,7 +137,7 @@ class LogisticGame(CompiledRowGame):
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
         n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
-        self.C = arguments.number("C", C, above=0.0, most=MAX_COST)
+        self.C = arguments.number("C", C, above=0.0, max=MAX_COST)
         self.n_rows = n_rows
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
         self.feature_names = train.columns

@@ -111,7 +111,7 @@ class NearestNeighborGame(CompiledRowGame):
         self.n_rows, self._n_valid = n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
-        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, most=_MAX_NEIGHBORS)
+        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, max=_MAX_NEIGHBORS)
         check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring

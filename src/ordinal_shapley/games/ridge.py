@@ -109,7 +109,7 @@ class RidgeGame(CompiledRowGame):
         self.feature_names = train.columns
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
         self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-        self.alpha = arguments.number("alpha", alpha, least=_MIN_ALPHA)
+        self.alpha = arguments.number("alpha", alpha, min=_MIN_ALPHA)
         check_choice("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
         self.scoring = scoring

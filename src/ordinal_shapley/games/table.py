@@ -81,7 +81,7 @@ class TableGame(Game):
         *,
         names: Any = None,
     ) -> None:
-        n = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
+        n = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
         if not isinstance(utilities, Mapping):
             raise TypeError(f"utilities is a {type(utilities).__name__}, expected a mapping from sequences")
         self.n_players = n
@@ -145,7 +145,7 @@ class TableGame(Game):
         >>> game([0, 1]), game([1]), game([1, 0])
         (5.0, 2.0, 3.0)
         """
-        n = arguments.integer("n_players", n_players, most=_MAX_PLAYERS)
+        n = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
         game = cls.__new__(cls)
         game.n_players = n
         game._sizes = subtree_sizes(n)
@@ -232,7 +232,7 @@ class TableGame(Game):
             if names:
                 n_players = _check_number(len(names), f"players holds {len(names)} names")
             else:
-                n_players = arguments.integer("players", players, most=_MAX_PLAYERS)
+                n_players = arguments.integer("players", players, max=_MAX_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
             return cls(n_players, table, content.get("default", 0.0), names=names)

@@ -54,9 +54,9 @@ def drawn(name: str) -> str:
     return f"{' ' * name.startswith('_')}{name}".replace("$", r"\$")
 
 
-def player_names(labels: Any, n: int) -> list[str]:
+def names_of_players(names: Any, n: int) -> list[str]:
     """Names to draw for n players: short, and different where the players' are."""
-    return [drawn(name) for name in names_of(labels, n)]
+    return [drawn(name) for name in names_of(names, n)]
 
 
 def player_mask(players: Any, n: int, name: str) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.plots._axes import axes_for, finish, line_style, player_mask, player_names
+from ordinal_shapley.plots._axes import axes_for, finish, line_style, names_of_players, player_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ def plot_convergence(
     *,
     ax: Axes | None = None,
     players: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
-    labels: Sequence[Any] | npt.NDArray[Any] | None = None,
+    player_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     level: float = 0.95,
 ) -> Axes:
     """Draw the value of every player as the permutations of a run grew.
@@ -42,7 +42,7 @@ def plot_convergence(
     players : sequence of int, optional
         Players to draw with a line style, an interval and a name of their own; the others are thin grey
         lines. By default all of up to six players, else the three highest and the three lowest at the end.
-    labels : sequence, optional
+    player_names : sequence, optional
         Names of all players, such as ``valuation.player_names``.
     level : float, default 0.95
         Level of the intervals.
@@ -60,14 +60,14 @@ def plot_convergence(
     >>> wine = osv.datasets.load_wine()
     >>> history = osv.History(osv.MaxPermutations(300))
     >>> model = osv.OrdinalShapley(stopping=history, random_state=0).fit(wine.X, wine.y)
-    >>> ax = osv.plots.plot_convergence(history, labels=model.train_indices_)
+    >>> ax = osv.plots.plot_convergence(history, player_names=model.train_indices_)
     >>> ax.get_xlabel()
     'permutations'
     """
     _check_history(history)
     values, stderr, at = history.values, history.stderr, history.n_permutations
     n = values.shape[1]
-    names = player_names(labels, n)
+    names = names_of_players(player_names, n)
     half = NormalDist().inv_cdf(0.5 + number("level", level, above=0.0, below=1.0) / 2) * stderr
     if players is None:
         order = np.argsort(-values[-1], kind="stable")

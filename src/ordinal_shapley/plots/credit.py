@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.plots._axes import axes_for, finish, player_names
+from ordinal_shapley.plots._axes import axes_for, finish, names_of_players
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -94,7 +94,7 @@ def _parts_of(credit: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str
     cells = credit[["credit"]].to_numpy() if plain else credit.to_numpy()
     order = np.argsort(-cells.sum(axis=1), kind="stable")
     cells = cells[order]
-    names = player_names(credit.index, len(credit))
+    names = names_of_players(credit.index, len(credit))
     names = [names[row] for row in order]
     if len(names) > _SHOWN:
         rest = len(names) - _SHOWN + 1

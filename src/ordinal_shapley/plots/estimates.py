@@ -9,7 +9,7 @@ import numpy as np
 
 from ordinal_shapley.common import arrays
 from ordinal_shapley.common.names import shorten
-from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named, player_names
+from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named, names_of_players
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     if few:
         first = next(iter(groups.values()))[0]
         middle = (np.nanmin(x) + np.nanmax(x)) / 2
-        for player, name in enumerate(player_names(first.player_names, len(x))):
+        for player, name in enumerate(names_of_players(first.player_names, len(x))):
             if np.isfinite(x[player]) and np.isfinite(first.values[player]):
                 left = x[player] <= middle
                 ax.annotate(

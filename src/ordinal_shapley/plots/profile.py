@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.plots._axes import axes_for, finish, player_names
+from ordinal_shapley.plots._axes import axes_for, finish, names_of_players
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
                 ax.text(column, row, f"{cell:.2g}", ha="center", va="center", color=ink, fontsize="small")
     ax.set_xlabel("position in the order (0 enters first)")
     if n <= _LABELLED_PLAYERS:
-        names = player_names(result.player_names, n)
+        names = names_of_players(result.player_names, n)
         ax.set_yticks(np.arange(n), [names[player] for player in order], fontsize="small")
         ax.set_ylabel("player")
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinal_shapley.common import arrays
-from ordinal_shapley.plots._axes import MARKERS, axes_for, drawn, finish, player_mask, player_names
+from ordinal_shapley.plots._axes import MARKERS, axes_for, drawn, finish, names_of_players, player_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def plot_values(
         wrap=True,
     )
     ax.margins(x=0.02)
-    every = player_names(valuation.player_names, n)
+    every = names_of_players(valuation.player_names, n)
     names = [every[player] for player in order]
     if order.size <= _LABELLED_PLAYERS:
         ax.set_xticks(at, names, rotation=90, fontsize="small")

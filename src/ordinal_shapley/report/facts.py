@@ -84,7 +84,7 @@ def certainty(given: Given) -> Facts:
         ("Permutations", f"{valuation.n_permutations:,}"),
         ("Why it stopped", _why_it_stopped(given)),
         ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
-        (f"Mean {noun}s evaluated", f"{number(valuation.mean_walk_length)} per permutation"),
+        (f"Mean {noun}s evaluated", f"{number(valuation.mean_evaluated)} per permutation"),
     ]
     errors = valuation.stderr[np.isfinite(valuation.stderr)]
     n, n_known = len(valuation), len(errors)

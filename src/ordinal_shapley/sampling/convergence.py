@@ -98,7 +98,7 @@ class RelativeChange(StoppingRule):
     def __post_init__(self) -> None:
         arguments.number("tol", self.tol, above=0.0)
         arguments.integer("window", self.window)
-        arguments.number("floor", self.floor, least=0.0)
+        arguments.number("floor", self.floor, min=0.0)
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -245,10 +245,10 @@ class RankStability(StoppingRule):
     window: int = 100
 
     def __post_init__(self) -> None:
-        arguments.number("correlation", self.correlation, least=-1.0, most=1.0)
+        arguments.number("correlation", self.correlation, min=-1.0, max=1.0)
         if self.k is not None:
             arguments.integer("k", self.k)
-        arguments.number("overlap", self.overlap, least=0.0, most=1.0)
+        arguments.number("overlap", self.overlap, min=0.0, max=1.0)
         arguments.integer("window", self.window)
 
     def begin(self) -> Check:

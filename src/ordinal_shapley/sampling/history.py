@@ -74,7 +74,7 @@ class History(StoppingRule):
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rule is {rule!r}, expected a rule such as RelativeChange(0.05)")
         self.rule = rule
-        self.most_rounds = arguments.integer("most_rounds", most_rounds, most=_MAX_ROUNDS)
+        self.most_rounds = arguments.integer("most_rounds", most_rounds, max=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
         self.taken_up_at = 0

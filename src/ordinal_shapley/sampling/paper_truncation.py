@@ -51,7 +51,7 @@ class PaperTruncation(TruncationRule):
     bias: ClassVar[str] = ENDS_EARLY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tol", arguments.number("tol", self.tol, least=0.0))
+        object.__setattr__(self, "tol", arguments.number("tol", self.tol, min=0.0))
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
         """Return the plan with the rule in it."""

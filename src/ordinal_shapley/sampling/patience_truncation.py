@@ -66,8 +66,8 @@ class PatienceTruncation(TruncationRule):
     bias: ClassVar[str] = ENDS_EARLY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tol", arguments.number("tol", self.tol, least=0.0))
-        arguments.integer("patience", self.patience, most=math.inf)
+        object.__setattr__(self, "tol", arguments.number("tol", self.tol, min=0.0))
+        arguments.integer("patience", self.patience, max=math.inf)
         check_choice("target", self.target, _TARGETS)
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:

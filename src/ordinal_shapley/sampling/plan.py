@@ -117,7 +117,7 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
 
 def check_first(first_permutation: Any, plan: Plan) -> int:
     """The first permutation, which begins a replicate, and a shard where shards share control variates."""
-    first = arguments.integer("first_permutation", first_permutation, least=0, most=2**62 - 1)
+    first = arguments.integer("first_permutation", first_permutation, min=0, max=2**62 - 1)
     step, why = (
         plan.replicate_size,
         "permutations of this design depend on one another in blocks of that many",

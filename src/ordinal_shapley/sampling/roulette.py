@@ -71,9 +71,9 @@ class Roulette(TruncationRule):
     name: ClassVar[str] = "roulette"
 
     def __post_init__(self) -> None:
-        least = arguments.number("min_probability", self.min_probability, above=0.0, most=1.0)
+        least = arguments.number("min_probability", self.min_probability, above=0.0, max=1.0)
         object.__setattr__(self, "min_probability", least)
-        arguments.integer("n_pilot", self.n_pilot, least=2, most=_MAX_PILOT)
+        arguments.integer("n_pilot", self.n_pilot, min=2, max=_MAX_PILOT)
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
         """Return the plan with inclusion probabilities, after a pilot."""

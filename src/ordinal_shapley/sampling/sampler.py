@@ -93,7 +93,7 @@ class PermutationSampler(Described):
                         f"{name} is for class_fraction: give class_fraction too, for example 0.8"
                     )
             return
-        share = arguments.number("class_fraction", self.class_fraction, above=0.0, most=1.0)
+        share = arguments.number("class_fraction", self.class_fraction, above=0.0, max=1.0)
         object.__setattr__(self, "class_fraction", share)
         if self.strata is not None:  # its length is checked when there is a game
             object.__setattr__(self, "strata", arrays.as_array(self.strata, "strata", "player"))

@@ -62,8 +62,8 @@ class Valuation(Views):
         of all rows, a pilot. None where that is not known.
     reliability : float
         Share of the variance between the values that is not noise.
-    mean_walk_length : float
-        Mean number of players (with groups: rows) evaluated a permutation.
+    mean_evaluated : float
+        Mean number of players (with groups: rows) evaluated per permutation.
     settings : Settings
         What the run was: value, sampler, seed and game.
     kind : Value
@@ -116,7 +116,7 @@ class Valuation(Views):
     converged: bool
     stopped_by: str
     seconds: float
-    mean_walk_length: float
+    mean_evaluated: float
     settings: Settings
     ranges: Ranges
     player_names: NDArray[Any] | None
@@ -211,7 +211,7 @@ class Valuation(Views):
             *arrays,
             n_permutations=total,
             n_evaluations=moments.n_evaluations,
-            mean_walk_length=moments.walk_length / total if total else math.nan,
+            mean_evaluated=moments.walk_length / total if total else math.nan,
             settings=settings,
             ranges=ranges,
             moments=moments,

@@ -47,7 +47,7 @@ class Blend(Value):
     needs_mean_utilities: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", arguments.number("alpha", self.alpha, least=0.0, most=1.0))
+        object.__setattr__(self, "alpha", arguments.number("alpha", self.alpha, min=0.0, max=1.0))
 
     @property
     def title(self) -> str:

@@ -1,4 +1,4 @@
-"""Premises of axioms: what each player adds where it joins, and which players can be exchanged.
+"""Conditions of axioms: what each player adds where it joins, and which players can be exchanged.
 
 A table of utilities in preorder (`table.py`) is walked depth first. With every prefix goes the place in the
 table of what it is without one of its players, and with two players exchanged; one more player moves each

@@ -6,18 +6,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli import output
-from ordinal_shapley.cli.options import (
-    JOBS,
-    JSON,
-    MAX_SECONDS,
-    OUT,
-    PROGRESS,
-    GameValueOptions,
-    argument,
-    command,
-    running_option,
-)
+from ordinal_shapley.cli import options, output
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,19 +29,21 @@ ordinal-shapley exact game.json
 
 ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 """
-GAME = argument(MISSING, "The game; a name that ends with .csv is read as CSV.", "GAME.json")
+GAME = options.argument(MISSING, "The game; a name that ends with .csv is read as CSV.", "GAME.json")
 
 
-@command
+@options.command
 def exact(
-    which: GameValueOptions,
+    which: options.GameValueOptions,
     game: Path = GAME,
-    max_seconds: float | None = MAX_SECONDS,
-    jobs: int = JOBS,
-    out: Path | None = OUT,
-    profile: bool = running_option(False, "Show what each player adds at each position.", flag="--profile"),
-    progress: bool = PROGRESS,
-    as_json: bool = JSON,
+    max_seconds: float | None = options.MAX_SECONDS,
+    jobs: int = options.JOBS,
+    out: Path | None = options.OUT,
+    profile: bool = options.running_option(
+        False, "Show what each player adds at each position.", flag="--profile"
+    ),
+    progress: bool = options.PROGRESS,
+    as_json: bool = options.JSON,
 ) -> None:
     """Compute the value of each player exactly."""
     kind = which.value()
@@ -74,12 +65,14 @@ def exact(
             for place, column in enumerate(result.position_profile.T, start=1):
                 table[f"position_{place}"] = column
         output.write_csv(table, out)
-        if as_json:
-            output.print_document("exact", _document(result, frame, game.name), [out], warned())
-        else:
-            console = output.screen()
-            _show(console, result, frame, game.name)
-            output.show_written(console, out)
+        output.show(
+            "exact",
+            as_json,
+            lambda: _document(result, frame, game.name),
+            lambda console: _show(console, result, frame, game.name),
+            [out],
+            warned(),
+        )
 
 
 def _document(result: ExactValues, frame: pd.DataFrame, name: str) -> dict[str, Any]:
@@ -101,21 +94,13 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
     title = f"Exact {result.kind.title.lower()} Shapley values of {output.count(len(result), 'player')}"
     console.print(f"[bold]{title}[/bold] of {output.safe(name)}")
     number = Numbers(result.values, result.values / 100)
-    console.print(
-        output.facts(
-            ("evaluations", f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"),
-            (
-                "sum",
-                f"{number(result.values.sum())}: v(N) - v(empty), for v(N) the mean over full permutations",
-            ),
-        )
-    )
+    took = f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"
+    total = f"{number(result.values.sum())}: v(N) - v(empty), for v(N) the mean over full permutations"
+    console.print(output.facts(("evaluations", took), ("sum", total)))
     console.print()
     ranked = frame.iloc[result.ranking()]
-    table = output.plain_table("rank", "player", "value", name="player", room=output.room(console))
-    for player, row in ranked.iterrows():
-        table.add_row(f"{row['rank']:.0f}", output.cut(player), number(row["value"]))
-    console.print(table)
+    ranks, values = (f"{rank:.0f}" for rank in ranked["rank"]), map(number, ranked["value"])
+    output.print_table(console, {"rank": [*ranks], "player": [*ranked.index], "value": [*values]}, "player")
     if result.position_profile is not None:
         profile = result.position_profile[result.ranking()].T
         console.print(

@@ -7,23 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli import output
+from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import FRACTION, DataOptions, DataOptionsWithTest
-from ordinal_shapley.cli.options import (
-    JOBS,
-    JSON,
-    OUT,
-    PERMUTATIONS,
-    PLOT,
-    SamplerOptions,
-    command,
-    data_option,
-    either,
-    option,
-)
+from ordinal_shapley.cli.options import SamplerOptions, data_option, either, option
 from ordinal_shapley.vocabulary import SCORINGS, VALUES
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
@@ -65,15 +56,15 @@ class ExperimentOptions:
         choices=VALUES,
     )
     scoring: str = option("accuracy", f"{either(SCORINGS)}.", "NAME", choices=SCORINGS)
-    permutations: int | None = PERMUTATIONS
+    permutations: int | None = options.PERMUTATIONS
     runs: int = option(
         5, "How many runs, each with a split of its own.", "N", limits={"min": 1, "max": 1_000}
     )
     seed: int = option(0, "Seed of the first run; the others count on.", "S", limits={"min": 0, "max": 2**63})
-    jobs: int = JOBS
-    out: Path | None = OUT
-    plot: Path | None = PLOT
-    as_json: bool = JSON
+    jobs: int = options.JOBS
+    out: Path | None = options.OUT
+    plot: Path | None = options.PLOT
+    as_json: bool = options.JSON
 
 
 @dataclass(frozen=True)
@@ -115,10 +106,10 @@ _REMOVAL = _Experiment(
 )
 
 
-@command
+@options.command
 def noise(
     data: DataOptions,
-    options: ExperimentOptions,
+    plan: ExperimentOptions,
     sampling: SamplerOptions,
     fraction: float = data_option(0.2, "Share of the training labels to flip.", "Q", limits=FRACTION),
 ) -> None:
@@ -133,13 +124,13 @@ def noise(
             raise ValueError(f"--fraction is {fraction}: {n_flipped:,} of {n:,} labels would be flipped")
         return flipped.labels, lambda values: detect_noisy_labels(values, flipped)
 
-    _run(_NOISE, data, options, sampling, {"fraction": fraction}, prepare)
+    _run(_NOISE, data, plan, sampling, {"fraction": fraction}, prepare)
 
 
-@command
+@options.command
 def removal(
     data: DataOptionsWithTest,
-    options: ExperimentOptions,
+    plan: ExperimentOptions,
     sampling: SamplerOptions,
     marks: int = option(20, "At how many points to train again.", "N", limits={"min": 1, "max": 10_000}),
 ) -> None:
@@ -151,13 +142,13 @@ def removal(
         rows = (problem.X, problem.y, test.X_valid, test.y_valid)
         return problem.y, lambda values: remove_high_value(values, *rows, marks=marks)
 
-    _run(_REMOVAL, data, options, sampling, {"marks": marks}, prepare)
+    _run(_REMOVAL, data, plan, sampling, {"marks": marks}, prepare)
 
 
 def _run(
     experiment: _Experiment,
     data: DataOptions,
-    options: ExperimentOptions,
+    plan: ExperimentOptions,
     sampling: SamplerOptions,
     more: dict[str, Any],
     prepare: Callable[..., tuple[Any, Callable[[Any], Any]]],
@@ -167,9 +158,9 @@ def _run(
     `prepare` returns the labels to train on, and what makes a result of values.
     """
     data.check()
-    output.check_outputs({"--out": options.out, "--plot": options.plot}, data.inputs())
-    sampler, kinds = sampling.sampler(), list(dict.fromkeys(options.kinds or VALUES))
-    seeds = range(options.seed, options.seed + options.runs)
+    output.check_outputs({"--out": plan.out, "--plot": plan.plot}, data.inputs())
+    sampler, kinds = sampling.sampler(), list(dict.fromkeys(plan.kinds or VALUES))
+    seeds = range(plan.seed, plan.seed + plan.runs)
     import numpy as np
     import pandas as pd
 
@@ -179,7 +170,7 @@ def _run(
             problems = data.read(run)
             labels, judge = prepare(run, *problems)
             for kind in kinds:
-                results[kind].append(judge(_value(problems[0], labels, kind, sampler, options, run)))
+                results[kind].append(judge(_value(problems[0], labels, kind, sampler, plan, run)))
             results[_RANDOM].append(judge(np.random.default_rng(run).random(len(labels))))
         frames = [
             result.to_frame().assign(value=name, seed=run)
@@ -187,30 +178,39 @@ def _run(
             for run, result in zip(seeds, runs, strict=True)
         ]
         whole = pd.concat(frames).set_index("value")
-        output.write_csv(whole[["seed", *whole.columns.drop("seed")]], options.out)
+        output.write_csv(whole[["seed", *whole.columns.drop("seed")]], plan.out)
         # The plot of label errors has a line for random values.
         named = {name.replace("_", " "): runs for name, runs in results.items()}
         named = {name: runs for name, runs in named.items() if experiment is _REMOVAL or name != _RANDOM}
-        output.write_picture(options.plot, experiment.plot, named)
+        output.write_picture(plan.plot, experiment.plot, named)
         sizes = {"training rows": len(labels), "validation rows": len(problems[0].y_valid)}
         if len(problems) > 1:
             sizes["test rows"] = len(problems[1].y_valid)
         summaries = [{"value": name} | _summary(experiment, runs) for name, runs in results.items()]
         name = problems[0].name
-        if not options.as_json:
-            _show(experiment, summaries, name, sizes, sampler, options)
-            return
         settings = {
             **data.settings(),
             "values": kinds,
             "sampler": sampler.settings(),
             "biases": sampler.biases,
-            **{one: getattr(options, one) for one in ("scoring", "permutations", "runs", "seed")},
+            **{one: getattr(plan, one) for one in ("scoring", "permutations", "runs", "seed")},
             **more,
         }
         counts = {rows.replace(" ", "_"): n for rows, n in sizes.items()}
-        parts = {"data": {"name": name, **counts}, "settings": settings, "values": summaries}
-        output.print_document(f"experiment {experiment.name}", parts, [options.out, options.plot], warned())
+        document = {"data": {"name": name, **counts}, "settings": settings, "values": summaries}
+        rows = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
+        title = (
+            f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {rows}; "
+            f"{output.count(plan.runs, 'run')} from seed {plan.seed}\nSampler: {sampler.words}\n"
+        )
+        output.show(
+            f"experiment {experiment.name}",
+            plan.as_json,
+            lambda: document,
+            lambda console: _show(console, title, experiment, summaries),
+            [plan.out, plan.plot],
+            warned(),
+        )
 
 
 def _value(
@@ -218,7 +218,7 @@ def _value(
     labels: Any,
     kind: str,
     sampler: PermutationSampler,
-    options: ExperimentOptions,
+    plan: ExperimentOptions,
     seed: int,
 ) -> Valuation:
     """Value the training rows under some labels."""
@@ -226,8 +226,8 @@ def _value(
 
     weight = "uniform" if kind == "classic" else "gaussian"
     rows = (problem.X, labels, problem.X_valid, problem.y_valid)
-    game = LogisticGame(*rows, position_weight=weight, scoring=options.scoring)
-    n, jobs = options.permutations, options.jobs
+    game = LogisticGame(*rows, position_weight=weight, scoring=plan.scoring)
+    n, jobs = plan.permutations, plan.jobs
     valuation: Valuation = sample_values(
         game, kind, sampler, n_permutations=n, random_state=seed, n_jobs=jobs
     )
@@ -245,26 +245,15 @@ def _summary(experiment: _Experiment, runs: list[Any]) -> dict[str, Any]:
     return summary
 
 
-def _show(
-    experiment: _Experiment,
-    summaries: list[dict[str, Any]],
-    name: str,
-    sizes: dict[str, int],
-    sampler: PermutationSampler,
-    options: ExperimentOptions,
-) -> None:
-    console = output.screen()
-    rows = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
-    runs = f"{output.count(options.runs, 'run')} from seed {options.seed}"
-    console.print(f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {rows}; {runs}")
-    console.print(f"Sampler: {sampler.words}\n")
-    table = output.plain_table("value", *(title for title, _ in experiment.figures.values()), name="value")
-    for line in summaries:
-        cells = [line[key] for key in experiment.figures]
-        spreads = ["" if cell["std"] is None else f" ± {cell['std']:.2f}" for cell in cells]
-        means = [f"{cell['mean']:.2f}{spread}" for cell, spread in zip(cells, spreads, strict=True)]
-        table.add_row(line["value"].replace("_", " "), *means)
-    console.print(table)
-    spread = " Means over the runs ± their standard deviation." * (options.runs > 1)
+def _show(console: Console, title: str, experiment: _Experiment, summaries: list[dict[str, Any]]) -> None:
+    console.print(title)
+
+    def text(cell: dict[str, Any]) -> str:
+        return f"{cell['mean']:.2f}" + ("" if cell["std"] is None else f" ± {cell['std']:.2f}")
+
+    columns = {"value": [line["value"].replace("_", " ") for line in summaries]}
+    for key, (column, _) in experiment.figures.items():
+        columns[column] = [text(line[key]) for line in summaries]
+    output.print_table(console, columns, "value")
+    spread = " Means over the runs ± their standard deviation." * ("±" in columns[column][0])
     console.print(f"\n{experiment.meaning}{spread}")
-    output.show_written(console, options.out, options.plot)

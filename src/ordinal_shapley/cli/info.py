@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from ordinal_shapley.cli.options import JSON, command
-from ordinal_shapley.cli.output import facts, print_document, safe, screen
+from ordinal_shapley.cli.output import facts, safe, show
 
 INFO_HELP = """Show versions, cores and where compiled kernels are kept, for a report of a problem."""
 _LIBRARIES = ("numpy", "numba", "scikit-learn", "scipy", "pandas", "joblib", "typer")
@@ -24,27 +24,23 @@ def info(as_json: bool = JSON) -> None:
     libraries = {name: _version(name) for name in _LIBRARIES}
     extras = {name: all(map(find_spec, needed)) for name, needed in _EXTRAS.items()}
     machine = {"python": platform.python_version(), "system": platform.platform(), "cores": n_workers(-1)}
-    if as_json:
-        kernels = {"folder": folder, "compiled": n_kept, "all": n_kernels}
-        parts = {**machine, "libraries": libraries, "extras": extras, "kernels": kernels}
-        print_document("info", parts, [], [])
-        return
-    lacking = [name for name, there in extras.items() if not there]
+    kernels = {"folder": folder, "compiled": n_kept, "all": n_kernels}
     kept = f"{n_kept} of {n_kernels} compiled, in {folder}"
     if folder is None:
         kept = "compiled by every process: set NUMBA_CACHE_DIR to a folder that can be written"
     elif n_kept < n_kernels:
         kept += "; the rest when first used, or now by `ordinal-shapley compile`"
-    screen().print(
-        facts(
-            ("ordinal-shapley", f"{_version('ordinal-shapley')}, Python {machine['python']}"),
-            ("system", f"{machine['system']}, {machine['cores']} cores"),
-            ("libraries", ", ".join(f"{name} {number}" for name, number in libraries.items())),
-            ("kernels", safe(kept)),
-            ("extras", ", ".join(name for name, there in extras.items() if there) or "none"),
-            *([("not installed", ", ".join(lacking))] if lacking else []),
-        )
+    lacking = [name for name, there in extras.items() if not there]
+    table = facts(
+        ("ordinal-shapley", f"{_version('ordinal-shapley')}, Python {machine['python']}"),
+        ("system", f"{machine['system']}, {machine['cores']} cores"),
+        ("libraries", ", ".join(f"{name} {number}" for name, number in libraries.items())),
+        ("kernels", safe(kept)),
+        ("extras", ", ".join(name for name, there in extras.items() if there) or "none"),
+        *([("not installed", ", ".join(lacking))] if lacking else []),
     )
+    parts = {**machine, "libraries": libraries, "extras": extras, "kernels": kernels}
+    show("info", as_json, lambda: parts, lambda console: console.print(table))
 
 
 def _version(name: str) -> str:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli import output
+from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import file_columns
-from ordinal_shapley.cli.options import (
-    JSON,
-    OUT,
-    PLOT,
-    argument,
-    command,
-    data_option,
-    either,
-    in_options,
-    option,
-)
+from ordinal_shapley.cli.options import data_option, either, option
 from ordinal_shapley.vocabulary import REPEATS, UNSEEN, VALUES, WORTHS
 
 if TYPE_CHECKING:
@@ -75,17 +65,16 @@ class PathOptions:
         """Return the game of the paths in `frame`."""
         from ordinal_shapley.games import JourneyGame
 
-        path, conversions = self.path or "path", self.conversions or "conversions"
         sep = ">" if self.path_sep is None else self.path_sep
         lost = self.non_conversions
         if lost is None and "non_conversions" in frame.columns:
             lost = "non_conversions"
-        _check_columns(frame, [path, conversions, *([] if lost is None else [lost])])
-        _check(frame[path], frame[path].str.strip() == "", f"channels such as 'A {sep} B'")
-        won, rest = (None if name is None else _as_counts(frame[name]) for name in (conversions, lost))
-        columns = {"paths": path, "conversions": conversions, "non_conversions": lost or ""}
+        columns = {"paths": self.path or "path", "conversions": self.conversions or "conversions"}
+        columns |= {} if lost is None else {"non_conversions": lost}
+        paths, *counts = (_texts(frame, name) for name in columns.values())
+        _check(paths, paths.str.strip() == "", f"channels such as 'A {sep} B'")
         with _naming_rows(columns):
-            return JourneyGame.from_paths(frame[path].tolist(), won, rest, sep=sep, **options)
+            return JourneyGame.from_paths(paths.tolist(), *map(_as_counts, counts), sep=sep, **options)
 
 
 @dataclass(frozen=True)
@@ -107,24 +96,24 @@ class TouchOptions:
         from ordinal_shapley.games import JourneyGame
 
         journey, channel = self.journey or "journey", self.channel or "channel"
-        converted = self.converted or "converted"
         time = None if self.file_order else self.time or "time"
-        _check_columns(frame, [journey, channel, *([] if time is None else [time]), converted])
+        converted = self.converted or "converted"
+        columns = {name: _texts(frame, name) for name in (journey, channel, time, converted) if name}
         for name in (journey, channel):
-            _check(frame[name], frame[name].str.strip() == "", "one")
-        flags = frame[converted].str.strip().str.lower().str.removesuffix(".0")
-        _check(frame[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no")
+            _check(columns[name], columns[name].str.strip() == "", "one")
+        flags = columns[converted].str.strip().str.lower().str.removesuffix(".0")
+        _check(columns[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no")
         frame = frame.assign(**{converted: flags.map(_FLAGS)})
         if time is not None:
             frame[time] = _as_times(frame[time])
         return JourneyGame.from_events(frame, journey, channel, time, converted, **options)
 
 
-@command
+@options.command
 def journeys(
     paths: PathOptions,
     touches: TouchOptions,
-    file: Path = argument(MISSING, "Paths with counts, or touches.", "FILE.csv"),
+    file: Path = options.argument(MISSING, "Paths with counts, or touches.", "FILE.csv"),
     value_kind: str = option("partial_ordinal", f"{either(VALUES)}.", "NAME", flag="--value", choices=VALUES),
     worth: str = option(
         "rate",
@@ -149,9 +138,9 @@ def journeys(
     by_position: bool = option(
         False, "Say at which positions of journeys credit was earned.", flag="--by-position"
     ),
-    out: Path | None = OUT,
-    plot: Path | None = PLOT,
-    as_json: bool = JSON,
+    out: Path | None = options.OUT,
+    plot: Path | None = options.PLOT,
+    as_json: bool = options.JSON,
 ) -> None:
     """Share out conversions among channels."""
     if paths.path_sep is not None and not paths.path_sep.strip():
@@ -178,7 +167,7 @@ def journeys(
             credit = game.credit(value_kind)
             places = game.credit(value_kind, by_position=True) if by_position else None
         except (TypeError, ValueError) as error:
-            message = in_options(str(error)).replace(", or in a game with ordered=False", "")
+            message = options.in_options(str(error)).replace(", or in a game with ordered=False", "")
             raise ValueError(f"{file.name}: {message}") from error
         rank = credit["credit"].rank(ascending=False, method="first").astype(int)
         credit = credit.assign(rank=rank)
@@ -188,14 +177,15 @@ def journeys(
         drawn = credit.drop(columns="rank") if places is None else places
         height = 1.6 + 0.28 * min(len(drawn), 30)
         output.write_picture(plot, "plot_credit", drawn, height=height, title=title)
-        if as_json:
-            parts = _document(game, credit, places, file.name, value_kind)
-            output.print_document("journeys", parts, [out, plot], warned())
-        else:
-            console = output.screen()
-            console.print(f"[bold]{title}[/bold] of {output.safe(file.name)}")
-            _show(console, game, credit, places, value_kind)
-            output.show_written(console, out, plot)
+        heading = f"[bold]{title}[/bold] of {output.safe(file.name)}"
+        output.show(
+            "journeys",
+            as_json,
+            lambda: _document(game, credit, places, file.name, value_kind),
+            lambda console: _show(console, heading, game, credit, places, value_kind),
+            [out, plot],
+            warned(),
+        )
 
 
 def _given(options: PathOptions | TouchOptions) -> str:
@@ -205,7 +195,7 @@ def _given(options: PathOptions | TouchOptions) -> str:
 
 
 @contextmanager
-def _naming_rows(columns: Mapping[str, str]) -> Iterator[None]:
+def _naming_rows(columns: dict[str, str]) -> Iterator[None]:
     """Let messages that begin with an argument and an index name the column and the row of the file."""
 
     def in_file(message: object) -> str:
@@ -222,10 +212,10 @@ def _naming_rows(columns: Mapping[str, str]) -> Iterator[None]:
         warnings.warn(in_file(one.message), one.category, stacklevel=2)
 
 
-def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
-    for name in names:
-        if name not in frame.columns:
-            raise ValueError(f"no column {name!r}, the columns are {_listed(frame)}")
+def _texts(frame: pd.DataFrame, name: str) -> pd.Series:
+    if name not in frame.columns:
+        raise ValueError(f"no column {name!r}, the columns are {_listed(frame)}")
+    return frame[name]
 
 
 def _check(texts: pd.Series, odd: pd.Series, expected: str) -> None:
@@ -284,11 +274,17 @@ def _document(
 
 
 def _show(
-    console: Console, game: JourneyGame, credit: pd.DataFrame, places: pd.DataFrame | None, value: str
+    console: Console,
+    title: str,
+    game: JourneyGame,
+    credit: pd.DataFrame,
+    places: pd.DataFrame | None,
+    value: str,
 ) -> None:
     """Print what the journeys were, and the channels, highest credit first."""
     import numpy as np
 
+    console.print(title)
     console.print(output.facts(*_summary(game, value)))
     console.print()
     credits = credit["credit"].to_numpy()
@@ -303,13 +299,9 @@ def _show(
         "last touch": _numbers([*some["last_touch"], touches["last_touch"].sum()]),
         "touched": [*_numbers(some["touched"]), ""],
     }
-    for column in ("touched", "last touch"):  # what a narrow screen has no room for
-        if output.width_of(columns) + 14 > console.width:
-            del columns[column]
-    table = output.plain_table("channel", *columns, name="channel", room=output.room(console, _LONGEST_NAME))
-    for name, *cells in zip([*credit.index[shown], "all channels"], *columns.values(), strict=True):
-        table.add_row(output.cut(name), *cells)
-    console.print(table)
+    output.make_room(console, columns, ("touched", "last touch"), 12)
+    names = [*credit.index[shown], "all channels"]
+    output.print_table(console, {"channel": names} | columns, "channel", _LONGEST_NAME)
     if len(order) > len(shown):
         rest = _numbers([credits[order[_SHOWN:]].sum()])[0]
         console.print(f"{len(order) - _SHOWN:,} more channels have {rest} of it together")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 Warned = Callable[[], list[str]]
+_NEEDED = {"--plot": "Matplotlib", "--report": "Jinja2"}
 _PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 
 # Where no terminal sets a width, nothing is cut and nothing is broken into lines.
@@ -62,8 +63,7 @@ def one_line(text: str) -> str:
 
 def interruption(error: BaseException) -> str:
     """Say in one line that the command was interrupted, and what is kept of it."""
-    kept = str(error) if isinstance(error, KeyboardInterrupt) else ""
-    return f"interrupted: {one_line(kept)}" if kept else "interrupted"
+    return "interrupted" + f": {one_line(str(error))}" * bool(str(error))
 
 
 @contextmanager
@@ -153,42 +153,52 @@ def facts(*rows: tuple[str, str]) -> Table:
     return grid
 
 
-def plain_table(*titles: str, name: str, room: int | None = None) -> Table:
-    """Return a table without a box, of numbers, and names that give way on a narrow screen."""
+def print_table(
+    console: Console, columns: Mapping[str, Sequence[Any]], name: str, longest: int = _LONGEST_LABEL
+) -> None:
+    """Print columns of numbers, and one with a `name`, whose cells give way on a narrow screen."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
+    for title in columns:
         if title == name:
-            table.add_column(title, max_width=room)
+            table.add_column(title, max_width=room(console, longest))
         else:
             table.add_column(title, justify="right", no_wrap=True)
-    return table
+    cut = [map(_cut, cells) if title == name else cells for title, cells in columns.items()]
+    for cells in zip(*cut, strict=True):
+        table.add_row(*cells)
+    console.print(table)
 
 
 def print_wide(console: Console, name: str, names: Sequence[Any], columns: Mapping[str, list[str]]) -> None:
     """Print columns of cells beside names, in several tables where the screen is narrow."""
-    longest = max(len(cut(one)) for one in [name, *names])
+    longest = max(len(_cut(one)) for one in [name, *names])
     named = min(longest, room(console) or longest) + 2
-    width = max(width_of({title: cells}) for title, cells in columns.items())
+    width = max(_width_of({title: cells}) for title, cells in columns.items())
     at_once = max(1, (console.width - named) // width)
     titles = list(columns)
     for start in range(0, len(titles), at_once):
         if start:
             console.print()
-        shown = titles[start : start + at_once]
-        table = plain_table(name, *shown, name=name, room=room(console))
-        for one, *cells in zip(names, *(columns[title] for title in shown), strict=True):
-            table.add_row(cut(one), *cells)
-        console.print(table)
+        shown = {title: columns[title] for title in titles[start : start + at_once]}
+        print_table(console, {name: names} | shown, name)
 
 
-def width_of(columns: Mapping[str, list[str]]) -> int:
-    """Return how wide columns of cells are together."""
+def make_room(
+    console: Console, columns: dict[str, list[str]], first_out: Sequence[str], shortest_name: int
+) -> None:
+    """Take out of these columns what a narrow screen, on which names are to stand too, has no room for."""
+    for title in first_out:
+        if title in columns and _width_of(columns) + shortest_name + 2 > console.width:
+            del columns[title]
+
+
+def _width_of(columns: Mapping[str, list[str]]) -> int:
     return sum(max(map(len, [title, *cells])) + 2 for title, cells in columns.items())
 
 
-def cut(name: Any) -> Text:
+def _cut(name: Any) -> Text:
     """Return a name that ends with an ellipsis where there is no room for all of it."""
     from rich.text import Text
 
@@ -202,29 +212,35 @@ def safe(text: Any) -> str:
     return escape(printable(str(text)))
 
 
-def show_written(console: Console, *paths: Path | None) -> None:
-    """Name the files that were asked for, a line each."""
-    for path in filter(None, paths):
-        console.print(f"Written: {printable(str(path))}", markup=False, soft_wrap=True)
-
-
-# --- JSON
-
-
-def print_document(
-    command: str, parts: Mapping[str, Any], written: Sequence[Path | None], warned: Sequence[str]
+def show(
+    command: str,
+    as_json: bool,
+    document: Callable[[], Mapping[str, Any]],
+    on_screen: Callable[[Console], None],
+    written: Sequence[Path | None] = (),
+    warned: Sequence[str] = (),
 ) -> None:
-    """Print a document: command and version, the parts, files that were asked for, and warnings.
+    """Print what a command found: on the screen and then the files that were written, or as a document.
 
-    Lists of objects have one a line, so that ``grep`` and ``head`` are of use.
+    A document has command and version, its parts, the files and the warnings. Lists of objects have one a
+    line, so that ``grep`` and ``head`` are of use.
     """
+    files = [str(path) for path in written if path is not None]
+    if not as_json:
+        console = screen()
+        on_screen(console)
+        for file in files:
+            console.print(f"Written: {printable(file)}", markup=False, soft_wrap=True)
+        return
     from ordinal_shapley import __version__
 
-    files = [str(path) for path in written if path is not None]
-    whole = {"command": command, "version": __version__, **parts, "written": files, "warnings": warned}
+    whole = {"command": command, "version": __version__, **document(), "written": files, "warnings": warned}
     lines = [f"  {json.dumps(name)}: {_text(_plain(part))}" for name, part in whole.items()]
     typer.echo("{\n" + ",\n".join(lines) + "\n}")
     sys.stdout.flush()
+
+
+# --- JSON
 
 
 def _text(part: Any) -> str:
@@ -256,9 +272,12 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def run_settings(valuation: Valuation) -> dict[str, Any]:
     """Return what a run of sampling was."""
-    value, sampler = valuation.kind.settings(), valuation.sampler.settings()
-    biases = valuation.sampler.biases
-    return {"value": value, "sampler": sampler, "biases": biases, "seed": valuation.seed}
+    return {
+        "value": valuation.kind.settings(),
+        "sampler": valuation.sampler.settings(),
+        "biases": valuation.sampler.biases,
+        "seed": valuation.seed,
+    }
 
 
 def run_summary(valuation: Valuation) -> dict[str, Any]:
@@ -281,44 +300,36 @@ def run_summary(valuation: Valuation) -> dict[str, Any]:
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise unless the files asked for, by option, can be written later, and no two are one."""
+    read = [os.path.realpath(path) for path in inputs if path is not None]
     taken: dict[str, str] = {}
     for flag, path in outputs.items():
         if path is None:
             continue
-        if flag == "--plot":
-            if path.suffix.lower() not in _PICTURES:
-                raise ValueError(f"{flag}: {path.name!r} must end with one of {', '.join(_PICTURES)}")
-            if find_spec("matplotlib") is None:
-                raise ValueError(f"{flag} needs Matplotlib: pip install 'ordinal-shapley[plot]'")
-        if flag == "--report" and find_spec("jinja2") is None:
-            raise ValueError(f"{flag} needs Jinja2: pip install 'ordinal-shapley[report]'")
-        _check_writable(path, flag, inputs)
-        other = taken.setdefault(os.path.realpath(path), flag)
+        if flag in _NEEDED and find_spec(_NEEDED[flag].lower()) is None:
+            raise ValueError(f"{flag} needs {_NEEDED[flag]}: pip install 'ordinal-shapley[{flag[2:]}]'")
+        target = os.path.realpath(path)
+        ending = flag == "--plot" and path.suffix.lower() not in _PICTURES
+        problems = {
+            f"{path.name!r} must end with one of {', '.join(_PICTURES)}": ending,
+            "'-' is not a file name, and the screen is taken; name a file": str(path) == "-",
+            f"{str(path)!r} is a folder; give a file name": path.is_dir(),
+            f"{str(path)!r} is not an ordinary file": path.exists() and not path.is_file(),
+            f"name another file: {str(path)!r} is where the screen goes": path.exists() and _is_screen(path),
+            f"name another file: {str(path)!r} is an input of this run": target in read,
+            f"there is no folder {str(path.parent)!r}": not os.path.isdir(os.path.dirname(target)),
+        }
+        for problem, there in problems.items():
+            if there:
+                raise ValueError(f"{flag}: {problem}")
+        try:
+            # Trying is the only sure way: permissions don't tell about read-only or full disks.
+            with replacing(path, keep=False):
+                pass
+        except OSError as error:
+            raise ValueError(f"{flag}: can't write {str(path)!r}: {error.strerror or error}") from error
+        other = taken.setdefault(target, flag)
         if other != flag:
             raise ValueError(f"{other} and {flag} both name {str(path)!r}; give two files")
-
-
-def _check_writable(path: Path, flag: str, inputs: Sequence[Path | None]) -> None:
-    if str(path) == "-":
-        raise ValueError(f"{flag}: '-' is not a file name, and the screen is taken; name a file")
-    if path.is_dir():
-        raise ValueError(f"{flag}: {str(path)!r} is a folder; give a file name")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{flag}: {str(path)!r} is not an ordinary file")
-    if path.exists() and _is_screen(path):
-        raise ValueError(f"{flag}: name another file: {str(path)!r} is where the screen goes")
-    target = Path(os.path.realpath(path))
-    if any(given is not None and Path(os.path.realpath(given)) == target for given in inputs):
-        raise ValueError(f"{flag}: name another file: {str(path)!r} is an input of this run")
-    if not target.parent.is_dir():
-        raise ValueError(f"{flag}: there is no folder {str(path.parent)!r}")
-    try:
-        # Trying is the only sure way: permissions don't tell about read-only or full disks.
-        with replacing(path, keep=False):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ValueError(f"{flag}: can't write {str(path)!r}: {reason}") from error
 
 
 def _is_screen(path: Path) -> bool:

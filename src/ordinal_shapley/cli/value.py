@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ordinal_shapley.cli import output
+from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import DataOptions
-from ordinal_shapley.cli.options import (
-    JOBS,
-    JSON,
-    OUT,
-    PLOT,
-    PROGRESS,
-    SEED,
-    ModelOptions,
-    SamplerOptions,
-    StoppingOptions,
-    command,
-    either,
-    option,
-    running_option,
-)
+from ordinal_shapley.cli.options import either, option, running_option
 from ordinal_shapley.vocabulary import VALUES
 
 if TYPE_CHECKING:
@@ -48,12 +35,10 @@ _SHOWN = 10
 _LONGEST_NAME = 16
 
 
-@command
-def value(
-    data: DataOptions,
-    models: ModelOptions,
-    sampling: SamplerOptions,
-    stopping: StoppingOptions,
+@dataclass(frozen=True)
+class RunOptions:
+    """Which value, how the run is done, and what is written of it."""
+
     value_kind: str = option(
         "classic",
         f"{either(VALUES)}. Rows of most tables have no order, and classic is for them; the others bring the "
@@ -61,28 +46,37 @@ def value(
         "NAME",
         flag="--value",
         choices=VALUES,
-    ),
+    )
     checkpoint: Path | None = running_option(
         None, "Keep the run there; the same command resumes it, also to more permutations.", "RUN.npz"
-    ),
-    seed: int = SEED,
-    jobs: int = JOBS,
-    out: Path | None = OUT,
-    plot: Path | None = PLOT,
+    )
+    seed: int = options.SEED
+    jobs: int = options.JOBS
+    out: Path | None = options.OUT
+    plot: Path | None = options.PLOT
     report: Path | None = running_option(
         None, "Write a page there that explains the result, with plots.", "REPORT.html"
-    ),
-    progress: bool = PROGRESS,
-    as_json: bool = JSON,
+    )
+    progress: bool = options.PROGRESS
+    as_json: bool = options.JSON
+
+
+@options.command
+def value(
+    data: DataOptions,
+    models: options.ModelOptions,
+    sampling: options.SamplerOptions,
+    stopping: options.StoppingOptions,
+    run: RunOptions,
 ) -> None:
     """Value the training rows of a file or of a data set."""
     data.check()
-    outputs = {"--out": out, "--plot": plot, "--report": report}
-    output.check_outputs(outputs | {"--checkpoint": checkpoint}, data.inputs())
+    outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
+    output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())
     sampler, rule = sampling.sampler(), stopping.rule()
     models.check(sampler)
     with output.warning_lines() as warned_reading:
-        (problem,) = data.read(seed, numbers=models.numbers)
+        (problem,) = data.read(run.seed, numbers=models.numbers)
 
     from ordinal_shapley import History, sample_values
     from ordinal_shapley.common.progress import quicker
@@ -91,58 +85,74 @@ def value(
         quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
         output.warning_lines() as warned,
     ):
-        game = models.game(problem, value_kind)
-        history = None if report is None else History(rule, _MAX_ROUNDS)
+        game = models.game(problem, run.value_kind)
+        history = None if run.report is None else History(rule, _MAX_ROUNDS)
         valuation = sample_values(
             game,
-            value_kind,
+            run.value_kind,
             sampler,
             stopping=history or rule,
-            random_state=seed,
-            n_jobs=jobs,
-            checkpoint=checkpoint,
-            progress=progress,
+            random_state=run.seed,
+            n_jobs=run.jobs,
+            checkpoint=run.checkpoint,
+            progress=run.progress,
         )
         frame = valuation.to_frame().rename_axis("row").drop(columns="count")
         frame.insert(0, "label", problem.y)
         title = (
             f"{valuation.kind.title} Shapley values of {output.count(len(frame), 'row')} of {problem.name}"
         )
-        output.write_csv(frame, out)
+        output.write_csv(frame, run.out)
         # Targets that are numbers get no marks of their own.
-        output.write_picture(plot, "plot_values", valuation, classes=None if models.numbers else problem.y)
-        if report is not None:
+        output.write_picture(
+            run.plot, "plot_values", valuation, classes=None if models.numbers else problem.y
+        )
+        if run.report is not None:
             targets = "numbers to predict" if models.numbers else "classes"
-            settings = {
-                "Data": f"{problem.name}, with the {targets} in column {problem.target}",
-                **data.words(problem),
-                "Order": _order(valuation, game),
-            }
             valuation.to_html(
-                report,
+                run.report,
                 X=problem.frame,
                 y=problem.y,
                 game=game,
                 history=history,
                 title=title,
-                settings=settings,
+                settings={
+                    "Data": f"{problem.name}, with the {targets} in column {problem.target}",
+                    **data.words(problem),
+                    "Order": _order(valuation, game),
+                },
                 warnings=[*warned_reading(), *warned()],
             )
-        if as_json:
-            parts = _document(valuation, frame, problem, stopping)
-            parts["data"] |= data.settings()
-            parts["model"] = models.settings(game)
-            output.print_document("value", parts, [*outputs.values()], [*warned_reading(), *warned()])
-            return
-        console = output.screen()
-        console.print(f"[bold]{output.safe(title)}[/bold]")
-        model = models.words(game)
-        lines = {"model": model, **_facts(valuation, game, problem, data.validation(problem), stopping)}
-        console.print(output.facts(*lines.items()))
-        _show_rows(console, valuation, frame)
-        if valuation.kind.name == "partial_ordinal" and not (models.numbers or game.order_free):
-            console.print("To find label errors use --value ordinal or classic: this value is poor at it.")
-        output.show_written(console, *outputs.values())
+
+        def document() -> dict[str, Any]:
+            from ordinal_shapley.report.text import is_better
+
+            sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
+            return {
+                "data": {"name": problem.name, **sizes, **data.settings()},
+                "settings": output.run_settings(valuation),
+                "score": {
+                    "all_rows": valuation.full_score,
+                    "baseline": valuation.baseline_score,
+                    "better_than_baseline": is_better(valuation),
+                },
+                "run": output.run_summary(valuation) | {"stop": _why(valuation, stopping)},
+                "rows": output.records(frame),
+                "model": models.settings(game),
+            }
+
+        def on_screen(console: Console) -> None:
+            console.print(f"[bold]{output.safe(title)}[/bold]")
+            words = models.words(game), data.validation(problem), _why(valuation, stopping)
+            console.print(output.facts(*_facts(valuation, game, problem, *words)))
+            _show_rows(console, valuation, frame)
+            if valuation.kind.name == "partial_ordinal" and not (models.numbers or game.order_free):
+                console.print(
+                    "To find label errors use --value ordinal or classic: this value is poor at it."
+                )
+
+        every = [*warned_reading(), *warned()]
+        output.show("value", run.as_json, document, on_screen, [*outputs.values()], every)
 
 
 def _order(valuation: Valuation, game: Any) -> str:
@@ -154,45 +164,26 @@ def _order(valuation: Valuation, game: Any) -> str:
     return f"{_ORDER}, as the {game.position_weight} position weights do here; else use --value classic"
 
 
-def _document(
-    valuation: Valuation, frame: pd.DataFrame, problem: Problem, stopping: StoppingOptions
-) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    from ordinal_shapley.report.text import is_better
-
-    sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
-    return {
-        "data": {"name": problem.name, **sizes},
-        "settings": output.run_settings(valuation),
-        "score": {
-            "all_rows": valuation.full_score,
-            "baseline": valuation.baseline_score,
-            "better_than_baseline": is_better(valuation),
-        },
-        "run": output.run_summary(valuation) | {"stop": _why(valuation, stopping)},
-        "rows": output.records(frame),
-    }
-
-
 def _facts(
-    valuation: Valuation, game: Any, problem: Problem, validation: str, stopping: StoppingOptions
-) -> dict[str, str]:
+    valuation: Valuation, game: Any, problem: Problem, model: str, validation: str, why: str
+) -> list[tuple[str, str]]:
     """Return what is said above the table, as terms and their words."""
     from ordinal_shapley.report.text import reliability_words, score_words
 
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     lines = {
+        "model": model,
         "sampler": f"{valuation.sampler.words}, seed {valuation.seed}",
         "order": _order(valuation, game),
         "labels": output.safe(_labels(problem)),
         "validation rows": output.safe(validation),
         "score": score_words(valuation, game),
-        "permutations": f"{valuation.n_permutations:,}: {_why(valuation, stopping)}",
+        "permutations": f"{valuation.n_permutations:,}: {why}",
         "rows evaluated": f"mean {valuation.mean_evaluated:.1f} of {len(valuation):,} per permutation",
         "model fits": f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s, {speed:,.0f} per second",
         "reliability": reliability_words(valuation),
     }
-    return {term: words for term, words in lines.items() if words}
+    return [(term, words) for term, words in lines.items() if words]
 
 
 def _labels(problem: Problem) -> str:
@@ -210,7 +201,7 @@ def _labels(problem: Problem) -> str:
     return f"{words} of {counts.min():,} to {counts.max():,} rows"
 
 
-def _why(valuation: Valuation, stopping: StoppingOptions) -> str:
+def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
     """Say why the run ended."""
     bound, asked = stopping.standard_error, stopping.permutations
     if valuation.stopped_by == "MaxSeconds":
@@ -253,24 +244,24 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame) -> N
 def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
     from ordinal_shapley.common.names import names_of
 
-    sign, width = output.plus_minus(console), output.room(console)
-    titles = ("rank", "row", "label", f"value {sign} std. error", "95 % CI", "")
-    table = output.plain_table(*titles, name="label", room=width)
-    shown = [str(name) for name in rows.index]
-    if width is not None:
+    sign = output.plus_minus(console)
+    names = [str(name) for name in rows.index]
+    if output.room(console) is not None:
         # The names of all rows that are shown differ, however long they are.
-        shown = names_of(rows.index.to_numpy(), len(rows), _LONGEST_NAME)
+        names = names_of(rows.index.to_numpy(), len(rows), _LONGEST_NAME)
 
-    def number(value: Any, sign: str = "") -> str:
-        return "?" if math.isnan(value) else f"{value:{sign}.{digits}f}"
+    def numbers(column: str, sign: str = "+") -> list[str]:
+        return ["?" if math.isnan(number) else f"{number:{sign}.{digits}f}" for number in rows[column]]
 
-    for name, row in zip(shown, rows.itertuples(), strict=True):
-        table.add_row(
-            str(row.rank),
-            output.safe(name),
-            output.cut(row.label),
-            f"{number(row.value, '+')} {sign} {number(row.stderr)}",
-            f"{number(row.ci_low, '+')} to {number(row.ci_high, '+')}",
-            "< 0" if row.below_zero else "",
-        )
-    console.print(table)
+    def joined(word: str, first: list[str], second: list[str]) -> list[str]:
+        return [f"{one} {word} {two}" for one, two in zip(first, second, strict=True)]
+
+    columns = {
+        "rank": [*map(str, rows["rank"])],
+        "row": [*map(output.safe, names)],
+        "label": [*rows["label"]],
+        f"value {sign} std. error": joined(sign, numbers("value"), numbers("stderr", "")),
+        "95 % CI": joined("to", numbers("ci_low"), numbers("ci_high")),
+        "": ["< 0" * bool(below) for below in rows["below_zero"]],
+    }
+    output.print_table(console, columns, "label")

@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinal_shapley.cli import output
+from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.exact import FILE_HELP, GAME, Numbers, read_game
-from ordinal_shapley.cli.options import (
-    JOBS,
-    JSON,
-    MAX_SECONDS,
-    OUT,
-    PROGRESS,
-    SEED,
-    GameSamplerOptions,
-    GameValueOptions,
-    command,
-    option,
-    running_option,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,24 +30,24 @@ _SHORTEST_NAME = 6
 _MARK = "*"
 
 
-@command
+@options.command
 def verify(
-    sampling: GameSamplerOptions,
-    which: GameValueOptions,
+    sampling: options.GameSamplerOptions,
+    which: options.GameValueOptions,
     game: Path = GAME,
-    permutations: int = option(5_000, "How many permutations.", "N", limits={"min": 1, "max": 2**62}),
-    seed: int = SEED,
-    max_seconds: float | None = MAX_SECONDS,
-    jobs: int = JOBS,
-    most_z: float | None = running_option(
+    permutations: int = options.option(5_000, "How many permutations.", "N", limits={"min": 1, "max": 2**62}),
+    seed: int = options.SEED,
+    max_seconds: float | None = options.MAX_SECONDS,
+    jobs: int = options.JOBS,
+    most_z: float | None = options.running_option(
         None,
         "Exit with 1 if the noise of a player is more than Z standard errors.",
         "Z",
         limits={"above": 0.0},
     ),
-    out: Path | None = OUT,
-    progress: bool = PROGRESS,
-    as_json: bool = JSON,
+    out: Path | None = options.OUT,
+    progress: bool = options.PROGRESS,
+    as_json: bool = options.JSON,
 ) -> None:
     """Check estimates against exact values."""
     kind, sampler = which.value(), sampling.sampler()
@@ -80,12 +67,14 @@ def verify(
         )
         frame = result.to_frame().rename_axis("player")
         output.write_csv(frame, out)
-        if as_json:
-            output.print_document("verify", _document(result, frame, game.name), [out], warned())
-        else:
-            console = output.screen()
-            _show(console, result, frame, game.name)
-            output.show_written(console, out)
+        output.show(
+            "verify",
+            as_json,
+            lambda: _document(result, frame, game.name),
+            lambda console: _show(console, result, frame, game.name),
+            [out],
+            warned(),
+        )
     known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
     if most_z is not None and not (known and max(known) <= most_z):
         why = f"the largest |z| is {max(known):.2f}, above {most_z:g}" if known else "no z is known"
@@ -141,14 +130,9 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
         columns["z"] = [f"{z:+.1f}" for z in rows["z"]]
     missed = ~rows["holds_exact"] & rows["stderr"].notna()
     columns[""] = [_MARK * bool(one) for one in missed]
-    # What a narrow screen has no room for: z tells of the noise, and of its size.
-    for part in ("noise", f"{sign} std. error"):
-        if part in columns and output.width_of(columns) + _SHORTEST_NAME + 2 > console.width:
-            del columns[part]
-    table = output.plain_table("player", *columns, name="player", room=output.room(console))
-    for player, *cells in zip(rows.index, *columns.values(), strict=True):
-        table.add_row(output.cut(player), *cells)
-    console.print(table)
+    # z tells of the noise, and of its size.
+    output.make_room(console, columns, ("noise", f"{sign} std. error"), _SHORTEST_NAME)
+    output.print_table(console, {"player": [*rows.index]} | columns, "player")
     console.print()
     if missed.any():
         console.print(f"{_MARK} the {_percent(result.level)} CI does not contain the exact value")

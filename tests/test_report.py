@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 import ordinal_shapley as osv
-from ordinal_shapley.report.evidence import find_evidence
+from ordinal_shapley.report.lowest import find_evidence
 from pages import Page
 from test_valuation import by_hand
 from test_valuation_views import HOSTILE, of_hostile

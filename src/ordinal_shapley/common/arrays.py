@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +14,6 @@ _MAX_DENSE_BYTES = 8 * 2**30
 _MAX_NUMBERED_CLASSES = 100
 # Squares of features, summed over rows and times the costs, must stay finite.
 _MAX_NUMBER = 1e120
-
-
 _ROWS_AT_A_TIME = 10_000
 # Kinds of numbers that stay, or that a smaller one than float64 holds exactly.
 _KEPT_AS = {
@@ -77,14 +74,8 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
             f"{name} has {array.ndim} dimensions, expected 2: rows and features "
             "(for one feature use X.reshape(-1, 1))"
         )
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{name} holds values that are not numbers ({error}): encode them first"
-            ) from None
-    _check_kind_and_shape(array, name)
+    array = _numeric(array, name)
+    _check_shape(array, name)
     if keep_kind:
         values = np.require(array, _KEPT_AS.get(array.dtype.name, "float64"), ["C", "A"])
     else:
@@ -93,14 +84,11 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
         part = values[first : first + _ROWS_AT_A_TIME]
         bad = ~np.isfinite(part)
         if bad.any():
-            count = sum(
-                int((~np.isfinite(values[i : i + _ROWS_AT_A_TIME])).sum())
-                for i in range(0, len(values), _ROWS_AT_A_TIME)
-            )
             row, column = (int(i) for i in np.argwhere(bad)[0])
             row_name = first + row if index is None else plain(index[first + row])
             column_name = column if columns is None else columns[column]
-            _refuse_missing(name, part[row, column], row_name, column_name, count)
+            count = int((~np.isfinite(values)).sum())
+            raise _missing(name, part[row, column], row_name, column_name, count)
         _check_size(part, name)
     return Table(values, index, columns)
 
@@ -161,31 +149,27 @@ def make_dense(X: Any, name: str) -> NDArray[Any]:
 
 def _as_sparse_rows(X: Any, name: str) -> Any:
     """Return a sparse matrix as float64 rows of its own, checked like a dense one."""
-    _check_kind_and_shape(X, name)
+    _check_shape(_numeric(X, name), name)
     rows = X.tocsr().astype(np.float64)
     rows.sum_duplicates()
     bad = ~np.isfinite(rows.data)
     if bad.any():
         entry = int(np.argmax(bad))
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        _refuse_missing(name, rows.data[entry], row, int(rows.indices[entry]), int(bad.sum()))
+        raise _missing(name, rows.data[entry], row, int(rows.indices[entry]), int(bad.sum()))
     _check_size(rows.data, name)
     return rows
 
 
-def _check_kind_and_shape(array: Any, name: str) -> None:
-    if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} holds values of type {array.dtype}, expected real numbers: encode them first"
-        )
+def _check_shape(array: Any, name: str) -> None:
     if array.shape[0] == 0:
         raise ValueError(f"{name} has no rows, expected at least one")
     if array.shape[1] == 0:
         raise ValueError(f"{name} has no columns, expected at least one feature")
 
 
-def _refuse_missing(name: str, value: float, row: Any, column: Any, count: int) -> NoReturn:
-    raise ValueError(
+def _missing(name: str, value: float, row: Any, column: Any, count: int) -> ValueError:
+    return ValueError(
         f"{name} holds {value} at row {row!r}, column {column!r} ({count} such values in these rows): "
         "fill in or drop them first"
     )
@@ -351,12 +335,23 @@ def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
 
 def as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     """Convert an array of real numbers to float64."""
+    numbers: NDArray[np.float64] = _numeric(array, name).astype(np.float64)
+    return numbers
+
+
+def _numeric(array: Any, name: str) -> Any:
+    """Return an array of real numbers; objects become floats."""
+    why = ""
     if array.dtype.kind == "O":
-        with contextlib.suppress(TypeError, ValueError):
-            array = array.astype(np.float64)
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            why = f" ({error})"
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} holds values of type {array.dtype}, expected real numbers")
-    return array.astype(np.float64)
+        raise TypeError(
+            f"{name} holds values of type {array.dtype}{why}, expected real numbers: encode them first"
+        )
+    return array
 
 
 def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float64]:
@@ -416,8 +411,5 @@ def intervals(
     if lows.size != highs.size:
         raise ValueError(f"{low_name} has {lows.size} entries and {high_name} {highs.size}, not as many")
     if (lows > highs).any():
-        at = int(np.argmax(lows > highs))
-        raise ValueError(
-            f"{low_name} is above {high_name} at position {at + 1}: {lows[at]:g} > {highs[at]:g}"
-        )
+        raise ValueError(f"{low_name} is above {high_name} at position {int(np.argmax(lows > highs)) + 1}")
     return lows, highs

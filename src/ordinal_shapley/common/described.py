@@ -12,13 +12,7 @@ import numpy as np
 
 
 class NotStored(NamedTuple):
-    """Stands for an option that no file can hold, such as a function.
-
-    Attributes
-    ----------
-    digest : str
-        Fingerprint of the option.
-    """
+    """Stands for an option that no file can hold, such as a function, by a fingerprint of it."""
 
     digest: str
 

@@ -36,36 +36,21 @@ class Cancellation:
     Threads share it. A copy that was sent to another process never hears of a request, and that process
     finishes its task. It does know the deadline: by the clock that processes of a machine share, and on
     another machine by the time that was left when the copy was made.
-
-    Attributes
-    ----------
-    requested : bool
-        Whether results are no longer wanted.
-    deadline : float
-        When `time.monotonic` says so, time is up.
-    budget : int
-        Work that took `_SECONDS_A_CALL` lately: what the next worker begins with.
-    horizon : float
-        Work from this number on has to wait, so that results do not pile up before they are used.
-    waits : bool
-        Whether it does. Not where the worker is somebody who is to hand in earlier work, too.
-    token : str
-        Tells copies of this one from others.
-    scratch : threading.local
-        What a thread keeps from one piece of work to the next. In another process, to which a copy comes with
-        each, copies share it.
     """
 
     # Of the last run that this process was sent work of. Memory that others share stays mapped so long.
     _kept: ClassVar[tuple[str, threading.local]] = ("", threading.local())
 
     def __init__(self, deadline: float = math.inf) -> None:
-        self.token = uuid.uuid4().hex
-        self.requested = False
-        self.deadline = deadline
-        self.budget = 1
-        self.horizon = math.inf
-        self.waits = False
+        self.token = uuid.uuid4().hex  # tells copies of this one from others
+        self.requested = False  # results are no longer wanted
+        self.deadline = deadline  # of `time.monotonic`
+        self.budget = 1  # work that took `_SECONDS_A_CALL` lately: what the next worker begins with
+        # Work from this number on waits, so that results do not pile up before they are used; not where the
+        # worker is somebody who is to hand in earlier work, too.
+        self.horizon, self.waits = math.inf, False
+        # What a thread keeps from one piece of work to the next. In another process, to which a copy comes
+        # with each, copies share it.
         self.scratch = threading.local()
 
     def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...]) -> Any:
@@ -103,9 +88,7 @@ class Cancellation:
             time.sleep(_SECONDS_OF_WAITING)
 
 
-class _Lost:
-    """An interrupt that came where nobody could raise it."""
-
+class _Lost:  # an interrupt that came where nobody could raise it
     interrupted = False
 
 

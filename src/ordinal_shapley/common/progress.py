@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ordinal_shapley.common.compiling import COMPILING
 from ordinal_shapley_kernels.watching import watching
@@ -44,30 +43,20 @@ def quicker(words: str) -> Iterator[None]:
         _QUICKER.reset(token)
 
 
+class _Report(NamedTuple):
+    done: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0  # that the run has taken so far
+
+
 class ProgressBar:
     """Show on stderr how far a run is.
 
-    That is: permutations done, fits a second, the time left and what the stopping rule looks at. Where
-    permutations will take more than a minute, a line above says what would be quicker.
-    The bar only shows what it is told and never raises, so it can't change or lose a result. It
-    writes nothing when it is disabled or when stderr is neither a terminal nor a notebook's.
-
-    Parameters
-    ----------
-    total : int, optional
-        The most permutations the run may take; None when no rule bounds them.
-    enabled : bool, default True
-        Whether to show anything at all.
-    force : bool, default False
-        Show the bar even where stderr is not a terminal.
-    unit : str, default "permutations"
-        What is counted; "sequences" are evaluations themselves.
-
-    Examples
-    --------
-    >>> from ordinal_shapley.common.progress import ProgressBar
-    >>> with ProgressBar(total=200, enabled=False) as bar:
-    ...     bar.update(100, 4_000, 0.1, "relative change 0.08 (stop < 0.05)")
+    That is: units done, of a `total` if one is known, fits a second, the time left and what the stopping rule
+    looks at. Where permutations will take more than a minute, a line above says what would be quicker. The
+    bar never raises, so it can't change or lose a result. It writes nothing when it is not `enabled`, or when
+    stderr is neither a terminal nor a notebook's and nothing does `force` it. "sequences" are evaluations
+    themselves.
     """
 
     def __init__(
@@ -77,32 +66,26 @@ class ProgressBar:
         force: bool = False,
         unit: str = "permutations",
     ) -> None:
-        self.total = total
-        self.enabled = enabled
-        self.force = force
-        self.unit = unit
+        self.total, self.unit = total, unit
+        self._enabled, self._force = enabled, force
         self._rated = "fits" if unit == "permutations" else unit
-        self._done = 0
-        self._evaluations = 0
-        self._seconds = 0.0
-        self._start = (0, 0, 0.0)
-        self._first: tuple[int, int, float] | None = None
+        self._now = self._start = _Report()  # rates count from the start
+        self._first: _Report | None = None
         self._expected: float | None = None
         self._most_seconds = math.inf
         self._told_at = time.monotonic()
         self._advised = False
-        self._figure = "starting"
+        self._figure, self._notice = "starting", ""
         self._shown_at = 0.0
         self._live: Live | None = None
         self._plain = False
         self._bar: Bar | None = None
-        self._notice = ""
         self._told = ExitStack()
         self._lock = threading.RLock()
         self._closing = threading.Event()
 
     def __enter__(self) -> ProgressBar:
-        if self.enabled:
+        if self._enabled:
             try:
                 self._told.enter_context(watching(self._tell))
                 self._open()
@@ -115,12 +98,7 @@ class ProgressBar:
                 raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._close()
 
     def begin(
@@ -135,58 +113,30 @@ class ProgressBar:
         expected: float | None = None,
         most_seconds: float = math.inf,
     ) -> None:
-        """Count something else from here on.
+        """Count something else from here on, of which there is some already.
 
-        Parameters
-        ----------
-        unit : str
-            What is counted.
-        total : int or None
-            How many there may be.
-        figure : str
-            What is being done.
-        done, evaluations : int, default 0
-            How many of these there are already, and how many utilities were evaluated so far.
-        seconds : float, default 0
-            Time the run has taken so far.
-        expected : float, optional
-            Seconds that all of it will take by a first estimate.
-        most_seconds : float, default inf
-            Seconds of the run after which it ends in any case.
+        `figure` is what is being done, `expected` a first estimate of the seconds that all of it will take,
+        and after `most_seconds` of the run it ends in any case.
         """
         with self._lock:
             self.unit, self.total, self._figure, self._rated = unit, total, figure, "fits"
-            self._done, self._evaluations, self._seconds = done, evaluations, seconds
-            self._start, self._first = (done, evaluations, seconds), None
+            self._now = self._start = _Report(done, evaluations, seconds)
+            self._first = None
             self._expected, self._most_seconds = expected, most_seconds
             self._told_at = time.monotonic()
         self._show()
 
-    def update(self, n_permutations: int, n_evaluations: int, seconds: float, figure: str = "") -> None:
-        """Show new totals.
-
-        Parameters
-        ----------
-        n_permutations : int
-            Permutations done so far.
-        n_evaluations : int
-            Utilities evaluated so far: for a model, fits.
-        seconds : float
-            Time the run has taken so far.
-        figure : str, optional
-            What the stopping rule looks at, and when it stops; an empty text keeps the last one.
-        """
+    def update(self, n_done: int, n_evaluations: int, seconds: float, figure: str = "") -> None:
+        """Show new totals, and what the stopping rule looks at; an empty text keeps the last one."""
         if self._live is None and not self._plain:
             return
         with self._lock:
             # Once there is a second report, rates count from the first: that leaves compiling out.
-            if self._first is not None and seconds > self._first[2]:
+            if self._first is not None and seconds > self._first.seconds:
                 self._start = self._first
-            self._done, self._evaluations, self._seconds = n_permutations, n_evaluations, seconds
-            if figure or self._first is None:
-                self._figure = figure or self._figure
-            if self._first is None:
-                self._first = (n_permutations, n_evaluations, seconds)
+            self._now = _Report(n_done, n_evaluations, seconds)
+            self._first = self._first or self._now
+            self._figure = figure or self._figure
             self._told_at = time.monotonic()
         if time.monotonic() - self._shown_at >= _REFRESH_SECONDS:
             self._show()
@@ -213,14 +163,12 @@ class ProgressBar:
         self._told.close()
         self._closing.set()
         with self._lock:
-            try:
+            with suppress(Exception):  # nor may one that can't end, after hours of work
                 self._draw()
                 if self._live is not None:
                     self._live.stop()
                 elif self._plain:
                     sys.stderr.write("\n")
-            except Exception:  # nor may one that can't end, after hours of work
-                pass
             self._live, self._plain = None, False
 
     def _open(self) -> None:
@@ -228,7 +176,7 @@ class ProgressBar:
         from rich.live import Live
         from rich.progress_bar import ProgressBar as Bar
 
-        console = Console(stderr=True, force_terminal=True if self.force else None)
+        console = Console(stderr=True, force_terminal=True if self._force else None)
         # rich would leave the process when stderr goes away, and close stdout before.
         console.on_broken_pipe = lambda: None  # type: ignore[method-assign]
         if console.is_jupyter:
@@ -256,12 +204,11 @@ class ProgressBar:
         from rich.text import Text
 
         assert self._bar is not None
-        self._bar.update(self._done, self.total)
-        line = Table.grid(padding=(0, 2))
+        self._bar.update(self._now.done, self.total)
+        line = Table.grid(padding=(0, 2), expand=True)
         line.add_column(ratio=1)
         line.add_column(no_wrap=True)
         line.add_column(no_wrap=True)
-        line.expand = True
         line.add_row(self._bar, self._counts(), self._rates())
         return Group(line, Text(self._notice or self._figure, style="dim", no_wrap=True, overflow="ellipsis"))
 
@@ -270,41 +217,39 @@ class ProgressBar:
         left = self._left()
         if self._advised or self.unit != "permutations" or left is None or left <= _LONG_SECONDS:
             return
-        if math.isfinite(self._most_seconds) or (self._done and self._took() < _SURE_SECONDS):
+        if math.isfinite(self._most_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
             return
-        if self._live is None and not self._plain:
-            return
-        self._advised = True
         line = f"{self.total:,} permutations, if it takes all, need {_clock(left)}; quicker: {_QUICKER.get()}"
+        self._advised = True
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)
-        else:
+        elif self._plain:
             sys.stderr.write("\r" + line.ljust(110) + "\n")
 
     def _took(self) -> float:
         """Seconds since the report from which rates count."""
-        return self._seconds - self._start[2]
+        return self._now.seconds - self._start.seconds
 
     def _left(self) -> float | None:
         """Seconds to the end, None if that is not known."""
         since = time.monotonic() - self._told_at
         left = math.inf
-        done = self._done - self._start[0]
+        done = self._now.done - self._start.done
         if self.total is not None and done > 0 and self._took() > 0.0:
-            left = max(self.total - self._done, 0) * self._took() / done - since
+            left = max(self.total - self._now.done, 0) * self._took() / done - since
         elif self._expected is not None:
             left = self._expected - self._took() - since
-        left = min(left, self._most_seconds - self._seconds - since)
+        left = min(left, self._most_seconds - self._now.seconds - since)
         return max(left, 0.0) if math.isfinite(left) else None
 
     def _counts(self) -> str:
         limit = "" if self.total is None else f"/{self.total:,}"
-        return f"{self._done:,}{limit} {self.unit}"
+        return f"{self._now.done:,}{limit} {self.unit}"
 
     def _rates(self) -> str:
         words = []
-        if self._took() > 0.0 and self._evaluations > self._start[1]:
-            rate = (self._evaluations - self._start[1]) / self._took()
+        if self._took() > 0.0 and self._now.evaluations > self._start.evaluations:
+            rate = (self._now.evaluations - self._start.evaluations) / self._took()
             words.append(f"{rate:,.0f} {self._rated}/s")
         left = self._left()
         if left is not None:

@@ -17,40 +17,19 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 22, 12, 42
 _MAX_TICKS = 6
 _NARROW = 1e-12
 
-_Points = npt.NDArray[np.float64]
-
-
-class Legend(NamedTuple):
-    """A line of the legend, which stands below the chart: the class of its swatch, and its text."""
-
-    style: str
-    text: str
+_Points = npt.NDArray[Any]
 
 
 class Picture(NamedTuple):
-    """A chart with its words and its numbers.
+    """A chart with its words and its numbers."""
 
-    Attributes
-    ----------
-    key : str
-        Name of the picture in the page.
-    title, caption : str
-    svg : str
-        The drawing; markup.
-    legend : list of Legend
-    header : list of str
-        Titles of the columns of `rows`.
-    rows : list of list of str
-        The numbers drawn, for those who can't see it.
-    """
-
-    key: str
+    key: str  # name in the page
     title: str
     caption: str
-    svg: str
-    legend: list[Legend]
+    svg: str  # markup
+    legend: list[tuple[str, str]]  # the class of a swatch, and its text
     header: list[str]
-    rows: list[list[str]]
+    rows: list[list[str]]  # the numbers drawn, for those who can't see it
 
 
 class Axis:
@@ -107,16 +86,14 @@ class Chart:
         self,
         x: tuple[float, float],
         y: tuple[float, float],
-        x_title: str,
-        y_title: str,
+        titles: tuple[str, str],
         *,
-        log_x: bool = False,
-        log_y: bool = False,
+        log: tuple[bool, bool] = (False, False),
         whole_y: bool = False,
     ) -> None:
-        self.x = Axis(*x, _LEFT, WIDTH - _RIGHT, log_x)
-        self.y = Axis(*y, HEIGHT - _BOTTOM, _TOP, log_y, whole_y)
-        self._titles = x_title, y_title
+        self.x = Axis(*x, _LEFT, WIDTH - _RIGHT, log[0])
+        self.y = Axis(*y, HEIGHT - _BOTTOM, _TOP, log[1], whole_y)
+        self._titles = titles
         self._parts: list[str] = []
 
     def line(self, at: _Points, heights: _Points, style: str) -> None:
@@ -134,11 +111,9 @@ class Chart:
         """Fill what lies between two lines."""
         known = np.isfinite(low) & np.isfinite(high)
         if known.sum() > 1:
-            ends = (
-                np.concatenate([at[known], at[known][::-1]]),
-                np.concatenate([low[known], high[known][::-1]]),
-            )
-            self._parts.append(f'<polygon class="band {style}" points="{self._points(*ends)}"/>')
+            around = np.concatenate([at[known], at[known][::-1]])
+            points = self._points(around, np.concatenate([low[known], high[known][::-1]]))
+            self._parts.append(f'<polygon class="band {style}" points="{points}"/>')
 
     def bar(self, start: float, end: float, height: float, style: str) -> None:
         """Draw a bar from 0 up."""
@@ -167,14 +142,13 @@ class Chart:
 
     def picture(
         self,
-        key: str,
-        title: str,
-        caption: str,
-        legend: list[Legend],
+        words: tuple[str, str, str],
+        legend: list[tuple[str, str]],
         header: list[str],
         rows: list[list[str]],
     ) -> Picture:
-        """Return the drawing with its words and its numbers."""
+        """Return the drawing with its name in the page, title and caption, and its numbers."""
+        key, title, _ = words
         left, right, foot = _LEFT, WIDTH - _RIGHT, HEIGHT - _BOTTOM
         axes = [
             *(self._x_tick(*tick) for tick in self.x.ticks()),
@@ -192,7 +166,7 @@ class Chart:
             f'<clipPath id="{key}-clip"><rect {frame}/></clipPath>'
             f'{"".join(axes)}<g clip-path="url(#{key}-clip)">{"".join(self._parts)}</g></svg>'
         )
-        return Picture(key, title, caption, svg, legend, header, rows)
+        return Picture(*words, svg, legend, header, rows)
 
     def _points(self, at: Iterable[Any], heights: Iterable[Any]) -> str:
         return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(at, heights, strict=True))

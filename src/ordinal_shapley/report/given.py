@@ -23,35 +23,16 @@ _MAX_NAME = 80
 
 
 class Given(NamedTuple):
-    """What a page is made of.
-
-    Attributes
-    ----------
-    valuation : Valuation
-    X : DataFrame or None
-        The players' own columns.
-    labels : ndarray or None
-        Their class labels.
-    game : Game or None
-        The game that was played.
-    history : History or None
-        What the run kept.
-    noun : {"row", "player"}
-        What to call them.
-    level : float
-        Level of the intervals.
-    names : list of str
-        Short names, for pictures.
-    """
+    """What a page is made of."""
 
     valuation: Valuation
-    X: pd.DataFrame | None
+    X: pd.DataFrame | None  # the players' own columns
     labels: npt.NDArray[Any] | None
     game: Game | None
     history: History | None
-    noun: str
-    level: float
-    names: list[str]
+    noun: str  # what to call the players: "row" or "player"
+    level: float  # of the intervals
+    names: list[str]  # short ones, for pictures
 
 
 def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: float) -> Given:

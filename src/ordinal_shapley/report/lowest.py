@@ -2,16 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.report.evidence import Evidence, find_evidence, n_near
 from ordinal_shapley.report.given import Given, are_classes, short, texts
 from ordinal_shapley.report.text import number
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ordinal_shapley.games.base import Game
+
 _MAX_ROWS = 20
+_MAX_NEAR = 5
+
+
+class Evidence(NamedTuple):
+    """What is known of the label of one row."""
+
+    predicted: str | None = None  # by the model of all other rows; None if there is no such model
+    agreeing: int | None = None  # nearest neighbours with its label; None if it is not known who they are
+    majority: str | None = None  # the label that most of these have; its own if no other has more
+
+    def verdict(self, own: str, near: int) -> str:
+        """Say what prediction and neighbours, of whom there are `near`, mean for the label `own`."""
+        against = []
+        if self.predicted is not None:
+            against.append(self.predicted != own)
+        if self.agreeing is not None:
+            against.append(2 * self.agreeing < near)
+        if not against:
+            return "nothing known"
+        if all(against):
+            return "against the label"
+        return "divided" if any(against) else "for the label"
+
+
+def find_evidence(
+    game: Game | None, X: Any, labels: npt.NDArray[Any], rows: npt.NDArray[np.intp]
+) -> list[Evidence]:
+    """Return what is known of each of `rows`, as texts like `labels`; nothing if that can't be."""
+    predict = None if game is None or len(labels) < 2 else game._leave_one_out()
+    distances = None if len(labels) < 2 else _distances(game, X)
+    if predict is None and distances is None:
+        return []
+    return [_evidence(predict, distances, labels, int(row)) for row in rows]
+
+
+def n_near(n_rows: int) -> int:
+    """How many neighbours are asked."""
+    return min(_MAX_NEAR, n_rows - 1)
+
+
+def _evidence(predict: Any, distances: Any, labels: npt.NDArray[Any], row: int) -> Evidence:
+    predicted = None if predict is None else predict(row)
+    predicted = None if predicted is None else str(predicted)
+    if distances is None:
+        return Evidence(predicted)
+    from_here = np.array(distances(row), np.float64)
+    from_here[row] = np.inf
+    near = labels[np.argsort(from_here, kind="stable")[: n_near(len(labels))]]
+    kinds, counts = np.unique(near, return_counts=True)
+    agreeing = int((near == labels[row]).sum())
+    majority = labels[row] if agreeing == counts.max() else kinds[counts.argmax()]
+    return Evidence(predicted, agreeing, majority)
+
+
+def _distances(game: Game | None, X: Any) -> Callable[[int], npt.NDArray[np.float64] | None] | None:
+    """A function of a row that gives squared distances: in the features of the game, or else of `X`."""
+    if game is not None and game._squared_distances(0) is not None:
+        return game._squared_distances
+    if X is None or any(getattr(dtype, "kind", "O") not in "biuf" for dtype in X.dtypes):
+        return None
+    numbers = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not np.isfinite(numbers).all():
+        return None
+    spread = numbers.std(axis=0)
+    numbers = numbers / np.where(spread > 0, spread, 1.0)
+    return lambda row: np.asarray(((numbers - numbers[row]) ** 2).sum(axis=1))
 
 
 def lowest_rows(given: Given, digits: int | None) -> dict[str, Any]:
@@ -85,7 +155,7 @@ def _lines(
     lines = []
     for at, row in enumerate(lowest.tolist()):
         figures, own = table.iloc[row], None if labels is None else str(labels[row])
-        evidence = found[at] if found else Evidence(None, None, None)
+        evidence = found[at] if found else Evidence()
         near = None
         if evidence.agreeing is not None:
             most = "" if evidence.majority == own else f"; most are {short(str(evidence.majority))}"

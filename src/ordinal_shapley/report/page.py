@@ -13,7 +13,7 @@ import numpy as np
 
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
-from ordinal_shapley.report import citation, facts, pictures
+from ordinal_shapley.report import facts, pictures
 from ordinal_shapley.report.drawing import Picture
 from ordinal_shapley.report.given import Given, are_classes, read, short, texts
 from ordinal_shapley.report.lowest import lowest_rows
@@ -27,32 +27,23 @@ if TYPE_CHECKING:
 _MAX_CLASSES = 50  # in the table of classes
 
 
-def write(valuation: Valuation, path: str | PathLike[str] | None, **options: Any) -> str:
+def page(
+    valuation: Valuation,
+    path: str | PathLike[str] | None,
+    X: Any,
+    y: Any,
+    game: Any,
+    history: Any,
+    title: str | None,
+    level: float,
+    settings: Mapping[str, Any] | None,
+    warnings: Iterable[str],
+) -> str:
     """Return the page, and write it if there is a path; the arguments are those of `Valuation.to_html`."""
     if path is not None:
         file_name("path", path)
         with replacing(path, keep=False):  # what can't be written is found before the work
             pass
-    page = render(valuation, **options)
-    if path is not None:
-        with replacing(path) as temporary:
-            temporary.write_bytes(page.encode())
-    return page
-
-
-def render(
-    valuation: Valuation,
-    *,
-    X: Any = None,
-    y: Any = None,
-    game: Any = None,
-    history: Any = None,
-    title: str | None = None,
-    level: float = 0.95,
-    settings: Mapping[str, Any] | None = None,
-    warnings: Iterable[str] = (),
-) -> str:
-    """Return the page."""
     if find_spec("jinja2") is None:
         raise ImportError("the report needs Jinja2; install it with: pip install 'ordinal-shapley[report]'")
     given = read(valuation, X, y, game, history, level)
@@ -73,7 +64,7 @@ def render(
         ("CIs above 0", f"{int((low > 0).sum()):,}"),
         *facts.score_tiles(valuation),
     ]
-    page = {
+    content = {
         "title": title or f"{valuation.kind.title} Shapley values of {count(n, noun)}",
         "noun": noun,
         "n": n,
@@ -96,13 +87,17 @@ def render(
         "removal": removal,
         "removal_note": removal_note,
         "lowest": lowest_rows(given, table.column("value").digits),
-        "citation": citation.SENTENCES,
-        "bibtex": citation.BIBTEX,
+        "citation": facts.CITATION,
+        "bibtex": facts.BIBTEX,
     }
-    return _fill(page)
+    html = _fill(content)
+    if path is not None:
+        with replacing(path) as temporary:
+            temporary.write_bytes(html.encode())
+    return html
 
 
-def _fill(page: dict[str, Any]) -> str:
+def _fill(content: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -114,7 +109,7 @@ def _fill(page: dict[str, Any]) -> str:
     # No script runs but this one, whatever a label holds, and nothing is fetched.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     html = environment.get_template("page.html").render(
-        **page, style=Markup(style), script=Markup(script), digest=digest, markup=Markup
+        **content, style=Markup(style), script=Markup(script), digest=digest, markup=Markup
     )
     return html.encode("utf-8", "replace").decode()  # of names that are no text, such as half characters
 

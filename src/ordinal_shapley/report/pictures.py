@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.report.drawing import Chart, Legend, Picture
+from ordinal_shapley.report.drawing import Chart, Picture
 from ordinal_shapley.report.text import count, number
 
 if TYPE_CHECKING:
@@ -37,22 +37,21 @@ def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
     width = float(np.median(widths)) if widths.size else 0.0
     top = float(counts.max())
     middle = (edges[0] + edges[-1]) / 2
-    reach = max(edges[-1] - edges[0], 1.05 * width)
-    x = min(edges[0], middle - reach / 2), max(edges[-1], middle + reach / 2)
-    chart = Chart(x, (0.0, 1.18 * top), "value", f"{noun}s", whole_y=True)
+    half = max(edges[-1] - edges[0], 1.05 * width) / 2
+    x = min(edges[0], middle - half), max(edges[-1], middle + half)
+    chart = Chart(x, (0.0, 1.18 * top), ("value", f"{noun}s"), whole_y=True)
     for start, end, height in bars:
         if height:
             chart.bar(start, end, float(height), "below" if end <= 0 else "above")
     chart.upright(0.0, "zero")
-    legend = [Legend("bar below", "values below 0")] * bool(values.min() < 0)
-    legend += [Legend("bar above", "values of 0 or more")] * bool(values.max() >= 0)
+    legend = [("bar below", "values below 0")] * bool(values.min() < 0)
+    legend += [("bar above", "values of 0 or more")] * bool(values.max() >= 0)
     if width > 0:
         chart.span(middle - width / 2, middle + width / 2, 1.1 * top, "strong")
-        legend.append(Legend("rule strong", f"how wide a {100 * level:g} % CI is (median)"))
+        legend.append(("rule strong", f"how wide a {100 * level:g} % CI is (median)"))
+    reach = f"From {number(values.min())} to {number(values.max())}"
     return chart.picture(
-        "spread",
-        f"Values of {count(values.size, noun)}",
-        f"From {number(values.min())} to {number(values.max())}, median {number(float(np.median(values)))}.",
+        ("spread", f"Values of {count(values.size, noun)}", f"{reach}, median {number(np.median(values))}."),
         legend,
         ["from", "to", f"{noun}s"],
         [[number(start), number(end), f"{height:,}"] for start, end, height in bars],
@@ -90,19 +89,22 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     shown = np.concatenate([values[np.ix_(late, chosen)].ravel(), *last, [0.0]])
     shown = shown[np.isfinite(shown)]
     room = 0.05 * (shown.max() - shown.min())
-    chart = Chart(_span(at), (shown.min() - room, shown.max() + room), "permutations", "value")
+    chart = Chart(_span(at), (shown.min() - room, shown.max() + room), ("permutations", "value"))
     chart.across(0.0, "zero")
     for k, player in enumerate(chosen):
         course, error = values[:, player], half[:, player]
-        chart.band(_floats(at), course - error, course + error, f"s{k}")
+        chart.band(at, course - error, course + error, f"s{k}")
     for k, player in enumerate(chosen):
-        chart.line(_floats(at), values[:, player], f"s{k}")
+        chart.line(at, values[:, player], f"s{k}")
+    caption = f"Shaded: {100 * level:g} % CIs. Lines that drift, or bands that overlap, are not settled."
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
     return chart.picture(
-        "courses",
-        f"{which} as the run went on",
-        f"Shaded: {100 * level:g} % CIs. Lines that drift, or bands that overlap, are not settled.",
-        [Legend(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
+        (
+            "courses",
+            f"{which} as the run went on",
+            caption,
+        ),
+        [(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
         ["permutations", *(names[player] for player in chosen)],
         [[f"{at[t]:,}", *(number(values[t, player]) for player in chosen)] for t in _some(len(at))],
     )
@@ -117,14 +119,12 @@ def _errors(history: History) -> list[Picture]:
     both = np.concatenate([middle, largest])
     log = bool((both > 0).all())
     reach = (0.9 * float(both.min()) if log else 0.0, 1.1 * float(both.max()))
-    chart = Chart(_span(at), reach, "permutations", "standard error", log_x=len(at) > 1, log_y=log)
-    chart.line(_floats(at), largest, "s1")
-    chart.line(_floats(at), middle, "s0")
+    chart = Chart(_span(at), reach, ("permutations", "standard error"), log=(len(at) > 1, log))
+    chart.line(at, largest, "s1")
+    chart.line(at, middle, "s0")
     picture = chart.picture(
-        "errors",
-        "Standard errors as the run went on",
-        "Four times the permutations halve them.",
-        [Legend("line s1", "largest"), Legend("line s0", "median")],
+        ("errors", "Standard errors as the run went on", "Four times the permutations halve them."),
+        [("line s1", "largest"), ("line s0", "median")],
         ["permutations", "median", "largest"],
         [[f"{at[t]:,}", number(middle[t]), number(largest[t])] for t in _some(len(at))],
     )
@@ -142,14 +142,12 @@ def _readings(history: History) -> list[Picture]:
         log = bool((both > 0).all())
         low = 0.9 * float(both.min()) if log else min(0.0, float(both.min()))
         reach = (low, float(both.max()) + 0.1 * abs(float(both.max())))
-        chart = Chart(_span(at), reach, "permutations", "stopping figure", log_y=log)
+        chart = Chart(_span(at), reach, ("permutations", "stopping figure"), log=(False, log))
         chart.across(limit, "stop")
-        chart.line(_floats(at), reading, "s0")
+        chart.line(at, reading, "s0")
         picture = chart.picture(
-            f"rule{len(pictures)}",
-            "What the stopping rule looked at",
-            f"{name[:1].upper()}{name[1:]}.",
-            [Legend("line s0", "measured"), Legend("rule stop", f"stops at {number(limit)}")],
+            (f"rule{len(pictures)}", "What the stopping rule looked at", f"{name[:1].upper()}{name[1:]}."),
+            [("line s0", "measured"), ("rule stop", f"stops at {number(limit)}")],
             ["permutations", name],
             [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],
         )
@@ -163,20 +161,21 @@ def removal(curves: Removal, score: str, noun: str) -> Picture:
     lines = (curves.high, curves.low, curves.random.mean(axis=0))
     every = np.concatenate([*lines, curves.random.ravel()])
     room = 0.05 * (float(np.ptp(every)) or 0.02)
-    chart = Chart((0.0, 100.0), (every.min() - room, every.max() + room), f"{noun}s removed (%)", score)
+    chart = Chart((0.0, 100.0), (every.min() - room, every.max() + room), (f"{noun}s removed (%)", score))
     chart.band(share, curves.random.min(axis=0), curves.random.max(axis=0), "s2")
     for style, line in zip(("s0", "s1", "s2"), lines, strict=True):
         chart.line(share, line, style)
     high, low, random = (number(float(line.mean()), 3) for line in lines)
-    return chart.picture(
-        "removal",
-        f"{score.capitalize()} as {noun}s are removed",
+    caption = (
         f"Mean over the marks: {high} with the highest values removed first, {random} at random, {low} with "
-        "the lowest removed first.",
+        "the lowest removed first."
+    )
+    return chart.picture(
+        ("removal", f"{score.capitalize()} as {noun}s are removed", caption),
         [
-            Legend("line s0", "highest values first"),
-            Legend("line s1", "lowest values first"),
-            Legend("line s2", f"at random: mean and range of {len(curves.random)} runs"),
+            ("line s0", "highest values first"),
+            ("line s1", "lowest values first"),
+            ("line s2", f"at random: mean and range of {len(curves.random)} runs"),
         ],
         [f"{noun}s removed", "highest first", "lowest first", "at random"],
         [
@@ -188,10 +187,6 @@ def removal(curves: Removal, score: str, noun: str) -> Picture:
 
 def _span(at: npt.NDArray[np.int64]) -> tuple[float, float]:
     return float(at[0]), float(at[-1])
-
-
-def _floats(at: npt.NDArray[np.int64]) -> _Numbers:
-    return at.astype(np.float64)
 
 
 def _some(n: int) -> npt.NDArray[np.intp]:

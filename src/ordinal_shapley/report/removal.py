@@ -18,28 +18,14 @@ _ROWS = 20_000  # with more, there are fewer orders
 
 
 class Removal(NamedTuple):
-    """Scores of the players left, at each mark.
-
-    Attributes
-    ----------
-    n_players : int
-        Players before any is gone.
-    removed : int64 (n_marks,)
-        Players gone, from 0.
-    high, low : float64 (n_marks,)
-        With the highest and with the lowest values gone.
-    random : float64 (n_runs, n_marks)
-        With others gone, drawn at random, in each of several runs.
-    n_orders : int
-        Orders of the players left that each score is the mean of; 1 where order plays no part.
-    """
+    """Scores of the players left, at each mark."""
 
     n_players: int
-    removed: npt.NDArray[np.int64]
-    high: npt.NDArray[np.float64]
+    removed: npt.NDArray[np.int64]  # (n_marks,), from 0
+    high: npt.NDArray[np.float64]  # (n_marks,) with the highest values gone
     low: npt.NDArray[np.float64]
-    random: npt.NDArray[np.float64]
-    n_orders: int
+    random: npt.NDArray[np.float64]  # (n_runs, n_marks) with others gone, drawn at random
+    n_orders: int  # of the players left that each score is the mean of; 1 where order plays no part
 
 
 def removal_curves(game: Game, valuation: Valuation) -> Removal:

@@ -25,25 +25,13 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 
 
 class Column(NamedTuple):
-    """A column of the table.
-
-    Attributes
-    ----------
-    title : str
-    kind : {"number", "text"}
-    own : bool
-        Whether it is of the rows and not of the result.
-    digits : int or None
-        Decimals to show; None for as many as a number has, six significant ones at most.
-    cells : list
-        Numbers or texts; None where there is none.
-    """
+    """A column of the table."""
 
     title: str
-    kind: str
-    own: bool
-    digits: int | None
-    cells: list[Any]
+    kind: str  # "number" or "text"
+    own: bool  # of the rows, and not of the result
+    digits: int | None  # None for as many as a number has, six significant ones at most
+    cells: list[Any]  # None where there is none
 
     def text(self, row: int) -> str:
         """Return a cell for people to read."""
@@ -61,20 +49,11 @@ class Column(NamedTuple):
 
 
 class RowTable(NamedTuple):
-    """The table.
-
-    Attributes
-    ----------
-    columns : list of Column
-    lowest_first : ndarray of int
-        The players in the order of the page as it opens.
-    n_left_out : int
-        Columns of the rows that are not shown.
-    """
+    """The table."""
 
     columns: list[Column]
-    lowest_first: npt.NDArray[np.intp]
-    n_left_out: int
+    lowest_first: npt.NDArray[np.intp]  # the players in the order of the page as it opens
+    n_left_out: int  # columns of the rows that are not shown
 
     def column(self, title: str) -> Column:
         """Return a column of the result."""

@@ -314,20 +314,9 @@ class Views:
         >>> "<h1>Four rows</h1>" in page
         True
         """
-        from ordinal_shapley.report.page import write
+        from ordinal_shapley.report.page import page
 
-        return write(
-            self,  # type: ignore[arg-type]
-            path,
-            X=X,
-            y=y,
-            game=game,
-            history=history,
-            title=title,
-            level=level,
-            settings=settings,
-            warnings=warnings,
-        )
+        return page(self, path, X, y, game, history, title, level, settings, warnings)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
         from ordinal_shapley.report.notebook import summary

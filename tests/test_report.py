@@ -343,7 +343,7 @@ class TestArguments:
         def render(*arguments, **options):
             raise AssertionError("the work was begun")
 
-        monkeypatch.setattr("ordinal_shapley.report.page.render", render)
+        monkeypatch.setattr("ordinal_shapley.report.page.row_table", render)
         valuation = by_hand([1.0], [0.1])
         with pytest.raises(FileNotFoundError, match=r"r\.html"):
             valuation.to_html(tmp_path / "no" / "r.html")

@@ -26,7 +26,6 @@ SETTINGS = Settings(
     osv.PartialOrdinal(), osv.PermutationSampler(class_fraction=0.8), seed=2**64 - 1, digest="abc"
 )
 RUN = {
-    "first_permutation": 0,
     "converged": True,
     "stopped_by": "RelativeChange",
     "seconds": 1.25,
@@ -39,7 +38,9 @@ def make(moments, average="all", **changes):
     if average != "all":
         changes["sampler"] = osv.PermutationSampler(class_fraction=0.8, average=average)
     own = {name: changes.pop(name) for name in Settings._fields if name in changes}
-    return Valuation.from_moments(moments, SETTINGS._replace(**own), **RUN | changes)
+    first = changes.pop("first_permutation", 0)
+    ranges = ((first, first + moments.n_permutations),)
+    return Valuation.from_moments(moments, SETTINGS._replace(**own), ranges, **RUN | changes)
 
 
 def moments_of(samples, chosen=None, unit=1):

@@ -221,7 +221,7 @@ def sample_values(
     return Valuation.from_moments(
         moments,
         settings,
-        first_permutation=first,
+        ((first, first + moments.n_permutations),),
         converged=check.converged,
         stopped_by=check.fired,
         seconds=seconds,

@@ -25,38 +25,19 @@ _Made = TypeVar("_Made")
 
 # What describes a result besides its settings, and as what JSON gives it back.
 FIELDS: dict[str, type] = {"converged": bool, "stopped_by": str, "seconds": float}
-# What else may be known, or is None.
-OPTIONAL: dict[str, type] = {
-    "full_score": float,
-    "baseline_score": float,
-    "sampling_seconds": float,
-}
+OPTIONAL = ("full_score", "baseline_score", "sampling_seconds")  # numbers, or None
 
 
 class File(NamedTuple):
-    """What a file holds.
-
-    Attributes
-    ----------
-    moments : Moments
-    ranges : Ranges
-    settings : Settings
-    player_names : ndarray or None
-    fields : dict
-        What describes a result, see `FIELDS`.
-    header : dict
-        What more JSON says.
-    more : dict of ndarray
-        Further arrays.
-    """
+    """What a file holds."""
 
     moments: Moments
     ranges: Ranges
     settings: Settings
     player_names: NDArray[Any] | None
-    fields: dict[str, Any]
-    header: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    more: dict[str, NDArray[Any]] = {}  # noqa: RUF012
+    fields: dict[str, Any]  # see `FIELDS`
+    header: dict[str, Any] = {}  # noqa: RUF012 - never changed; what more JSON says
+    more: dict[str, NDArray[Any]] = {}  # noqa: RUF012 - further arrays
 
 
 def write_file(path: str | PathLike[str], file: File) -> None:
@@ -99,10 +80,8 @@ def read_file(path: str | PathLike[str]) -> File:
         if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f"]:
             raise ValueError("its sums are no numbers")
         n = len(arrays[0])
-        if any(array.shape != (n,) for array in arrays[:-1]) or arrays[-1].shape not in (
-            (3, 0, 0),
-            (3, n, n),
-        ):
+        profiles = (3, 0, 0), (3, n, n)
+        if any(array.shape != (n,) for array in arrays[:-1]) or arrays[-1].shape not in profiles:
             raise ValueError("its sums differ in length")
         counts = (operator.index(header["counts"][name]) for name in Moments._fields[N_ARRAYS:])
         moments = Moments._make([*arrays, *counts])
@@ -122,15 +101,9 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
     try:
         known = file.header.get("optional", {})  # not in checkpoints
         optional = {name: known.get(name) for name in OPTIONAL}
-        optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
-        return make(
-            file.moments,
-            file.ranges,
-            file.settings,
-            player_names=file.player_names,
-            **file.fields,
-            **optional,
-        )
+        optional |= {name: float(given) for name, given in optional.items() if given is not None}
+        more = file.fields | optional
+        return make(file.moments, file.settings, file.ranges, player_names=file.player_names, **more)
     except Exception as error:
         raise _no_valuation(path, error) from error
 

@@ -92,18 +92,7 @@ class Moments(NamedTuple):
         )
 
     def plus(self, other: Moments) -> Moments:
-        """Return the moments of both sets of permutations together, in new arrays."""
-        if self.sums.shape != other.sums.shape:
-            raise ValueError(
-                f"other has {other.sums.size} players, expected {self.sums.size}: "
-                "add moments of the same game only"
-            )
-        if self.replicate_size != other.replicate_size or self.profile.shape != other.profile.shape:
-            raise ValueError(
-                f"other has replicates of {other.replicate_size} and a profile of {other.profile.shape}, "
-                f"expected {self.replicate_size} and {self.profile.shape}: add moments of the same options "
-                "only"
-            )
+        """Return the moments of both sets of permutations of one run together, in new arrays."""
         total = Moments._make(map(operator.add, self, other))
         spread = _pooled_spread(
             (self.replicate_sums, self.replicate_spread, self.replicates),

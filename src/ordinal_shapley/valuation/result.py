@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -147,28 +148,26 @@ class Valuation(Views):
         cls,
         moments: Moments,
         settings: Settings,
+        ranges: Ranges,
         *,
-        first_permutation: int,
-        converged: bool,
-        stopped_by: str,
-        seconds: float,
         player_names: NDArray[Any] | Sequence[Any] | None,
-        full_score: float | None = None,
-        baseline_score: float | None = None,
-        sampling_seconds: float | None = None,
+        **fields: Any,
     ) -> Valuation:
-        """Make values and standard errors from sums over consecutive permutations.
+        """Make values and standard errors from sums over permutations.
 
         Parameters
         ----------
         moments : Moments
-            Sums over permutations ``first_permutation``, ``first_permutation + 1``, ...
+            The sums.
         settings : Settings
             What the run was.
-        first_permutation : int
-            Index of the first permutation.
-        converged, stopped_by, seconds, player_names, full_score, baseline_score, sampling_seconds
-            As the attributes of the class.
+        ranges : tuple of (int, int)
+            The permutations they are over.
+        player_names : sequence of length n or None
+            Names of the players.
+        **fields
+            The attributes of the class that do not follow from these: ``converged``, ``stopped_by`` and
+            ``seconds``, and those that may be None.
 
         Returns
         -------
@@ -178,26 +177,9 @@ class Valuation(Views):
         Raises
         ------
         ValueError
-            If ``player_names`` has the wrong length or ``first_permutation`` is negative.
+            If ``player_names`` has the wrong length.
         """
-        if first_permutation < 0:
-            raise ValueError(f"first_permutation is {first_permutation}, expected at least 0")
-        return cls._from_ranges(
-            moments,
-            ((first_permutation, first_permutation + moments.n_permutations),),
-            settings,
-            converged=bool(converged),
-            stopped_by=stopped_by,
-            seconds=float(seconds),
-            player_names=None if player_names is None else as_labels(player_names),
-            full_score=full_score,
-            baseline_score=baseline_score,
-            sampling_seconds=sampling_seconds,
-        )
-
-    @classmethod
-    def _from_ranges(cls, moments: Moments, ranges: Ranges, settings: Settings, **fields: Any) -> Valuation:
-        player_names, n = fields["player_names"], moments.sums.size
+        n = moments.sums.size
         if player_names is not None and len(player_names) != n:
             raise ValueError(f"player_names has {len(player_names)} entries, expected one a player, {n}")
         arrays, total = moments.estimates(settings.sampler.average), moments.n_permutations
@@ -217,6 +199,7 @@ class Valuation(Views):
             moments=moments,
             position_profile=profile[0],
             position_profile_stderr=profile[1],
+            player_names=None if player_names is None else as_labels(player_names),
             **fields,
         )
 
@@ -239,11 +222,8 @@ class Valuation(Views):
             If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
-        optional = {name: getattr(self, name) for name in OPTIONAL}
-        file = File(
-            self.moments, self.ranges, self.settings, self.player_names, fields, {"optional": optional}
-        )
-        write_file(path, file)
+        more = {"optional": {name: getattr(self, name) for name in OPTIONAL}}
+        write_file(path, File(self.moments, self.ranges, self.settings, self.player_names, fields, more))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:
@@ -268,7 +248,7 @@ class Valuation(Views):
         ValueError
             If the file holds something else.
         """
-        return read_valuation(path, cls._from_ranges)
+        return read_valuation(path, cls.from_moments)
 
     @staticmethod
     def merge(valuations: Iterable[Valuation]) -> Valuation:
@@ -320,20 +300,19 @@ class Valuation(Views):
         first = parts[0]
         for part in parts[1:]:
             _check_same(first, part)
-        moments = first.moments
-        for part in parts[1:]:
-            moments = moments.plus(part.moments)
+        moments = functools.reduce(Moments.plus, (part.moments for part in parts))
+        known = [part.sampling_seconds for part in parts if part.sampling_seconds is not None]
         scored = next((part for part in parts if part.full_score is not None), first)
-        return Valuation._from_ranges(
+        return Valuation.from_moments(
             moments,
-            join_ranges(part.ranges for part in parts),
             first.settings,
+            join_ranges(part.ranges for part in parts),
             converged=all(part.converged for part in parts),
             stopped_by="merge" if len(parts) > 1 else first.stopped_by,
             seconds=sum(part.seconds for part in parts),
             player_names=first.player_names,
             **{name: getattr(scored, name) for name in _SCORES},
-            sampling_seconds=_sum_of(part.sampling_seconds for part in parts),
+            sampling_seconds=sum(known) if known else None,
         )
 
     def __len__(self) -> int:
@@ -346,11 +325,6 @@ class Valuation(Views):
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
             f"converged={self.converged}{''.join(scores)})"
         )
-
-
-def _sum_of(numbers: Iterable[float | None]) -> float | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
 
 
 def _check_same(first: Valuation, other: Valuation) -> None:

@@ -20,33 +20,15 @@ _ARGUMENTS = {"kind": "value", "sampler": "method", "seed": "random_state"}
 
 
 class Settings(NamedTuple):
-    """What a run is, but for how many permutations it takes.
+    """What a run is, but for how many permutations it takes."""
 
-    Attributes
-    ----------
-    kind : Value
-        What is estimated.
-    sampler : PermutationSampler
-        How.
-    seed : int
-        Key of the permutation stream.
-    position_profile : bool
-        Whether contributions are kept by position.
-    game : dict of str
-        The game's options in short: themselves, or a digest.
-    version : str
-        Version of the library.
-    digest : str
-        Fingerprint of game and options; "" while it is not known.
-    """
-
-    kind: Value
-    sampler: PermutationSampler
-    seed: int
-    position_profile: bool = False
-    game: Mapping[str, str] = {}
-    version: str = ""
-    digest: str = ""
+    kind: Value  # what is estimated
+    sampler: PermutationSampler  # how
+    seed: int  # key of the permutation stream
+    position_profile: bool = False  # whether contributions are kept by position
+    game: Mapping[str, str] = {}  # its options: themselves where they are short, or a digest
+    version: str = ""  # of the library
+    digest: str = ""  # fingerprint of game and options; "" while it is not known
 
     def to_json(self) -> dict[str, Any]:
         """Return what a file holds of it."""

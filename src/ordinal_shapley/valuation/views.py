@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.arguments import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -171,20 +171,13 @@ class Views:
         below = frame[frame.pop("below_zero")]
         return below.sort_values("rank", ascending=False, kind="stable")
 
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        level: float = 0.95,
-        highlight: Sequence[int] | NDArray[np.integer[Any]] | None = None,
-        classes: Sequence[Any] | NDArray[Any] | None = None,
-    ) -> Axes:
+    def plot(self, **options: Any) -> Axes:
         """Draw the values from the lowest to the highest, each with its confidence interval.
 
         Parameters
         ----------
-        ax, level, highlight, classes
-            As for `ordinal_shapley.plots.plot_values`, which draws.
+        **options
+            ``ax``, ``level``, ``highlight`` and ``classes``, as for `ordinal_shapley.plots.plot_values`.
 
         Returns
         -------
@@ -200,7 +193,7 @@ class Views:
         """
         from ordinal_shapley.plots.values import plot_values
 
-        return plot_values(self, ax=ax, level=level, highlight=highlight, classes=classes)  # type: ignore[arg-type]
+        return plot_values(self, **options)  # type: ignore[arg-type]
 
     def to_csv(self, path: str | PathLike[str], level: float = 0.95) -> None:
         """Write the table of `to_frame` as CSV, at full precision, the labels as column ``player``.

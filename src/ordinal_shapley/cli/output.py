@@ -354,10 +354,11 @@ def write_picture(
     """Call a function of `ordinal_shapley.plots`, without a window, if a file is asked for."""
     if path is not None:
         from ordinal_shapley import plots
-        from ordinal_shapley.plots.files import blank_figure, save_figure
+        from ordinal_shapley.plots import files
 
-        figure = blank_figure((8.0, height))
-        ax = getattr(plots, plot)(*drawn, ax=figure.subplots(), **options)
-        if title:
-            ax.set_title(title, fontsize="medium", wrap=True)
-        save_figure(figure, path)
+        def draw(ax: Any) -> None:
+            getattr(plots, plot)(*drawn, ax=ax, **options)
+            if title:
+                ax.set_title(title, fontsize="medium", wrap=True)
+
+        files.write_picture(path, (8.0, height), draw)

@@ -92,12 +92,12 @@ def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any
     return found
 
 
-def finish(ax: Axes, place: str, max_inside: int = 4, title: str | None = None) -> Axes:
-    """Take away the box, and put a legend at a place inside, or beside the axes if it has more lines."""
+def finish(ax: Axes, place: str | None, max_inside: int = 4, title: str | None = None) -> Axes:
+    """Take away the box, and put a legend at a place inside, if any, or beside the axes if it is long."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     n_lines = len(ax.get_legend_handles_labels()[1])
-    if n_lines:
+    if place and n_lines:
         where: dict[str, Any] = {"loc": place}
         if n_lines > max_inside:
             where = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}

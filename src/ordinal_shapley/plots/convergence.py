@@ -54,8 +54,6 @@ def plot_convergence(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> wine = osv.datasets.load_wine()
     >>> history = osv.History(osv.MaxPermutations(300))
@@ -113,8 +111,6 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> wine = osv.datasets.load_wine()
     >>> history = osv.History(osv.RelativeChange(0.05) | osv.MaxPermutations(500))

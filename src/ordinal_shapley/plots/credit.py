@@ -38,8 +38,6 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> game = osv.JourneyGame.from_paths(["ad > mail", "ad"], [30, 10], [70, 90])
     >>> ax = osv.plots.plot_credit(game.credit(by_position=True))
@@ -72,11 +70,7 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set_yticks(at, names, fontsize="small")
     ax.set_xlabel("conversions credited")
-    if len(parts) > 1:
-        return finish(ax, "lower right", max_inside=0, title="position")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    return finish(ax, "lower right" if len(parts) > 1 else None, max_inside=0, title="position")
 
 
 def _parts_of(credit: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str]]:

@@ -41,8 +41,6 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> curves = osv.remove_high_value([0.1, 0.4, 0.3, 0.2], X, y, [[0.5], [2.5]], [0, 1])
@@ -89,8 +87,6 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> found = osv.detect_noisy_labels([0.3, -0.2, 0.1, 0.2], [1])
     >>> ax = osv.plots.plot_detection(found)

@@ -41,8 +41,6 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(3, {(0,): 1.0, (0, 1): 3.0, (2, 1): -1.0}, names=["ann", "bob", "cy"])
     >>> exact = osv.exact_values(game)

@@ -55,8 +55,6 @@ def plot_values(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import ordinal_shapley as osv
     >>> wine = osv.datasets.load_wine()
     >>> model = osv.PartialOrdinalShapley(n_permutations=5, random_state=0).fit(wine.X, wine.y)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ordinal_shapley.tables.column_warnings import find_alike, find_odd_columns
+from ordinal_shapley.tables.column_warnings import find_alike
 from ordinal_shapley.tables.table import Table
 from ordinal_shapley.vocabulary import MISSING
 
@@ -17,11 +17,8 @@ _MAX_FLOATS = 20
 _MAX_NAMED = 5  # columns, or labels
 
 
-def check_table(table: Table, numbers: bool, impute: bool, *, training: bool = True) -> Table:
-    """Return the table with targets that are `numbers` or classes; unless `impute`, it must be complete.
-
-    Of a `training` table the error says, too, what would be warned of in the next run.
-    """
+def check_table(table: Table, numbers: bool, impute: bool) -> Table:
+    """Return the table with targets that are `numbers` or classes; unless `impute`, it must be complete."""
     table = _with_numbers(table) if numbers else _with_classes(table)
     absent = table.frame.isna()
     counts = absent.sum()
@@ -36,19 +33,8 @@ def check_table(table: Table, numbers: bool, impute: bool, *, training: bool = T
         f"{table.name_first(absent[name].to_numpy())}, column {str(name)!r}: missing value; missing in "
         f"{len(table.frame):,} rows: {', '.join(shown)}. Fill them in, leave out rows, or columns "
         f"with --drop, or add --impute: medians of the training rows for numbers, a category {MISSING!r} for "
-        f"text. (NA, None and null in a file are missing values.){_odd_columns(table) if training else ''}"
+        f"text. (NA, None and null in a file are missing values.)"
     )
-
-
-def _odd_columns(table: Table) -> str:
-    odd = [*find_odd_columns(table.frame)][:_MAX_NAMED]
-    if not odd:
-        return ""
-    ways = "dropped or turned into numbers"
-    if any(column.can_name for column in odd):
-        ways = "dropped, turned into numbers or made the names of the rows (--id)"
-    names = ", ".join(repr(column.name) for column in odd)
-    return f" Hardly {'features' if len(odd) > 1 else 'a feature'}, and better {ways}: {names}."
 
 
 def _with_classes(table: Table) -> Table:

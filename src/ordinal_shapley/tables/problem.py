@@ -15,10 +15,7 @@ from ordinal_shapley.tables.encoding import Encoder
 from ordinal_shapley.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-
 
 # So many classes that are numbers may be numbers to predict.
 _MANY_NUMBERS = 10
@@ -30,19 +27,15 @@ _MAX_FOR_TWINS = 2
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a game of training rows takes; results name the rows by the index of `X`.
-
-    `frame` holds the training rows as they were read, columns that are not features first; `target` names
-    the column to predict.
-    """
+    """What a game of training rows takes; results name the rows by the index of `X`."""
 
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
     X_valid: pd.DataFrame
     y_valid: npt.NDArray[Any]
-    frame: pd.DataFrame
-    target: str
+    frame: pd.DataFrame  # the training rows as they were read, columns that are not features first
+    target: str  # the column to predict
 
 
 def draw(table: Table, rows: int, seed: int) -> Table:
@@ -146,21 +139,20 @@ def _warn_of_copies(
 
     In a table of few categories many are, by chance: but then as many training rows are like others.
     """
-    trained = Counter(_whole_rows(X, y))
-    twins = sum(count for count in trained.values() if count > 1) / len(y)
-    copies = sum(row in trained for row in _whole_rows(X_valid, y_valid))
-    if copies >= _MIN_COPIES and copies > max(_MAX_COPIES, _MAX_FOR_TWINS * twins) * len(y_valid):
+    rows, rows_valid = (
+        # No row differs by the sign of a zero.
+        [(row.tobytes(), target) for row, target in zip(X.to_numpy() + 0.0, y.tolist(), strict=True)]
+        for X, y in ((X, y), (X_valid, y_valid))
+    )
+    trained = Counter(rows)
+    twins = sum(count for count in trained.values() if count > 1) / len(rows)
+    copies = sum(row in trained for row in rows_valid)
+    if copies >= _MIN_COPIES and copies > max(_MAX_COPIES, _MAX_FOR_TWINS * twins) * len(rows_valid):
         warnings.warn(
-            f"{copies:,} of the {len(y_valid):,} validation rows are copies of training rows, which makes "
+            f"{copies:,} of the {len(rows_valid):,} validation rows are copies of training rows, which makes "
             "model and values look better than they are; take them out on one side",
             stacklevel=3,
         )
-
-
-def _whole_rows(X: pd.DataFrame, y: npt.NDArray[Any]) -> Iterator[tuple[bytes, Any]]:
-    """Yield features and target of each row, to be compared."""
-    rows = X.to_numpy() + 0.0  # no row differs by the sign of a zero
-    return ((row.tobytes(), target) for row, target in zip(rows, y.tolist(), strict=True))
 
 
 def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

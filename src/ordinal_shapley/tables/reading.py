@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.tables.checks import check_table
 from ordinal_shapley.tables.column_warnings import find_odd_columns
-from ordinal_shapley.tables.csv_errors import check_file, check_header, describe_error
 from ordinal_shapley.tables.table import COMMAS, Marks, Table, hint_at
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
+
+
+def check_file(path: Path, what: str) -> None:
+    """ValueError unless there is a file; `what` says of what."""
+    if not path.exists():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not {what}")
 
 
 def read_texts(path: Path, what: str) -> pd.DataFrame:
@@ -32,7 +40,10 @@ def read_texts(path: Path, what: str) -> pd.DataFrame:
 
 
 def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) -> pd.DataFrame:
-    """Return the frame, with at least one row, that a CSV file holds; `sep` is as in `check_header`."""
+    """Return the frame, with at least one row, that a CSV file holds.
+
+    `sep` is what separates columns, None for a comma where no option takes another mark.
+    """
     import pandas as pd
 
     if b"\0" in content:
@@ -43,17 +54,48 @@ def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) ->
             # Rows longer than the header would silently lose their last values.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             header = pd.read_csv(io.BytesIO(content), header=None, nrows=1, **marks, **_TEXTS)
-            check_header(name, header.iloc[0].tolist(), sep)
+            _check_header(name, header.iloc[0].tolist(), sep)
             frame: pd.DataFrame = pd.read_csv(
                 io.BytesIO(content), index_col=False, low_memory=False, **marks, **options
             )
     except pd.errors.EmptyDataError:
         raise ValueError(f"{name} is empty") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
-        raise ValueError(describe_error(name, error, sep or ",")) from error
+        raise ValueError(_why_not(name, error, sep or ",")) from error
     if not len(frame):
         raise ValueError(f"{name} has a header but no rows")
     return frame
+
+
+def _check_header(name: str, header: Sequence[str], sep: str | None) -> None:
+    """ValueError if column names repeat, or the only column is really several."""
+    repeated = [column for k, column in enumerate(header) if column and column in header[:k]]
+    if repeated:  # pandas would rename the second
+        raise ValueError(f"{name} has more than one column {repeated[0]!r}")
+    for mark, word in _SEPARATORS.items():
+        if len(header) > 1 or mark == (sep or ",") or mark not in header[0].strip():
+            continue
+        if sep is None:
+            raise ValueError(
+                f"{name} has {word} between its columns, expected commas, and points in decimal numbers: "
+                "save it as CSV with commas"
+            )
+        given = "tab" if mark == "\t" else shlex.quote(mark)
+        decimals = ", and --decimal , if numbers are written as 1,5" if mark != "," else ""
+        raise ValueError(f"{name} has {word} between its columns: give --sep {given}{decimals}")
+
+
+def _why_not(name: str, error: Exception, sep: str) -> str:
+    """Return the message for an error of the parser or the decoder."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{name} is not UTF-8 text: {error.reason}; save it as UTF-8"
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = reason.removeprefix("Error tokenizing data. ").removeprefix("C error: ")
+    if reason.startswith("Length of header"):
+        reason = "its rows have more values than the header has names"
+    if reason.startswith(("its rows", "Expected ")):
+        reason += f"; put text that holds {_SEPARATORS[sep]} between double quotes"
+    return f"{name} can't be read as CSV: {reason}"
 
 
 def read_table(
@@ -96,7 +138,7 @@ def read_like(table: Table, path: Path, impute: bool = False) -> Table:
     texts = [str(name) for name, column in columns if not types.is_numeric_dtype(column.dtype)]
     other = _read(path, str(table.target.name), table.names, table.marks, texts)
     other = other.drop([str(name) for name in table.left_out if name in other.frame])
-    return check_table(other, table.has_numbers, impute, training=False)
+    return check_table(other, table.has_numbers, impute)
 
 
 def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Sequence[str] = ()) -> Table:

@@ -1,0 +1,5 @@
+"""Examples draw without windows."""
+
+import os
+
+os.environ.setdefault("MPLBACKEND", "Agg")

@@ -59,8 +59,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Shapley values of training rows and players whose order matters."""

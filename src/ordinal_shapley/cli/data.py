@@ -53,11 +53,7 @@ class DataOptions:
         limits=FRACTION,
     )
     rows: int | None = data_option(
-        None,
-        "Use only N rows, drawn class by class with the seed.",
-        "N",
-        without="all",
-        limits={"min": 2},
+        None, "Use only N rows, drawn class by class with the seed.", "N", without="all", limits={"min": 2}
     )
     id: str | None = data_option(
         None,

@@ -214,12 +214,7 @@ def _run(
 
 
 def _value(
-    problem: Problem,
-    labels: Any,
-    kind: str,
-    sampler: PermutationSampler,
-    plan: ExperimentOptions,
-    seed: int,
+    problem: Problem, labels: Any, kind: str, sampler: PermutationSampler, plan: ExperimentOptions, seed: int
 ) -> Valuation:
     """Value the training rows under some labels."""
     from ordinal_shapley import LogisticGame, sample_values

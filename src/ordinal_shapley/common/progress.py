@@ -60,11 +60,7 @@ class ProgressBar:
     """
 
     def __init__(
-        self,
-        total: int | None = None,
-        enabled: bool = True,
-        force: bool = False,
-        unit: str = "permutations",
+        self, total: int | None = None, enabled: bool = True, force: bool = False, unit: str = "permutations"
     ) -> None:
         self.total, self.unit = total, unit
         self._enabled, self._force = enabled, force

@@ -99,11 +99,7 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     caption = f"Shaded: {100 * level:g} % CIs. Lines that drift, or bands that overlap, are not settled."
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
     return chart.picture(
-        (
-            "courses",
-            f"{which} as the run went on",
-            caption,
-        ),
+        ("courses", f"{which} as the run went on", caption),
         [(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
         ["permutations", *(names[player] for player in chosen)],
         [[f"{at[t]:,}", *(number(values[t, player]) for player in chosen)] for t in _some(len(at))],

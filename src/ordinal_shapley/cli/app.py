@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from ordinal_shapley.cli.compile import COMPILE_HELP, compile
+from ordinal_shapley.cli.compile import compile
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
-from ordinal_shapley.cli.experiment import EXPERIMENT_HELP, NOISE_HELP, REMOVAL_HELP, noise, removal
-from ordinal_shapley.cli.info import INFO_HELP, info
-from ordinal_shapley.cli.journeys import JOURNEYS_HELP, journeys
+from ordinal_shapley.cli.experiment import noise, removal
+from ordinal_shapley.cli.info import info
+from ordinal_shapley.cli.journeys import journeys
 from ordinal_shapley.cli.output import error_lines, interruption, one_line
-from ordinal_shapley.cli.value import VALUE_HELP, value
+from ordinal_shapley.cli.value import value
 from ordinal_shapley.cli.verify import VERIFY_HELP, verify
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(pretty_exceptions_enable=False, context_settings=_HELP)
-experiments = typer.Typer(context_settings=_HELP, help=EXPERIMENT_HELP)
+experiments = typer.Typer(context_settings=_HELP)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -69,6 +71,7 @@ def _root(
 
 @experiments.callback(invoke_without_command=True)
 def _experiments(context: typer.Context) -> None:
+    """See on your own rows what values are good for."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -85,18 +88,15 @@ def _command(command: Callable[..., None]) -> Callable[..., None]:
             with compiling_line(given.get("progress", True)):
                 command(**given)
 
+    # What is broken into lines here is not on the screen.
+    call.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command) or "")
     return call
 
 
 for _function, _help in (
-    (value, VALUE_HELP),
-    (exact, EXACT_HELP),
-    (verify, VERIFY_HELP),
-    (journeys, JOURNEYS_HELP),
-):
+    (value, None), (exact, EXACT_HELP), (verify, VERIFY_HELP), (journeys, None), (compile, None), (info, None)
+):  # fmt: skip
     app.command(help=_help)(_command(_function))
-experiments.command(help=NOISE_HELP)(_command(noise))
-experiments.command(help=REMOVAL_HELP)(_command(removal))
+for _function in (noise, removal):
+    experiments.command()(_command(_function))
 app.add_typer(experiments, name="experiment")
-app.command(help=COMPILE_HELP)(_command(compile))
-app.command(help=INFO_HELP)(_command(info))

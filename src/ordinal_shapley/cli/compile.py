@@ -9,16 +9,14 @@ import typer
 from ordinal_shapley.cli.options import JOBS, command
 from ordinal_shapley.cli.output import warning_lines
 
-COMPILE_HELP = """Compile all kernels ahead of the first run.
-
-Kernels are compiled when they are first used, and kept on disk; this is for container images and continuous
-integration, where the first run should not wait.
-"""
-
 
 @command
 def compile(jobs: int = JOBS) -> None:
-    """Compile all kernels."""
+    """Compile all kernels ahead of the first run.
+
+    Kernels are compiled when they are first used, and kept on disk; this is for container images and
+    continuous integration, where the first run should not wait.
+    """
     with warning_lines():
         from ordinal_shapley import compile_kernels
 

@@ -19,27 +19,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
-EXPERIMENT_HELP = "See on your own rows what values are good for."
-NOISE_HELP = """See which value finds label errors in your rows.
-
-Flips labels of the training rows, values them, and looks how many of the flipped ones are among the \
-lowest values; with other labels and another split in each run. To find label errors, prefer the ordinal \
-value or the classic one: under Gaussian weights the partial ordinal value is poor at it, for a row \
-that comes last weighs almost nothing. For example:
-
-ordinal-shapley experiment noise patients.csv --target outcome
-
-ordinal-shapley experiment noise --dataset wine --value ordinal --value classic --plot found.png
-"""
-REMOVAL_HELP = """See whether a model depends on the rows with the highest values.
-
-Values the training rows, removes them from the highest value down and from the lowest up, trains the model \
-again at 20 marks and scores it on a test set; with another split in each run. For example:
-
-ordinal-shapley experiment removal patients.csv --target outcome
-
-ordinal-shapley experiment removal --dataset cancer --value ordinal --plot curves.png
-"""
 _RANDOM = "random"
 
 
@@ -113,7 +92,17 @@ def noise(
     sampling: SamplerOptions,
     fraction: float = data_option(0.2, "Share of the training labels to flip.", "Q", limits=FRACTION),
 ) -> None:
-    """Flip labels and look for them."""
+    """See which value finds label errors in your rows.
+
+    Flips labels of the training rows, values them, and looks how many of the flipped ones are among the
+    lowest values; with other labels and another split in each run. To find label errors, prefer the ordinal
+    value or the classic one: under Gaussian weights the partial ordinal value is poor at it, for a row
+    that comes last weighs almost nothing. For example:
+
+    ordinal-shapley experiment noise patients.csv --target outcome
+
+    ordinal-shapley experiment noise --dataset wine --value ordinal --value classic --plot found.png
+    """
 
     def prepare(run: int, problem: Problem) -> tuple[Any, Callable[[Any], Any]]:
         from ordinal_shapley import corrupt_labels, detect_noisy_labels
@@ -134,7 +123,15 @@ def removal(
     sampling: SamplerOptions,
     marks: int = option(20, "At how many points to train again.", "N", limits={"min": 1, "max": 10_000}),
 ) -> None:
-    """Remove rows by their values."""
+    """See whether a model depends on the rows with the highest values.
+
+    Values the training rows, removes them from the highest value down and from the lowest up, trains the
+    model again at 20 marks and scores it on a test set; with another split in each run. For example:
+
+    ordinal-shapley experiment removal patients.csv --target outcome
+
+    ordinal-shapley experiment removal --dataset cancer --value ordinal --plot curves.png
+    """
 
     def prepare(run: int, problem: Problem, test: Problem) -> tuple[Any, Callable[[Any], Any]]:
         from ordinal_shapley import remove_high_value

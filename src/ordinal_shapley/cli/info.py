@@ -9,14 +9,13 @@ from importlib.util import find_spec
 from ordinal_shapley.cli.options import JSON, command
 from ordinal_shapley.cli.output import facts, safe, show
 
-INFO_HELP = """Show versions, cores and where compiled kernels are kept, for a report of a problem."""
 _LIBRARIES = ("numpy", "numba", "scikit-learn", "scipy", "pandas", "joblib", "typer")
 _EXTRAS = {"plot": ("matplotlib",), "report": ("jinja2",), "parquet": ("pyarrow",), "distributed": ("dask",)}
 
 
 @command
 def info(as_json: bool = JSON) -> None:
-    """Show versions, cores and the cache of kernels."""
+    """Show versions, cores and where compiled kernels are kept, for a report of a problem."""
     from ordinal_shapley.common.compiling import kept_kernels
     from ordinal_shapley.common.parallel import n_workers
 

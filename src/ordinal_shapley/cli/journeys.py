@@ -21,26 +21,6 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.games import JourneyGame
 
-JOURNEYS_HELP = """Share out conversions among the channels that people touched, by the order of touches.
-
-FILE.csv has a row for each path, with counts:
-
-path,conversions,non_conversions
-
-search > mail,30,70
-
-or a row for each touch, in any order:
-
-journey,channel,time,converted
-
-u1,search,2026-01-31 12:00,1
-
-Credits add up to the conversions. For example:
-
-ordinal-shapley journeys paths.csv
-
-ordinal-shapley journeys touches.csv --repeats first --by-position --plot credit.png
-"""
 _LONGEST_NAME = 32
 _SHOWN = 40
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
@@ -142,7 +122,26 @@ def journeys(
     plot: Path | None = options.PLOT,
     as_json: bool = options.JSON,
 ) -> None:
-    """Share out conversions among channels."""
+    """Share out conversions among the channels that people touched, by the order of touches.
+
+    FILE.csv has a row for each path, with counts:
+
+    path,conversions,non_conversions
+
+    search > mail,30,70
+
+    or a row for each touch, in any order:
+
+    journey,channel,time,converted
+
+    u1,search,2026-01-31 12:00,1
+
+    Credits add up to the conversions. For example:
+
+    ordinal-shapley journeys paths.csv
+
+    ordinal-shapley journeys touches.csv --repeats first --by-position --plot credit.png
+    """
     if paths.path_sep is not None and not paths.path_sep.strip():
         raise ValueError(f"--path-sep is {paths.path_sep!r}, expected a text such as '>'")
     if touches.time is not None and touches.file_order:

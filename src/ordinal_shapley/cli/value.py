@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
 
-VALUE_HELP = """Estimate the value of each training row to a model: a logistic regression, or another.
-
-Text columns become one column per category; numbers are standardised. A missing value is an error \
-without --impute; a first column without a name is left out. The same seed gives the same values. For example:
-
-ordinal-shapley value --dataset wine --out values.csv --plot values.png
-
-ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
-"""
 _ORDER = "Rows of a table have no order unless training gives them one"
 _MAX_CLASSES = 6  # whose names and rows go on a line
 _MAX_ROUNDS = 100  # as many points as a picture needs
@@ -69,7 +60,16 @@ def value(
     stopping: options.StoppingOptions,
     run: RunOptions,
 ) -> None:
-    """Value the training rows of a file or of a data set."""
+    """Estimate the value of each training row to a model: a logistic regression, or another.
+
+    Text columns become one column per category; numbers are standardised. A missing value is an error
+    without --impute; a first column without a name is left out. The same seed gives the same values. For
+    example:
+
+    ordinal-shapley value --dataset wine --out values.csv --plot values.png
+
+    ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
+    """
     data.check()
     outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
     output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())

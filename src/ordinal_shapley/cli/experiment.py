@@ -15,9 +15,7 @@ from ordinal_shapley.vocabulary import SCORINGS, VALUES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.tables.problem import Problem
-    from ordinal_shapley.valuation.result import Valuation
 
 _RANDOM = "random"
 
@@ -161,13 +159,19 @@ def _run(
     import numpy as np
     import pandas as pd
 
+    from ordinal_shapley import LogisticGame, sample_values
+
     results: dict[str, list[Any]] = {kind: [] for kind in [*kinds, _RANDOM]}
     with output.warning_lines() as warned:
         for run in seeds:
-            problems = data.read(run)
-            labels, judge = prepare(run, *problems)
+            problem, *tests = data.read(run)
+            labels, judge = prepare(run, problem, *tests)
+            rows = (problem.X, labels, problem.X_valid, problem.y_valid)
             for kind in kinds:
-                results[kind].append(judge(_value(problems[0], labels, kind, sampler, plan, run)))
+                weight = "uniform" if kind == "classic" else "gaussian"
+                game = LogisticGame(*rows, position_weight=weight, scoring=plan.scoring)
+                how = {"n_permutations": plan.permutations, "random_state": run, "n_jobs": plan.jobs}
+                results[kind].append(judge(sample_values(game, kind, sampler, **how)))
             results[_RANDOM].append(judge(np.random.default_rng(run).random(len(labels))))
         frames = [
             result.to_frame().assign(value=name, seed=run)
@@ -180,11 +184,11 @@ def _run(
         named = {name.replace("_", " "): runs for name, runs in results.items()}
         named = {name: runs for name, runs in named.items() if experiment is _REMOVAL or name != _RANDOM}
         output.write_picture(plan.plot, experiment.plot, named)
-        sizes = {"training rows": len(labels), "validation rows": len(problems[0].y_valid)}
-        if len(problems) > 1:
-            sizes["test rows"] = len(problems[1].y_valid)
+        sizes = {"training rows": len(labels), "validation rows": len(problem.y_valid)}
+        if tests:
+            sizes["test rows"] = len(tests[0].y_valid)
         summaries = [{"value": name} | _summary(experiment, runs) for name, runs in results.items()]
-        name = problems[0].name
+        name = problem.name
         settings = {
             **data.settings(),
             "values": kinds,
@@ -195,9 +199,9 @@ def _run(
         }
         counts = {rows.replace(" ", "_"): n for rows, n in sizes.items()}
         document = {"data": {"name": name, **counts}, "settings": settings, "values": summaries}
-        rows = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
+        listed = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
         title = (
-            f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {rows}; "
+            f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {listed}; "
             f"{output.count(plan.runs, 'run')} from seed {plan.seed}\nSampler: {sampler.words}\n"
         )
         output.show(
@@ -208,22 +212,6 @@ def _run(
             [plan.out, plan.plot],
             warned(),
         )
-
-
-def _value(
-    problem: Problem, labels: Any, kind: str, sampler: PermutationSampler, plan: ExperimentOptions, seed: int
-) -> Valuation:
-    """Value the training rows under some labels."""
-    from ordinal_shapley import LogisticGame, sample_values
-
-    weight = "uniform" if kind == "classic" else "gaussian"
-    rows = (problem.X, labels, problem.X_valid, problem.y_valid)
-    game = LogisticGame(*rows, position_weight=weight, scoring=plan.scoring)
-    n, jobs = plan.permutations, plan.jobs
-    valuation: Valuation = sample_values(
-        game, kind, sampler, n_permutations=n, random_state=seed, n_jobs=jobs
-    )
-    return valuation
 
 
 def _summary(experiment: _Experiment, runs: list[Any]) -> dict[str, Any]:

@@ -63,14 +63,12 @@ _ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in n
 def in_options(message: str) -> str:
     """Return a message of the library with options in place of the arguments that it names."""
 
-    def with_text(found: re.Match[str]) -> str:
-        return f"{_FLAGS[found[1]]} {re.sub(_TEXT, lambda text: shlex.quote(text[0][1:-1]), found[2])}"
-
-    def at_start(found: re.Match[str]) -> str:
-        return " and ".join(_FLAGS[name] for name in found.groups() if name)
+    def quoted(text: str) -> str:
+        return re.sub(_TEXT, lambda found: shlex.quote(found[0][1:-1]), text)
 
     message = message.replace("time=None", "--file-order")
-    message = _AT_START.sub(at_start, _WITH_TEXT.sub(with_text, message))
+    message = _WITH_TEXT.sub(lambda found: f"{_FLAGS[found[1]]} {quoted(found[2])}", message)
+    message = _AT_START.sub(lambda found: " and ".join(_FLAGS[n] for n in found.groups() if n), message)
     return _ALONE.sub(lambda found: _FLAGS[found[1]], message)
 
 
@@ -129,10 +127,8 @@ def _check(choices: Sequence[str], limits: dict[str, Any] | None) -> Callable[..
         for one in value if isinstance(value, list) else [] if value is None else [value]:
             if choices:
                 check_choice(name, one, tuple(choices))
-            elif isinstance(one, int):
-                arguments.integer(name, one, **limits or {})
             else:
-                arguments.number(name, one, **limits or {})
+                (arguments.integer if isinstance(one, int) else arguments.number)(name, one, **limits or {})
         return value
 
     return check
@@ -260,12 +256,8 @@ class SamplerOptions:
             if not hasattr(rule, "tol"):
                 raise ValueError("--tolerance needs --truncation paper or patience, or --method tmc or ctmc")
             rule = replace(rule, tol=self.tolerance)  # type: ignore[type-var]
-        strata = _names(self.strata, "--strata")
-        given: dict[str, Any] = {
-            "class_fraction": self.class_fraction,
-            "strata": strata,
-            "average": self.average,
-        }
+        given: dict[str, Any] = {"class_fraction": self.class_fraction, "average": self.average}
+        given |= {"strata": _names(self.strata, "--strata")}
         given = {name: choice for name, choice in given.items() if choice is not None}
         if given and not made.draws_classes:
             raise ValueError(f"{_FLAGS[next(iter(given))]} is for cmc and ctmc; --method is {self.method}")

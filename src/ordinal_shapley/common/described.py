@@ -49,7 +49,7 @@ class Described:
         for field in fields(self):  # type: ignore[arg-type]
             option = getattr(self, field.name)
             default = field.default
-            if default is MISSING or (option is not default and not _is_equal(option, default)):
+            if default is MISSING or isinstance(option, np.ndarray) or option != default:
                 given.append(f"{field.name}={_shown(option)}")
         return f"{type(self).__name__}({', '.join(given)})"
 
@@ -104,10 +104,6 @@ def _restored(stored: Any) -> Any:
     if isinstance(stored, dict):
         return NotStored(stored["digest"]) if "digest" in stored else from_settings(stored)
     return stored
-
-
-def _is_equal(option: Any, default: Any) -> bool:
-    return not isinstance(option, np.ndarray) and bool(option == default)
 
 
 def _shown(option: Any) -> str:

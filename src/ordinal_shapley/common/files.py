@@ -37,7 +37,10 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     start, end = _unfinished(target)
     temporary = target.with_name(f"{start}{secrets.token_hex(_TOKEN_BYTES)}{end}")
     try:
-        _make(temporary, path)
+        try:
+            temporary.open("x").close()
+        except OSError as error:  # which names the file that nobody asked for
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         if exists:
             shutil.copymode(target, temporary)
         yield temporary
@@ -65,14 +68,6 @@ def remove_unfinished(path: str | os.PathLike[str]) -> None:
         fits = len(name) == len(start) + 2 * _TOKEN_BYTES + len(end)
         if fits and name.startswith(start) and name.endswith(end):
             target.with_name(name).unlink(missing_ok=True)
-
-
-def _make(temporary: Path, path: str | os.PathLike[str]) -> None:
-    """Make an empty file; errors name the one that is asked for."""
-    try:
-        temporary.open("x").close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:

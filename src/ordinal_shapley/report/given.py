@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 _MAX_KINDS = 20  # floats with more distinct values are not classes
-_MAX_NAME = 80
 
 
 class Given(NamedTuple):
@@ -88,8 +87,3 @@ def are_classes(labels: npt.NDArray[Any] | None) -> bool:
 def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return labels as the texts to print."""
     return np.array([str(label) for label in labels.tolist()], dtype=object)
-
-
-def short(text: str) -> str:
-    """Return the text, cut if it is very long."""
-    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "\u2026"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.report.given import Given, are_classes, short, texts
-from ordinal_shapley.report.text import number
+from ordinal_shapley.report.given import Given, are_classes, texts
+from ordinal_shapley.report.text import number, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ordinal_shapley.report.text import count, decimals, number, score_words
+from ordinal_shapley.report.text import count, decimals, number, score_words, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,12 +69,11 @@ def _certainty(frame: pd.DataFrame, reliability: float) -> str:
 def _rows(frame: pd.DataFrame, digits: int, start: float, end: float) -> str:
     lines = []
     for label, row in frame.iterrows():
-        name = str(label)
-        short = name if len(name) <= _MAX_LABEL else name[: _MAX_LABEL - 1] + "…"
+        name, cut = str(label), short(str(label), _MAX_LABEL)
         low, high = row["ci_low"], row["ci_high"]
         cells = (
             f"{row['rank']:,.0f}",
-            f"<span title='{escape(name)}'>{escape(short)}</span>" if short != name else escape(name),
+            f"<span title='{escape(name)}'>{escape(cut)}</span>" if cut != name else escape(name),
             f"{number(row['value'], digits, '+')} ± {number(row['stderr'], digits)}",
             f"{number(low, digits, '+')} to {number(high, digits, '+')}",
             _interval(row["value"], low, high, start, (end - start) or 1.0),

@@ -15,11 +15,11 @@ from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.report import facts, pictures
 from ordinal_shapley.report.drawing import Picture
-from ordinal_shapley.report.given import Given, are_classes, read, short, texts
+from ordinal_shapley.report.given import Given, are_classes, read, texts
 from ordinal_shapley.report.lowest import lowest_rows
 from ordinal_shapley.report.removal import Removal, removal_curves
 from ordinal_shapley.report.rows import MAX_COLUMNS, PAGE, row_table
-from ordinal_shapley.report.text import count, is_better, number
+from ordinal_shapley.report.text import count, is_better, number, short
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation

@@ -35,6 +35,11 @@ def number(value: float, digits: int | None = None, sign: str = "") -> str:
     return f"{value:{sign},{style}}".replace("-", "\u2212")
 
 
+def short(text: str, longest: int = 80) -> str:
+    """Return the text, cut if it is very long."""
+    return text if len(text) <= longest else text[: longest - 1] + "\u2026"
+
+
 def count(n: int, noun: str) -> str:
     """Return so many of something."""
     return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.vocabulary import AVERAGES, check_choice
-
 # Half-open ranges of permutation indices, increasing and disjoint.
 Ranges = tuple[tuple[int, int], ...]
 
@@ -25,57 +23,26 @@ class Moments(NamedTuple):
     """Sums over a set of permutations; those of disjoint sets can be pooled.
 
     Standard errors are made of *replicates*, sets of permutations that are independent of one another: each
-    permutation in the independent design, a pair in the antithetic, a block of n in the Latin one.
-
-    Attributes
-    ----------
-    sums : ndarray of float64, shape (n,)
-        Sum of each player's contributions; a permutation in which the player was truncated or not in the
-        sampled set adds 0.
-    chosen : ndarray of int64, shape (n,)
-        Permutations that count for the player: with ``average="selected"`` those in which it is in the
-        sampled set, else all.
-    replicate_sums : ndarray of float64, shape (n,)
-        Sum over complete replicates of the sums over a replicate.
-    replicate_spread : ndarray of float64, shape (n,)
-        Sum of the squared distances of the same from their mean over ``replicates``.
-    replicates : ndarray of int64, shape (n,)
-        Complete replicates that count for the player.
-    profile : ndarray of float64, shape (3, n, n) or (3, 0, 0)
-        Sums, sums of squares and numbers of the contributions ``[i, k]`` of player i at position k.
-    replicate_size : int
-        Permutations of a replicate.
-    n_replicates : int
-        Complete replicates.
-    n_permutations : int
-        Number of permutations summed over.
-    n_evaluations : int
-        Utilities evaluated, those of full orders included.
-    walk_length : int
-        Players (with groups: rows) evaluated, summed over the walks.
-    completed_stops : int
-        Walks that truncation ended at the first prefix that had a model.
-
-    Examples
-    --------
-    >>> from ordinal_shapley.valuation.moments import Moments
-    >>> none = Moments.zeros(3)
-    >>> none.plus(none._replace(n_permutations=2)).n_permutations
-    2
+    permutation in the independent design, a pair in the antithetic, a block of n in the Latin one. The first
+    five arrays have shape (n,).
     """
 
+    # Of contributions; a permutation in which the player was truncated or not in the sampled set adds 0.
     sums: NDArray[np.float64]
+    # Permutations that count: with average="selected" those with the player in the sampled set, else all.
     chosen: NDArray[np.int64]
-    replicate_sums: NDArray[np.float64]
-    replicate_spread: NDArray[np.float64]
-    replicates: NDArray[np.int64]
+    replicate_sums: NDArray[np.float64]  # over complete replicates, of the sums over a replicate
+    replicate_spread: NDArray[np.float64]  # squared distances of the same from their mean over `replicates`
+    replicates: NDArray[np.int64]  # complete ones that count for the player
+    # Sums, sums of squares and numbers of the contributions [i, k] of player i at position k: (3, n, n), or
+    # (3, 0, 0).
     profile: NDArray[np.float64]
-    replicate_size: int
-    n_replicates: int
+    replicate_size: int  # permutations of a replicate
+    n_replicates: int  # complete ones
     n_permutations: int
-    n_evaluations: int
-    walk_length: int
-    completed_stops: int
+    n_evaluations: int  # those of full orders included
+    walk_length: int  # players (with groups: rows) evaluated, summed over the walks
+    completed_stops: int  # walks that truncation ended at the first prefix that had a model
 
     @classmethod
     def zeros(cls, n: int, replicate_size: int = 1, n_profile: int = 0) -> Moments:
@@ -131,31 +98,13 @@ class Moments(NamedTuple):
         )
 
     def estimates(self, average: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the mean contributions, their standard errors and sample sizes.
+        """Return the mean contributions, their standard errors and how many permutations count for each.
 
-        Parameters
-        ----------
-        average : {"all", "selected"}
-            Average over all permutations, or for each player over those in which it was chosen.
-
-        Returns
-        -------
-        values, stderr : ndarray of float64, shape (n,)
-            The means, NaN without a sample, and their standard errors, NaN below two complete replicates.
-        counts : ndarray of int64, shape (n,)
-            The numbers of samples.
-
-        Raises
-        ------
-        ValueError
-            If ``average`` is unknown.
+        The means are over all permutations or, with `average` "selected", over those in which the player was
+        chosen. They are NaN without a permutation, standard errors below two complete replicates.
         """
-        check_choice("average", average, AVERAGES)
-        counts, replicates, spread = (
-            self.chosen.astype(np.int64),
-            self.replicates.astype(np.int64),
-            self.replicate_spread,
-        )
+        counts, replicates = self.chosen.astype(np.int64), self.replicates.astype(np.int64)
+        spread = self.replicate_spread
         if average == "all":
             counts[:] = self.n_permutations
             # Replicates in which the player was not are 0: further values to be spread about the mean.
@@ -171,13 +120,7 @@ class Moments(NamedTuple):
         return values, stderr / self.replicate_size, counts
 
     def profile_estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean contribution of each player at each position, and its standard error.
-
-        Returns
-        -------
-        values, stderr : ndarray of float64, shape (n, n)
-            NaN without a sample, and below two.
-        """
+        """Return the mean contribution of each player at each position, and its standard error, or NaN."""
         sums, squares, counts = self.profile
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = sums / counts

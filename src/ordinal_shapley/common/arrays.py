@@ -261,15 +261,12 @@ def _unit(of: str) -> str:
 def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert labels of any sort - numbers, strings, booleans, dates - none of them missing."""
     labels = as_column(values, name, length, of)
-    missing = np.zeros(len(labels), bool)
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels)
-    elif labels.dtype.kind in "mM":
-        missing = np.isnat(labels)
-    elif labels.dtype.kind == "O":  # from pandas, or of mixed types
+    if labels.dtype.kind == "O":  # from pandas, or of mixed types
         import pandas as pd
 
         missing = np.asarray(pd.isna(labels))
+    else:
+        missing = np.asarray(labels != labels)  # NaN, NaT
     if missing.any():
         unit, at = _unit(of), int(np.argmax(missing))
         advice = "drop such rows first" if unit == "row" else f"expected one for each {unit}"
@@ -308,17 +305,14 @@ def as_classes(
     distinct, codes = encode(valid, "y_valid")
     unknown = [label for label in distinct.tolist() if label not in known]
     if unknown:
+        listed = ", ".join(map(repr, known[:10]))
+        listed += f", ... ({len(known)} in all)" * (len(known) > 10)
         raise ValueError(
-            f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {_listed(known)}): "
+            f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {listed}): "
             "drop those validation rows or add training rows of that class"
         )
     valid_codes = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
     return classes, train_codes, valid_codes
-
-
-def _listed(names: list[Any]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    return shown if len(names) <= 10 else f"{shown}, ... ({len(names)} in all)"
 
 
 def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:

@@ -37,6 +37,11 @@ def file_columns(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in header if name and name.startswith(incomplete)]
 
 
+def _share(file: str, use: str) -> Any:
+    words = f"Without {file}: the share of the rows, class by class, that is {use}."
+    return data_option(None, words, "Q", without=str(_FRACTION), limits=FRACTION)
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """Which rows, and which of them are validation rows."""
@@ -45,13 +50,7 @@ class DataOptions:
     target: str | None = data_option(None, "The column to predict.", "COLUMN", complete=file_columns)
     dataset: str | None = data_option(None, f"In place of a file: {either(NAMES)}.", "NAME", choices=NAMES)
     valid: Path | None = data_option(None, "Validation rows, with the same columns.", "VALID.csv")
-    valid_fraction: float | None = data_option(
-        None,
-        "Without --valid: the share of the rows, class by class, that is kept for validation.",
-        "Q",
-        without=str(_FRACTION),
-        limits=FRACTION,
-    )
+    valid_fraction: float | None = _share("--valid", "kept for validation")
     rows: int | None = data_option(
         None, "Use only N rows, drawn class by class with the seed.", "N", without="all", limits={"min": 2}
     )
@@ -95,12 +94,9 @@ class DataOptions:
     def validation(self, problem: Problem) -> str:
         """Return what the validation rows are, in words."""
         n = len(problem.y_valid)
+        words = f"{n:,} set aside to score models: they get no value, and their labels are taken for right"
         if self.valid:
             words = f"{n:,} of {self.valid.name}"
-        else:
-            words = (
-                f"{n:,} set aside to score models: they get no value, and their labels are taken for right"
-            )
         return f"{words}; each is {100 / n:.2g} % of them" if n < _FEW else words
 
     def inputs(self) -> tuple[Path | None, ...]:
@@ -115,8 +111,8 @@ class DataOptions:
         """ValueError unless there is one source of rows, and the options go with it."""
         if (self.train is None) == (self.dataset is None):
             raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
-        for flag, (file, fraction) in self._files().items():
-            if file is not None and fraction is not None:
+        for flag, given in self._files().items():
+            if None not in given:
                 raise ValueError(f"give either {flag} or {flag}-fraction, and not both")
         if self.train is not None and self.target is None:
             raise ValueError(
@@ -125,9 +121,9 @@ class DataOptions:
         of_files: dict[str, Any] = {"--target": self.target, "--id": self.id}
         of_files |= {flag: file for flag, (file, _) in self._files().items()}
         of_files |= {"--sep": self.sep != "," or None, "--decimal": self.decimal != "." or None}
-        for flag, given in of_files.items():
-            if self.dataset is not None and given is not None:
-                raise ValueError(f"{flag} is for a TRAIN.csv, not for --dataset")
+        given_flags = [flag for flag, choice in of_files.items() if choice is not None]
+        if self.dataset is not None and given_flags:
+            raise ValueError(f"{given_flags[0]} is for a TRAIN.csv, not for --dataset")
 
     def read(self, seed: int, *, numbers: bool = False) -> list[Problem]:
         """Return the training rows with those of each other part: to validate, and to test if asked for.
@@ -184,13 +180,7 @@ class DataOptionsWithTest(DataOptions):
     """The same, and which rows are the test set."""
 
     test: Path | None = data_option(None, "Rows of the test set, with the same columns.", "TEST.csv")
-    test_fraction: float | None = data_option(
-        None,
-        "Without --test: the share of the rows, class by class, that is the test set.",
-        "Q",
-        without=str(_FRACTION),
-        limits=FRACTION,
-    )
+    test_fraction: float | None = _share("--test", "the test set")
 
     def inputs(self) -> tuple[Path | None, ...]:
         """Return the files that are read."""

@@ -169,9 +169,8 @@ def running(
 ) -> Iterator[Iterator[Any]]:
     """Give the results of tasks in their order; end what runs ahead when the block is left.
 
-    `prefer` is joblib's "threads" or "processes"; a backend that the user chose overrides it.
-
-    That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts.
+    That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts. A backend that
+    the user chose overrides `prefer`.
     """
     results = None
     try:

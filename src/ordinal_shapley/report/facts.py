@@ -92,10 +92,9 @@ def score_tiles(valuation: Valuation) -> Facts:
 def certainty(given: Given) -> Facts:
     """Return how certain the values are, in pairs of a term and its words."""
     valuation, noun = given.valuation, given.noun
-    speed = ""
-    if valuation.seconds > 0:
-        rate = number(valuation.n_evaluations / valuation.seconds)
-        speed = f" in {number(valuation.seconds)} s, {rate} per second"
+    seconds, speed = valuation.seconds, ""
+    if seconds > 0:
+        speed = f" in {number(seconds)} s, {number(valuation.n_evaluations / seconds)} per second"
     model = score_words(valuation, given.game)
     facts = [("Score reached", model)] * bool(model)
     facts += [
@@ -110,16 +109,15 @@ def certainty(given: Given) -> Facts:
         return [*facts, ("Standard errors", "not known: it takes two permutations at least")]
     low, high = valuation.confidence_interval(given.level)
     below, above = int((high < 0).sum()), int((low > 0).sum())
-    without = f"; {n - n_known:,} {noun}s have none" if n_known < n else ""
+    intervals = (
+        f"{below:,} entirely below 0, {above:,} entirely above 0, {n_known - below - above:,} contain 0"
+    )
+    intervals += f"; {n - n_known:,} {noun}s have none" * (n_known < n)
     reliable = reliability_words(valuation)
     return [
         *facts,
         ("Standard errors", f"median {number(float(np.median(errors)))}, largest {number(errors.max())}"),
-        (
-            f"{100 * given.level:g} % CIs",
-            f"{below:,} entirely below 0, {above:,} entirely above 0, {n_known - below - above:,} contain 0"
-            f"{without}",
-        ),
+        (f"{100 * given.level:g} % CIs", intervals),
         *[("Reliability", reliable)] * bool(reliable),
     ]
 
@@ -130,15 +128,12 @@ def not_covered(given: Given) -> list[str]:
     chance = 50 * (1 - given.level)
     expected = len(valuation) * chance / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
-    biases = [
-        f"{bias[:1].upper()}{bias[1:]}; more permutations do not shrink it."
-        for bias in valuation.sampler.biases
-    ]
+    biases = valuation.sampler.biases
     other = "Another game, such as one with other validation rows, would give other values."
     if noun == "row":
         other = "Other validation rows, another score or another model would give other values."
     return [
-        *biases,
+        *(f"{bias[:1].upper()}{bias[1:]}; more permutations do not shrink it." for bias in biases),
         other,
         f"The value of a {noun} depends on the other {noun}s.",
         f"Each CI is looked at by itself. Of {noun}s with a true value of 0, {chance:g} % have a CI entirely "

@@ -93,9 +93,8 @@ def lowest_rows(given: Given, digits: int | None) -> dict[str, Any]:
     lowest = known[::-1][: min(_MAX_ROWS, max(1, len(known) // 2))]
     note, summary = "", ""
     found: list[Evidence] = []
-    numbers = (game is not None and game._predicts_numbers) or (
-        labels is not None and not are_classes(given.labels)
-    )
+    numbers = labels is not None and not are_classes(given.labels)
+    numbers = numbers or (game is not None and game._predicts_numbers)
     if numbers:
         note = "The targets are numbers: only classes are looked at here."
     elif labels is None:
@@ -153,23 +152,23 @@ def _lines(
     """Lines of texts; None in a column that the page leaves out."""
     table, n_asked = given.valuation.to_frame(given.level), n_near(len(given.valuation))
     lines = []
-    for at, row in enumerate(lowest.tolist()):
+    for row, evidence in zip(lowest.tolist(), found or [Evidence()] * len(lowest), strict=True):
         figures, own = table.iloc[row], None if labels is None else str(labels[row])
-        evidence = found[at] if found else Evidence()
         near = None
         if evidence.agreeing is not None:
             most = "" if evidence.majority == own else f"; most are {short(str(evidence.majority))}"
             near = f"{evidence.agreeing} of {n_asked}{most}"
-        line = {
-            "rank": f"{int(figures['rank']):,}",
-            "name": short(str(table.index[row])),
-            "value": number(float(figures["value"]), digits),
-            "stderr": number(float(figures["stderr"]), digits),
-            "below": bool(figures["below_zero"]),
-            "label": None if own is None else short(own),
-            "predicted": None if evidence.predicted is None else short(evidence.predicted),
-            "near": near,
-            "verdict": evidence.verdict(own, n_asked) if found and own is not None else "",
-        }
-        lines.append(line)
+        lines.append(
+            {
+                "rank": f"{int(figures['rank']):,}",
+                "name": short(str(table.index[row])),
+                "value": number(float(figures["value"]), digits),
+                "stderr": number(float(figures["stderr"]), digits),
+                "below": bool(figures["below_zero"]),
+                "label": None if own is None else short(own),
+                "predicted": None if evidence.predicted is None else short(evidence.predicted),
+                "near": near,
+                "verdict": evidence.verdict(own, n_asked) if found and own is not None else "",
+            }
+        )
     return lines

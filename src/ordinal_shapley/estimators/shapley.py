@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -36,44 +36,26 @@ _FITTED = (
 __all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 
 
+@dataclass(eq=False, repr=False)
 class _ShapleyEstimator(BaseEstimator):
     """What the estimators share: parameters, the split, the game and the run."""
 
-    _value: Value
-    position_weight: Any = "uniform"
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        C: float = 1.0,
-        scoring: Any = None,
-        empty_value: str | float = "majority",
-        error_score: str | float = "raise",
-        valid_fraction: float = 0.3,
-        sampler: Any = "auto",
-        stopping: Any = None,
-        n_permutations: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        checkpoint: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.scoring = scoring
-        self.empty_value = empty_value
-        self.error_score = error_score
-        self.valid_fraction = valid_fraction
-        self.sampler = sampler
-        self.stopping = stopping
-        self.n_permutations = n_permutations
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.progress = progress
+    estimator: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    scoring: Any = None
+    empty_value: str | float = "majority"
+    error_score: str | float = "raise"
+    valid_fraction: float = 0.3
+    sampler: Any = "auto"
+    stopping: Any = None
+    n_permutations: int | None = None
+    max_seconds: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    checkpoint: Any = None
+    progress: bool = False
+    _value: ClassVar[Value]
 
     def fit(
         self: _Self,
@@ -143,7 +125,7 @@ class _ShapleyEstimator(BaseEstimator):
                 sample_weight = arrays.as_column(sample_weight, "sample_weight", n, "row of X")
             train, valid = split(y, groups, self.valid_fraction, self.random_state, not regression)
             if sampler.strata is not None:
-                sampler = dataclasses.replace(sampler, strata=strata_of(sampler.strata, n, groups, train))
+                sampler = replace(sampler, strata=strata_of(sampler.strata, n, groups, train))
             X_valid, y_valid = arrays.take(X, valid), y[valid]
             X, y = arrays.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
@@ -162,7 +144,7 @@ class _ShapleyEstimator(BaseEstimator):
         )
         if valuation.player_names is None and self.train_indices_ is not None:
             # Rows without names go by their place in the X that was passed in.
-            valuation = dataclasses.replace(valuation, player_names=self.train_indices_)
+            valuation = replace(valuation, player_names=self.train_indices_)
         self.valuation_ = valuation
         self.values_ = valuation.values
         self.classes_ = self.game_.classes_
@@ -176,7 +158,7 @@ class _ShapleyEstimator(BaseEstimator):
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _game(self, *rows: Any, **options: Any) -> LogisticGame | EstimatorGame:
-        options["position_weight"] = self.position_weight
+        options["position_weight"] = getattr(self, "position_weight", "uniform")
         options["empty_value"] = self.empty_value
         if self.estimator is None:
             if self.error_score != "raise":
@@ -198,45 +180,11 @@ class _ShapleyEstimator(BaseEstimator):
             del self.feature_names_in_
 
 
+@dataclass(eq=False, repr=False)
 class _OrderedShapley(_ShapleyEstimator):
     """What the estimators share whose rows weigh by position."""
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        position_weight: Any = "gaussian",
-        C: float = 1.0,
-        scoring: Any = None,
-        empty_value: str | float = "majority",
-        error_score: str | float = "raise",
-        valid_fraction: float = 0.3,
-        sampler: Any = "auto",
-        stopping: Any = None,
-        n_permutations: int | None = None,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        checkpoint: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.position_weight = position_weight
-        super().__init__(
-            estimator,
-            C=C,
-            scoring=scoring,
-            empty_value=empty_value,
-            error_score=error_score,
-            valid_fraction=valid_fraction,
-            sampler=sampler,
-            stopping=stopping,
-            n_permutations=n_permutations,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+    position_weight: Any = field(default="gaussian", kw_only=True)
 
 
 class OrdinalShapley(_OrderedShapley):

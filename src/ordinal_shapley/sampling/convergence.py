@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,21 +15,41 @@ from ordinal_shapley.sampling.stopping import Check, Memory, Progress, Reading, 
 Values = NDArray[np.float64]
 
 
-class _LookingBack(Check):
-    """A check that compares the values with those at the ends of earlier rounds."""
+class _Convergence(StoppingRule):
+    """A rule about the values or their errors: one check serves them all."""
 
-    def __init__(self, rule: StoppingRule, window: int) -> None:
-        self._name = repr(rule)
-        self._window = window
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        return _ConvergenceCheck(self)
+
+    @abstractmethod
+    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
+        """Say whether to stop, the figure to show, and what was measured.
+
+        A rule with a ``window`` gets the values at the ends of the rounds in it.
+        """
+
+
+class _ConvergenceCheck(Check):
+    def __init__(self, rule: _Convergence) -> None:
+        self._rule = rule
         self._history: list[tuple[int, Values]] = []
 
-    def _earlier(self, progress: Progress) -> list[Values]:
+    def __call__(self, progress: Progress) -> bool:
+        window = getattr(self._rule, "window", None)
+        earlier = [] if window is None else self._earlier(progress, int(window))
+        self.converged, self.figure, readings = self._rule.look(progress, earlier)
+        self.readings = tuple(readings)
+        self.fired = type(self._rule).__name__ if self.converged else ""
+        return self.converged
+
+    def _earlier(self, progress: Progress, window: int) -> list[Values]:
         """Values of the rounds in the window and of the latest before it; none if it isn't full.
 
         Without one at or before its start a last, short round would be compared over a few permutations
         only and look converged.
         """
-        now, start = progress.n_permutations, progress.n_permutations - self._window
+        now, start = progress.n_permutations, progress.n_permutations - window
         while len(self._history) > 1 and self._history[1][0] <= start:
             del self._history[0]
         full = self._history and self._history[0][0] <= start
@@ -40,16 +61,16 @@ class _LookingBack(Check):
         if not self._history:
             return {}
         rounds, values = zip(*self._history, strict=True)
-        return {self._name: (np.array(rounds, np.int64), np.array(values))}
+        return {repr(self._rule): (np.array(rounds, np.int64), np.array(values))}
 
-    def recall(self, memory: Memory) -> None:
-        if self._name in memory:
-            rounds, values = memory[self._name]
+    def recall(self, memory: Memory, n_permutations: int) -> None:
+        if repr(self._rule) in memory:
+            rounds, values = memory[repr(self._rule)]
             self._history = list(zip(rounds.tolist(), values, strict=True))
 
 
 @dataclass(frozen=True)
-class RelativeChange(StoppingRule):
+class RelativeChange(_Convergence):
     r"""Stop when the values have hardly moved over the last ``window`` permutations.
 
     With :math:`v` the values now and :math:`v'` those at the end of an earlier round, the change is
@@ -100,28 +121,13 @@ class RelativeChange(StoppingRule):
         arguments.integer("window", self.window)
         arguments.number("floor", self.floor, min=0.0)
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _RelativeChangeCheck(self)
-
-
-class _RelativeChangeCheck(_LookingBack):
-    def __init__(self, rule: RelativeChange) -> None:
-        super().__init__(rule, int(rule.window))
-        self._rule = rule
-
-    def __call__(self, progress: Progress) -> bool:
-        values, floor = progress.values, float(self._rule.floor)
-        changes = [_relative_change(values, earlier, floor) for earlier in self._earlier(progress)]
+    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
+        """Measure the largest change."""
+        changes = [_relative_change(progress.values, values, float(self.floor)) for values in earlier]
         change = max(changes, default=math.nan)
         shown = "unknown" if math.isnan(change) else f"{change:.3g}"
-        self.figure = f"relative change {shown} (stop < {self._rule.tol:g})"
-        self.readings = (
-            Reading(f"relative change over {self._window} permutations", change, self._rule.tol),
-        )
-        self.converged = change < self._rule.tol
-        self.fired = "RelativeChange" if self.converged else ""
-        return self.converged
+        reading = Reading(f"relative change over {self.window} permutations", change, self.tol)
+        return change < self.tol, f"relative change {shown} (stop < {self.tol:g})", [reading]
 
 
 def _relative_change(values: Values, earlier: Values, floor: float) -> float:
@@ -136,7 +142,7 @@ def _relative_change(values: Values, earlier: Values, floor: float) -> float:
 
 
 @dataclass(frozen=True)
-class MaxStandardError(StoppingRule):
+class MaxStandardError(_Convergence):
     """Stop when no player's standard error is above a bound.
 
     Players without a standard error keep a run going. A player that never adds anything has a standard
@@ -177,35 +183,23 @@ class MaxStandardError(StoppingRule):
         arguments.flag("relative", self.relative)
         arguments.integer("min_permutations", self.min_permutations)
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _MaxStandardErrorCheck(self)
-
-
-class _MaxStandardErrorCheck(Check):
-    def __init__(self, rule: MaxStandardError) -> None:
-        self._rule = rule
-
-    def __call__(self, progress: Progress) -> bool:
-        rule = self._rule
+    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
+        """Measure the largest standard error."""
         largest = float(progress.stderr.max())  # NaN if one is
         known = progress.values[~np.isnan(progress.values)]
-        spread = float(known.std()) if rule.relative and len(known) else 1.0
+        spread = float(known.std()) if self.relative and len(known) else 1.0
         shown = "unknown"
         if not math.isnan(largest):
             shown = f"{largest / spread:.3g}" if spread else f"{largest:.3g} of no spread"
-        what = "of the spread " if rule.relative else ""
-        self.figure = f"largest standard error {shown} {what}(stop <= {rule.bound:g})"
+        what = "largest standard error" + (" of the spread" if self.relative else "")
         ratio = largest / spread if spread else math.nan
-        self.readings = (Reading(f"largest standard error {what}".strip(), ratio, rule.bound),)
-        enough = progress.n_permutations >= rule.min_permutations
-        self.converged = enough and largest <= rule.bound * spread
-        self.fired = "MaxStandardError" if self.converged else ""
-        return self.converged
+        enough = progress.n_permutations >= self.min_permutations
+        figure = f"largest standard error {shown}{what[22:]} (stop <= {self.bound:g})"
+        return enough and largest <= self.bound * spread, figure, [Reading(what, ratio, self.bound)]
 
 
 @dataclass(frozen=True)
-class RankStability(StoppingRule):
+class RankStability(_Convergence):
     """Stop when the ranking of the players has hardly changed over the last ``window`` permutations.
 
     The ranking now is compared with those at the ends of the rounds within the last ``window`` permutations
@@ -251,31 +245,19 @@ class RankStability(StoppingRule):
         arguments.number("overlap", self.overlap, min=0.0, max=1.0)
         arguments.integer("window", self.window)
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _RankStabilityCheck(self)
-
-
-class _RankStabilityCheck(_LookingBack):
-    def __init__(self, rule: RankStability) -> None:
-        super().__init__(rule, int(rule.window))
-        self._rule = rule
-
-    def __call__(self, progress: Progress) -> bool:
-        rule = self._rule
-        found = [_agreement(progress.values, earlier, rule.k) for earlier in self._earlier(progress)]
+    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
+        """Measure the worst agreement."""
+        found = [_agreement(progress.values, values, self.k) for values in earlier]
         correlation = min((pair[0] for pair in found), default=math.nan)
         overlap = min((pair[1] for pair in found), default=math.nan)
         shown = "unknown" if math.isnan(correlation) else f"{correlation:.3f}, {overlap:.0%} of the ends"
-        self.figure = f"rank correlation {shown} (stop >= {rule.correlation:g}, {rule.overlap:.0%})"
-        over = f"over {self._window} permutations"
-        self.readings = (
-            Reading(f"rank correlation {over}", correlation, rule.correlation),
-            Reading(f"share of the ends in common {over}", overlap, rule.overlap),
-        )
-        self.converged = bool(correlation >= rule.correlation and overlap >= rule.overlap)
-        self.fired = "RankStability" if self.converged else ""
-        return self.converged
+        figure = f"rank correlation {shown} (stop >= {self.correlation:g}, {self.overlap:.0%})"
+        over = f"over {self.window} permutations"
+        readings = [
+            Reading(f"rank correlation {over}", correlation, self.correlation),
+            Reading(f"share of the ends in common {over}", overlap, self.overlap),
+        ]
+        return bool(correlation >= self.correlation and overlap >= self.overlap), figure, readings
 
 
 def _agreement(values: Values, earlier: Values, k: int | None) -> tuple[float, float]:

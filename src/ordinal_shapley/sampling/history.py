@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,20 +84,8 @@ class History(StoppingRule):
         self._rounds, self._every, self.taken_up_at = [], 1, 0
         return _HistoryCheck(self)
 
-    @property
-    def max_permutations(self) -> int | None:
-        """That of ``rule``."""
-        return self.rule.max_permutations
-
-    @property
-    def max_evaluations(self) -> int | None:
-        """That of ``rule``."""
-        return self.rule.max_evaluations
-
-    @property
-    def max_seconds(self) -> float | None:
-        """That of ``rule``."""
-        return self.rule.max_seconds
+    def _limit(self, name: str) -> Any:
+        return getattr(self.rule, name)
 
     def _add(self, progress: Progress, readings: tuple[Reading, ...]) -> None:
         number = self._rounds[-1].number + 1 if self._rounds else 1
@@ -107,33 +95,33 @@ class History(StoppingRule):
         if len(self._rounds) > self.most_rounds:
             self._every *= 2
 
-    def _column(self, name: str) -> list[object]:
-        return [getattr(kept.progress, name) for kept in self._rounds]
+    def _column(self, name: str, kind: type) -> NDArray[Any]:
+        return np.array([getattr(kept.progress, name) for kept in self._rounds], kind)
 
     @property
     def n_permutations(self) -> NDArray[np.int64]:
         """Permutations by the end of each round."""
-        return np.array(self._column("n_permutations"), np.int64)
+        return self._column("n_permutations", np.int64)
 
     @property
     def n_evaluations(self) -> NDArray[np.int64]:
         """Utility evaluations by the end of each round."""
-        return np.array(self._column("n_evaluations"), np.int64)
+        return self._column("n_evaluations", np.int64)
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        """Time by the end of each round."""
-        return np.array(self._column("seconds"), np.float64)
+        """Seconds by the end of each round."""
+        return self._column("seconds", np.float64)
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Estimates at the end of each round."""
-        return np.array(self._column("values"), np.float64)
+        """The estimates at the end of each round."""
+        return self._column("values", np.float64)
 
     @property
     def stderr(self) -> NDArray[np.float64]:
-        """Standard errors at the end of each round."""
-        return np.array(self._column("stderr"), np.float64)
+        """Their standard errors then; NaN for players with too few permutations."""
+        return self._column("stderr", np.float64)
 
     @property
     def readings(self) -> dict[str, NDArray[np.float64]]:
@@ -169,8 +157,6 @@ class _HistoryCheck(Check):
     def memory(self) -> Memory:
         return self._check.memory()
 
-    def recall(self, memory: Memory) -> None:
-        self._check.recall(memory)
-
-    def take_up(self, n_permutations: int) -> None:
+    def recall(self, memory: Memory, n_permutations: int) -> None:
+        self._check.recall(memory, n_permutations)
         self._history.taken_up_at = n_permutations

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from ordinal_shapley.common import arguments
 # Permutations are numbered by int64, with room for a first one.
 _MAX_PERMUTATIONS = 2**62
 
-_Number = TypeVar("_Number", int, float)
 # What checks must know of earlier rounds to go on after a break: by rule (its repr), the numbers of
 # permutations at the ends of rounds and the values there.
 Memory: TypeAlias = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
@@ -86,11 +85,8 @@ class Check(ABC):
         """Return what a check of the same rule needs to go on from here in another run."""
         return {}
 
-    def recall(self, memory: Memory) -> None:  # noqa: B027 - most rules remember nothing
-        """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
-
-    def take_up(self, n_permutations: int) -> None:  # noqa: B027 - most rules need not know
-        """Hear how many permutations there are before the first call, from a checkpoint."""
+    def recall(self, memory: Memory, n_permutations: int) -> None:  # noqa: B027 - most rules need nothing
+        """Go on after so many permutations of a checkpoint, from what a check of the same rule remembered."""
 
 
 class StoppingRule(ABC):
@@ -111,32 +107,56 @@ class StoppingRule(ABC):
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
 
+    def _limit(self, name: str) -> Any:
+        """Return the limit that a property is about."""
+        return None
+
     @property
     def max_permutations(self) -> int | None:
         """Number of permutations after which the rule stops for certain, None if there is none."""
-        return None
+        limit: int | None = self._limit("max_permutations")
+        return limit
 
     @property
     def max_evaluations(self) -> int | None:
         """Number of utilities after which the rule stops for certain, None if there is none."""
-        return None
+        limit: int | None = self._limit("max_evaluations")
+        return limit
 
     @property
     def max_seconds(self) -> float | None:
         """Seconds after which the rule stops for certain, None if there are none."""
-        return None
+        limit: float | None = self._limit("max_seconds")
+        return limit
 
     def __or__(self, other: object) -> StoppingRule:
         """Stop when either rule does."""
-        return _Either(self, other) if isinstance(other, StoppingRule) else NotImplemented
+        return _Pair(self, other, need_both=False) if isinstance(other, StoppingRule) else NotImplemented
 
     def __and__(self, other: object) -> StoppingRule:
         """Stop when both rules say so at the end of the same round."""
-        return _Both(self, other) if isinstance(other, StoppingRule) else NotImplemented
+        return _Pair(self, other, need_both=True) if isinstance(other, StoppingRule) else NotImplemented
 
 
 @dataclass(frozen=True)
-class MaxPermutations(StoppingRule):
+class _Limit(StoppingRule):
+    """A rule that sets a limit, its only field."""
+
+    def begin(self) -> Check:
+        """Return a fresh check, for one run."""
+        (field,) = fields(self)
+        return _LimitCheck(type(self).__name__, field.name, getattr(self, field.name))
+
+    def _limit(self, name: str) -> Any:
+        (field,) = fields(self)
+        limit = getattr(self, field.name)
+        if name != f"max_{field.name.removeprefix('n_')}":
+            return None
+        return float(limit) if name == "max_seconds" else int(limit)
+
+
+@dataclass(frozen=True)
+class MaxPermutations(_Limit):
     """Stop after so many permutations, converged or not.
 
     Parameters
@@ -163,18 +183,9 @@ class MaxPermutations(StoppingRule):
         if int(self.n_permutations) > _MAX_PERMUTATIONS:
             raise ValueError(f"n_permutations is {self.n_permutations}, expected at most 2**62")
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _LimitCheck("MaxPermutations", "n_permutations", self.n_permutations)
-
-    @property
-    def max_permutations(self) -> int | None:
-        """The number of permutations."""
-        return int(self.n_permutations)
-
 
 @dataclass(frozen=True)
-class MaxEvaluations(StoppingRule):
+class MaxEvaluations(_Limit):
     """Stop after so many evaluated utilities, converged or not.
 
     It is looked at every ten permutations (in a Latin design of fewer players, every block), so a run takes
@@ -204,18 +215,9 @@ class MaxEvaluations(StoppingRule):
     def __post_init__(self) -> None:
         arguments.integer("n_evaluations", self.n_evaluations)
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _LimitCheck("MaxEvaluations", "n_evaluations", self.n_evaluations)
-
-    @property
-    def max_evaluations(self) -> int | None:
-        """The number of utilities."""
-        return int(self.n_evaluations)
-
 
 @dataclass(frozen=True)
-class MaxSeconds(StoppingRule):
+class MaxSeconds(_Limit):
     """Stop after so many seconds, within a second, converged or not.
 
     What counts is the time of one call of `ordinal_shapley.sample_values`, compiling included; a call that
@@ -246,22 +248,11 @@ class MaxSeconds(StoppingRule):
     def __post_init__(self) -> None:
         arguments.number("seconds", self.seconds, above=0.0)
 
-    def begin(self) -> Check:
-        """Return a fresh check, for one run."""
-        return _LimitCheck("MaxSeconds", "seconds", float(self.seconds))
-
-    @property
-    def max_seconds(self) -> float | None:
-        """The number of seconds."""
-        return float(self.seconds)
-
 
 class _LimitCheck(Check):
     # No figure: a progress bar shows permutations, utilities and time already.
     def __init__(self, name: str, field: str, limit: float) -> None:
-        self._name = name
-        self._field = field
-        self._limit = limit
+        self._name, self._field, self._limit = name, field, limit
 
     def __call__(self, progress: Progress) -> bool:
         stop = bool(getattr(progress, self._field) >= self._limit)
@@ -273,54 +264,26 @@ class _LimitCheck(Check):
 class _Pair(StoppingRule):
     left: StoppingRule
     right: StoppingRule
+    need_both: bool
 
-    @staticmethod
-    @abstractmethod
-    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
-        """Limit of the pair, from those of its sides."""
-
-    @property
-    def max_permutations(self) -> int | None:
-        return self._limit(self.left.max_permutations, self.right.max_permutations)
-
-    @property
-    def max_evaluations(self) -> int | None:
-        return self._limit(self.left.max_evaluations, self.right.max_evaluations)
-
-    @property
-    def max_seconds(self) -> float | None:
-        return self._limit(self.left.max_seconds, self.right.max_seconds)
-
-
-class _Either(_Pair):
     def begin(self) -> Check:
-        return _PairCheck(self.left.begin(), self.right.begin(), need_both=False)
+        return _PairCheck(self.left.begin(), self.right.begin(), self.need_both)
 
-    @staticmethod
-    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
-        if left is None or right is None:
-            return right if left is None else left
-        return min(left, right)
+    def _limit(self, name: str) -> Any:
+        limits = [getattr(rule, name) for rule in (self.left, self.right)]
+        if self.need_both:
+            return None if None in limits else max(limits)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def __repr__(self) -> str:
-        return f"{self.left!r} | {self.right!r}"
-
-
-class _Both(_Pair):
-    def begin(self) -> Check:
-        return _PairCheck(self.left.begin(), self.right.begin(), need_both=True)
-
-    @staticmethod
-    def _limit(left: _Number | None, right: _Number | None) -> _Number | None:
-        return None if left is None or right is None else max(left, right)
-
-    def __repr__(self) -> str:
+        if not self.need_both:
+            return f"{self.left!r} | {self.right!r}"
         sides = (self.left, self.right)
-        return " & ".join(f"({s!r})" if isinstance(s, _Either) else repr(s) for s in sides)
+        return " & ".join(f"({s!r})" if isinstance(s, _Pair) and not s.need_both else repr(s) for s in sides)
 
 
 class _PairCheck(Check):
-    def __init__(self, left: Check, right: Check, *, need_both: bool) -> None:
+    def __init__(self, left: Check, right: Check, need_both: bool) -> None:
         self._checks = (left, right)
         self._need_both = need_both
 
@@ -342,10 +305,6 @@ class _PairCheck(Check):
         first, second = self._checks
         return first.memory() | second.memory()
 
-    def recall(self, memory: Memory) -> None:
+    def recall(self, memory: Memory, n_permutations: int) -> None:
         for check in self._checks:
-            check.recall(memory)
-
-    def take_up(self, n_permutations: int) -> None:
-        for check in self._checks:
-            check.take_up(n_permutations)
+            check.recall(memory, n_permutations)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from ordinal_shapley.common.parallel import running
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
-from ordinal_shapley.sampling.full_orders import NEAR_TARGET, TARGET_ORDERS, add_enough
 from ordinal_shapley.sampling.inclusion import dear_sizes, pilot_sizes, with_probabilities
-from ordinal_shapley.sampling.pilot import Look, looks, pilot_plan, score_plan
+from ordinal_shapley.sampling.pilot import Look, look, pilot_plan, score_plan
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.running import Clock
 from ordinal_shapley.sampling.shards import with_baselines
@@ -21,31 +22,26 @@ from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.walks import NO_RULE
 
 _BASELINE_ORDERS = 10
-# The mean of those that do not cost much is near enough with a standard error of this share of it, and of a
-# rule's tolerance.
+_TARGET_ORDERS = 20
+# The mean of full orders that cost much is near enough with a standard error of this share of it, and what a
+# rule compares with of this share of its tolerance.
 _NEAR_SCORE = 0.005
+_NEAR_TARGET = 0.1
 # Work that took less tells little about how long more of it will take.
 _MIN_TIMED = 0.3
 
 
 class Ahead:
-    """Evaluates what a run must know first, shows it, ends when time is up, and learns how long fits take.
-
-    Attributes
-    ----------
-    evaluations : int
-        Utilities that count among those of the run.
-    pace : float or None
-        Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
-    """
+    """Evaluates what a run must know first, shows it, ends when time is up, and learns how long fits take."""
 
     def __init__(
         self, game: Game, rule: TruncationRule | None, n_jobs: int | None, clock: Clock, bar: ProgressBar
     ) -> None:
         self._game, self._rule = game, rule
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
-        self.evaluations = 0
-        self.pace: float | None = None
+        self.evaluations = 0  # that count among those of the run
+        # Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
+        self._pace: float | None = None
         self._full: dict[int, list[float]] = {}  # utilities of random orders, by game
 
     @contextmanager
@@ -75,21 +71,34 @@ class Ahead:
             most_seconds=clock.most_seconds,
         )
 
-    def _learn_pace(self, began: float, cost: float) -> None:
-        took = time.monotonic() - began
-        if took > _MIN_TIMED:
-            self.pace = took / cost
-
     def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:
-        """Look at permutations; time is up if they are fewer."""
-        began = time.monotonic()
-        made = looks(plan, game, indices, self._n_jobs, self._clock.cancellation(), tell)
-        if len(made) < len(indices):
-            self._clock.end()
+        """Look at permutations, on all workers; time is up if they are fewer.
+
+        `tell` hears of the index of the next and of the evaluations so far.
+        """
+        from joblib import delayed
+
+        began, cancellation = time.monotonic(), self._clock.cancellation()
+        arguments = (cancellation, len(plan), *plan, *game._payload)
+        tasks = (delayed(look)(game._workspace_maker, index, *arguments) for index in indices)
+        made: list[Look] = []
+        evaluations = 0
+        with running(tasks, self._n_jobs, game._prefer, cancellation) as results:
+            for result in results:
+                if isinstance(result, UtilityError):
+                    raise result
+                if result is None:
+                    self._clock.end()
+                    break
+                made.append(result)
+                evaluations += result.evaluations
+                tell(indices.start + len(made), evaluations)
         seen = np.flatnonzero(plan.inclusion) + 1
         follows = np.diff(seen, prepend=-1) == 1
         costs = np.where(follows, game._relative_costs(seen, False), game._relative_costs(seen, True))
-        self._learn_pace(began, len(made) * float(costs.sum()))
+        took = time.monotonic() - began
+        if made and took > _MIN_TIMED:
+            self._pace = took / (len(made) * float(costs.sum()))
         return made
 
     def scores(self, game: Game, seed: int) -> Scores:
@@ -110,16 +119,24 @@ class Ahead:
     def _full_utilities(
         self, game: Game, seed: int, most: int, tolerance: float, tell: Callable[[int], None]
     ) -> list[float]:
-        """Return utilities of random orders of all players: `most`, or fewer that are dear and agree."""
-        found = self._full.setdefault(id(game), [])
-        return add_enough(
-            found, game, most, tolerance, lambda indices: self._evaluated(game, seed, indices, tell)
-        )
+        """Return utilities of random orders of all players, apart from those that are walked.
 
-    def _evaluated(self, game: Game, seed: int, indices: range, tell: Callable[[int], None]) -> list[float]:
-        plan = score_plan(game, seed)
-        made = self._looks(plan, game, indices, lambda done, _: tell(indices.start + done))
-        return [float(one.utilities[-1]) for one in made]
+        They are `most`, or fewer that are dear and agree: the standard error of their mean is within
+        `tolerance`, relative to it. Fewer still if time is up.
+        """
+        found = self._full.setdefault(id(game), [])
+        cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
+        few = max(1 if game.order_free else 2, int(min(most, game._much / cost)))
+        for count in (min(most, few), most):
+            start, plan = len(found), score_plan(game, seed)
+            if start < count:
+                made = self._looks(plan, game, range(start, count), lambda done, _: tell(done))
+                found += [float(one.utilities[-1]) for one in made]
+            scored = found[:count]
+            error = float(np.std(scored, ddof=1)) / math.sqrt(count) if len(scored) > 1 else 0.0
+            if len(scored) < count or error <= tolerance * abs(float(np.mean(scored))):
+                break
+        return scored
 
     def plan(self, plan: Plan) -> Plan:
         """Add to a plan what the truncation rule must know first."""
@@ -168,7 +185,7 @@ class Ahead:
                     pilot_plan(plan, sizes[:cheap]),
                     game,
                     range(few, count),
-                    lambda done, evaluations: tell(few + done, so_far + evaluations),
+                    lambda done, evaluations: tell(done, so_far + evaluations),
                 )
         self.evaluations += sum(one.evaluations for one in made)
         return with_probabilities(plan, game, made, min_probability)
@@ -176,13 +193,13 @@ class Ahead:
     def score_target(self, target: str, tol: float, seed: int) -> float:
         """Return the full score that a rule of this tolerance compares with."""
         game = self._game
-        count = 1 if target == "given" else TARGET_ORDERS
+        count = 1 if target == "given" else _TARGET_ORDERS
         figure = "scoring full permutations, which the rule of truncation compares with"
         with self._phase("the score that the rule compares with", "orders", count, figure) as tell:
             if target == "given":
                 scored = [game(np.arange(game.n_players))]
             else:
-                near = NEAR_TARGET * tol
+                near = _NEAR_TARGET * tol
                 scored = self._full_utilities(game, seed, count, near, lambda done: tell(done, done))
             if not self._clock.time_is_up:
                 tell(count, len(scored))
@@ -191,10 +208,10 @@ class Ahead:
 
     def expected(self, plan: Plan, n_permutations: int | None) -> float | None:
         """Return about how many seconds so many permutations will take, None if nothing tells."""
-        if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
+        if self._pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
         sizes = np.arange(1, int(plan.quota.sum()) + 1)
         systematic = plan.in_out == 1.0 and bool(len(plan.inclusion))
         costs = self._game._relative_costs(sizes, systematic)
         cost = float((costs * plan.inclusion).sum() if len(plan.inclusion) else costs.sum())
-        return self.pace * cost * n_permutations
+        return self._pace * cost * n_permutations

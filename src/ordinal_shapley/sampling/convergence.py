@@ -23,7 +23,7 @@ class _Convergence(StoppingRule):
         return _ConvergenceCheck(self)
 
     @abstractmethod
-    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
+    def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
         """Say whether to stop, the figure to show, and what was measured.
 
         A rule with a ``window`` gets the values at the ends of the rounds in it.
@@ -38,7 +38,7 @@ class _ConvergenceCheck(Check):
     def __call__(self, progress: Progress) -> bool:
         window = getattr(self._rule, "window", None)
         earlier = [] if window is None else self._earlier(progress, int(window))
-        self.converged, self.figure, readings = self._rule.look(progress, earlier)
+        self.converged, self.figure, readings = self._rule._look(progress, earlier)
         self.readings = tuple(readings)
         self.fired = type(self._rule).__name__ if self.converged else ""
         return self.converged
@@ -121,8 +121,7 @@ class RelativeChange(_Convergence):
         arguments.integer("window", self.window)
         arguments.number("floor", self.floor, min=0.0)
 
-    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
-        """Measure the largest change."""
+    def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
         changes = [_relative_change(progress.values, values, float(self.floor)) for values in earlier]
         change = max(changes, default=math.nan)
         shown = "unknown" if math.isnan(change) else f"{change:.3g}"
@@ -183,8 +182,7 @@ class MaxStandardError(_Convergence):
         arguments.flag("relative", self.relative)
         arguments.integer("min_permutations", self.min_permutations)
 
-    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
-        """Measure the largest standard error."""
+    def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
         largest = float(progress.stderr.max())  # NaN if one is
         known = progress.values[~np.isnan(progress.values)]
         spread = float(known.std()) if self.relative and len(known) else 1.0
@@ -245,8 +243,7 @@ class RankStability(_Convergence):
         arguments.number("overlap", self.overlap, min=0.0, max=1.0)
         arguments.integer("window", self.window)
 
-    def look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
-        """Measure the worst agreement."""
+    def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
         found = [_agreement(progress.values, values, self.k) for values in earlier]
         correlation = min((pair[0] for pair in found), default=math.nan)
         overlap = min((pair[1] for pair in found), default=math.nan)

@@ -10,32 +10,15 @@ from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN
 
 @dataclass(frozen=True)
 class Design:
-    """How the permutations of a run depend on one another; each by itself is as random as in any other.
-
-    Attributes
-    ----------
-    name : str
-        The word that stands for it.
-    code : int
-        The permutations kernel's.
-    permutations : int or None
-        How many make an independent replicate, over which standard errors are taken; None for as many as
-        there are players.
-    of_all : bool
-        Whether it needs permutations of all players, and so goes with no class sampling.
-    own_baselines : bool
-        Whether prefix utilities are compared with permutations of another stream, for in its own all of a
-        replicate depend on one another.
-    shares_places : bool
-        Whether a player may stand at one position in two permutations of a replicate, if it is the middle.
-    """
+    """How the permutations of a run depend on one another; each by itself is as random as in any other."""
 
     name: str
-    code: int
-    permutations: int | None = 1
-    of_all: bool = False
+    code: int  # of the kernel
+    permutations: int | None = 1  # in an independent replicate, that has errors; None for one for each player
+    of_all: bool = False  # whether it needs permutations of all players, so no class sampling
+    # Whether prefix utilities are compared with another stream, for all of a replicate depend on one another.
     own_baselines: bool = False
-    shares_places: bool = False
+    shares_places: bool = False  # whether a player may be in the middle of two permutations of a replicate
 
     def replicate_size(self, n_players: int) -> int:
         """Return how many permutations make an independent replicate."""
@@ -44,19 +27,8 @@ class Design:
 
 _DESIGNS = (
     Design("independent", INDEPENDENT),
-    Design(
-        "antithetic",
-        ANTITHETIC,
-        permutations=2,
-        shares_places=True,
-    ),
-    Design(
-        "latin",
-        LATIN,
-        permutations=None,
-        of_all=True,
-        own_baselines=True,
-    ),
+    Design("antithetic", ANTITHETIC, permutations=2, shares_places=True),
+    Design("latin", LATIN, permutations=None, of_all=True, own_baselines=True),
 )
 
 

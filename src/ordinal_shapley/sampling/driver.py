@@ -176,7 +176,7 @@ def sample_values(
     first = check_first(first_permutation, plan)
     seed = None if random_state is None else seed_of(random_state)
     prepare_kernels(game)
-    clock = Clock(began, stop_rule)
+    clock = Clock(began, stop_rule.max_seconds)
     bar = ProgressBar(enabled=progress)
     game._expect_walks()
     with keeping(checkpoint) as keeper, bar:

@@ -38,16 +38,6 @@ class History(StoppingRule):
     ----------
     rule : StoppingRule
         As given.
-    n_permutations, n_evaluations : ndarray of int64, shape (n_rounds,)
-        Permutations and utility evaluations by the end of each round.
-    seconds : ndarray of float64, shape (n_rounds,)
-        Time by then.
-    values, stderr : ndarray of float64, shape (n_rounds, n_players)
-        The estimates then and their standard errors; NaN for players with too few permutations.
-    readings : dict of str to ndarray of float64, shape (n_rounds,)
-        What ``rule`` measured then, by name; NaN where it did not know yet.
-    limits : dict of str to float
-        The limits of these, at which ``rule`` stops the run.
     taken_up_at : int
         Permutations that a checkpoint held when the run went on from it, 0 for a run from its beginning.
 
@@ -115,17 +105,17 @@ class History(StoppingRule):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The estimates at the end of each round."""
+        """Estimates at the end of each round, of shape (n_rounds, n_players)."""
         return self._column("values", np.float64)
 
     @property
     def stderr(self) -> NDArray[np.float64]:
-        """Their standard errors then; NaN for players with too few permutations."""
+        """Their standard errors; NaN for players with too few permutations."""
         return self._column("stderr", np.float64)
 
     @property
     def readings(self) -> dict[str, NDArray[np.float64]]:
-        """What the rule measured at the end of each round."""
+        """What ``rule`` measured at the end of each round, by name; NaN where it did not know yet."""
         found: dict[str, NDArray[np.float64]] = {}
         for at, kept in enumerate(self._rounds):
             for reading in kept.readings:
@@ -135,7 +125,7 @@ class History(StoppingRule):
 
     @property
     def limits(self) -> dict[str, float]:
-        """Where the rule stops the run."""
+        """The limits of ``readings`` at which ``rule`` stops the run."""
         return {reading.name: reading.limit for kept in self._rounds for reading in kept.readings}
 
     def __repr__(self) -> str:

@@ -58,7 +58,7 @@ class PaperTruncation(TruncationRule):
         return plan._replace(rule=PAPER, tolerance=self.tol)
 
     def lengths(
-        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float | None
+        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float
     ) -> NDArray[np.intp]:
         """Return how many players of each permutation are evaluated."""
         return first_end(np.abs(utilities[:, -1:] - utilities) < self.tol, has_model)

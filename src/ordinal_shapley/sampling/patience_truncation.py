@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
-from ordinal_shapley.sampling.full_orders import target_score
 from ordinal_shapley.sampling.truncation import ENDS_EARLY, TruncationRule, first_end
 from ordinal_shapley.vocabulary import check_choice
 from ordinal_shapley_kernels.walks import PATIENCE
 
 if TYPE_CHECKING:
-    from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.ahead import Ahead
     from ordinal_shapley.sampling.plan import Plan
 
@@ -64,6 +62,7 @@ class PatienceTruncation(TruncationRule):
     target: str = "mean"
     name: ClassVar[str] = "patience"
     bias: ClassVar[str] = ENDS_EARLY
+    one_target: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", arguments.number("tol", self.tol, min=0.0))
@@ -76,15 +75,10 @@ class PatienceTruncation(TruncationRule):
         patience = min(int(self.patience), 2**62)
         return plan._replace(rule=PATIENCE, tolerance=self.tol, patience=patience, target=target)
 
-    def target_score(self, game: Game, seed: int) -> float:
-        """Return the full score of a run of this seed."""
-        return target_score(game, self.target, self.tol, seed)
-
     def lengths(
-        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float | None
+        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float
     ) -> NDArray[np.intp]:
         """Return how many players of each permutation are evaluated."""
-        assert target is not None
         close = np.abs(utilities - target) <= self.tol * abs(target)
         ends = np.zeros(utilities.shape, bool)
         calm = np.zeros(len(utilities), np.int64)

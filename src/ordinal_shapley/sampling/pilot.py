@@ -8,27 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common.parallel import Cancellation, running
+from ordinal_shapley.common.parallel import Cancellation
 from ordinal_shapley.games.base import Game, UtilityError
-from ordinal_shapley.sampling.full_orders import score_key
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
 
+_SCORES = 0x5DEECE66D  # makes a key of its own, so that scores are independent of the run
+
 
 class Look(NamedTuple):
-    """What one permutation tells.
+    """What one permutation tells of the sizes looked at."""
 
-    Attributes
-    ----------
-    utilities : float64 (n_sizes,)
-        Of its prefixes of the sizes looked at.
-    marginals : float64 (n_sizes,)
-        What they are above the prefix looked at before, times the weight of the players before the last.
-    evaluations : int
-    """
-
-    utilities: NDArray[np.float64]
-    marginals: NDArray[np.float64]
+    utilities: NDArray[np.float64]  # of its prefixes
+    marginals: NDArray[np.float64]  # above the size looked at before, times the weight of the players before
     evaluations: int
 
 
@@ -41,7 +33,7 @@ def score_plan(game: Game, seed: int) -> Plan:
     """Return a plan that evaluates random orders of all players."""
     n = game.n_players
     strata = (np.arange(n), np.array([0, n]), np.array([n]))
-    return _at_sizes(Plan(*strata, game.player_sizes, score_key(seed), False, 0.0), np.array([n]))
+    return _at_sizes(Plan(*strata, game.player_sizes, seed ^ _SCORES, False, 0.0), np.array([n]))
 
 
 def _at_sizes(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
@@ -69,38 +61,3 @@ def look(
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything
         return error
-
-
-def looks(
-    plan: Plan,
-    game: Game,
-    indices: range,
-    n_jobs: int | None,
-    cancellation: Cancellation,
-    tell: Callable[[int, int], None],
-) -> list[Look]:
-    """Look at some permutations of a plan; fewer if time is up.
-
-    `tell` hears of the permutations and evaluations so far.
-
-    Raises
-    ------
-    UtilityError
-        If a utility is not finite.
-    """
-    from joblib import delayed
-
-    arguments = (cancellation, len(plan), *plan, *game._payload)
-    tasks = (delayed(look)(game._workspace_maker, index, *arguments) for index in indices)
-    made: list[Look] = []
-    evaluations = 0
-    with running(tasks, n_jobs, game._prefer, cancellation) as results:
-        for result in results:
-            if isinstance(result, UtilityError):
-                raise result
-            if result is None:
-                break
-            made.append(result)
-            evaluations += result.evaluations
-            tell(len(made), evaluations)
-    return made

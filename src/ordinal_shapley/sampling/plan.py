@@ -23,53 +23,23 @@ _MAX_WEIGHTED = 170
 
 
 class Plan(NamedTuple):
-    """Arguments of a shard besides its range and the game.
+    """Arguments of a shard besides its range and the game."""
 
-    Attributes
-    ----------
-    members : int64 (n_players,)
-        Players, stratum after stratum.
-    starts : int64 (n_strata + 1,)
-        Where each stratum begins in `members`.
-    quota : int64 (n_strata,)
-        Players that a permutation holds of each stratum.
-    sizes : int64 (n_players,)
-        Rows of each player.
-    seed : int
-        Key of the permutation stream.
-    keep_chosen : bool
-        Whether only the permutations in which a player is drawn count for it.
-    empty_value : float
-        Utility of the empty sequence.
-    design : Design
-        How permutations depend on one another.
-    in_out : float
-        Share of the in/out contribution, which the utilities of all prefixes make; the rest is marginal.
-    profile : bool
-        Whether contributions are kept by position.
-    baselines : float64 (n_places,) or (0,)
-        Control variates of prefix utilities; if empty, the means over others of the shard.
-    inclusion : float64 (n_places,) or (0,)
-        Probability of each place of being evaluated; empty for 1.
-    weight_game : Game or None
-        Weights of sequences among the orders of their players.
-    rule, tolerance, patience, target
-        The truncation rule, as in the walk kernel.
-    """
-
-    members: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    quota: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    seed: int
-    keep_chosen: bool
+    members: NDArray[np.int64]  # players, stratum after stratum
+    starts: NDArray[np.int64]  # where each stratum begins in `members`, and the end
+    quota: NDArray[np.int64]  # players that a permutation holds of each stratum
+    sizes: NDArray[np.int64]  # rows of each player
+    seed: int  # key of the permutation stream
+    keep_chosen: bool  # whether only the permutations in which a player is drawn count for it
     empty_value: float
     design: Design = design_of("independent")
-    in_out: float = 0.0
-    profile: bool = False
+    in_out: float = 0.0  # share of the in/out contribution; the rest is marginal
+    profile: bool = False  # whether contributions are kept by position
+    # Control variates of prefix utilities by place; if empty, the means over others of the shard.
     baselines: NDArray[np.float64] = np.zeros(0)
-    inclusion: NDArray[np.float64] = np.zeros(0)
-    weight_game: Game | None = None
+    inclusion: NDArray[np.float64] = np.zeros(0)  # each place's probability of being evaluated; empty for 1
+    weight_game: Game | None = None  # weights of sequences among the orders of their players
+    # The truncation rule, as in the walk kernel.
     rule: int = NO_RULE
     tolerance: float = 0.0
     patience: int = 0
@@ -100,50 +70,36 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
         If game, value and sampler do not go together.
     """
     value.check(game)
-    members, starts, quota = sampler.draw_from(game)
+    profile = arguments.flag("position_profile", position_profile)
+    if profile:
+        if sampler.draws_classes:
+            raise ValueError(
+                "position_profile needs permutations of all players, and class_fraction draws some: leave "
+                "one of them out"
+            )
+        n = game.n_players
+        check_memory(100 * n**2, f"a position profile of {n} players", "leave position_profile out")
     return Plan(
-        members,
-        starts,
-        quota,
+        *sampler.draw_from(game),
         game.player_sizes,
         seed=0,
         keep_chosen=sampler.takes_selected,
         empty_value=0.0,
         design=sampler.scheme,
         in_out=value.in_out(sampler.contribution_to(value)),
-        profile=_check_profile(position_profile, sampler, game.n_players),
+        profile=profile,
     )
 
 
 def check_first(first_permutation: Any, plan: Plan) -> int:
     """The first permutation, which begins a replicate, and a shard where shards share control variates."""
     first = arguments.integer("first_permutation", first_permutation, min=0, max=2**62 - 1)
-    step, why = (
-        plan.replicate_size,
-        "permutations of this design depend on one another in blocks of that many",
-    )
+    step, why = plan.replicate_size, "permutations of this design depend on one another in such blocks"
     if plan.in_out and not plan.in_blocks:
         step, why = SHARD_SIZE, "the ordinal value is estimated in blocks of that many permutations"
     if first % step:
         raise ValueError(f"first_permutation is {first}, expected a multiple of {step}: {why}")
     return first
-
-
-def _check_profile(position_profile: Any, sampler: PermutationSampler, n_players: int) -> bool:
-    """Whether contributions are kept by position."""
-    kept = arguments.flag("position_profile", position_profile)
-    if kept and sampler.draws_classes:
-        raise ValueError(
-            "position_profile needs permutations of all players, and class_fraction draws some: leave one of "
-            "them out"
-        )
-    if kept:
-        check_memory(
-            100 * n_players**2,
-            f"a position profile of {n_players} players",
-            "leave position_profile out",
-        )
-    return kept
 
 
 def make_weight_game(value: Value, n_players: int) -> Game | None:

@@ -24,10 +24,10 @@ class Clock:
     It is one that only goes forward, whatever is done to the time of day.
     """
 
-    def __init__(self, began: float, stopping: StoppingRule) -> None:
+    def __init__(self, began: float, max_seconds: float | None) -> None:
         self._began = began
-        self._limit = stopping.max_seconds
-        self._deadline = math.inf if self._limit is None else began + self._limit
+        self._limit = max_seconds
+        self._deadline = math.inf if max_seconds is None else began + max_seconds
         self._spent: list[tuple[str, float]] = []
         self.note("compiling kernels or loading them", began)
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import config
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import Cancellation, run_in_steps
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.designs import design_of
-from ordinal_shapley.sampling.full_orders import wrapping
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.abi import prepare
@@ -26,10 +25,7 @@ from ordinal_shapley_kernels.contributions import (
     add_replicates,
     write_contributions,
 )
-from ordinal_shapley_kernels.permutations import (
-    draw_many,
-    make_permutation_state,
-)
+from ordinal_shapley_kernels.permutations import draw_many, make_permutation_state
 from ordinal_shapley_kernels.walks import (
     DONE,
     FAILED,
@@ -54,14 +50,7 @@ class WeightError(UtilityError):
 
 
 class Credits(NamedTuple):
-    """What the contributions to some orders are made of, as in the kernel's Record.
-
-    Attributes
-    ----------
-    orders : int64 (n_orders, n_places)
-    baselines, centred, marginals : float64 (n_orders, n_places)
-    in_out, empty_value : float
-    """
+    """What the contributions to some orders are made of, by order and place, as in the kernel's Record."""
 
     orders: NDArray[np.int64]
     baselines: NDArray[np.float64]
@@ -72,28 +61,14 @@ class Credits(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What a worker hands in.
+    """What a worker hands in."""
 
-    Attributes
-    ----------
-    moments : Moments
-        Sums over the permutations, fewer than were asked for if time was up.
-    players : int64 (n,) or None
-        Whom its sums are of, in order; None for all. The others were in none of its permutations.
-    unconverged : int
-        Model fits that could not be brought to convergence.
-    record : Credits or None
-        Where a profile is wanted, what the contributions are made of: a profile of its own for each shard
-        that waits to be added would take too much memory.
-    failure : UtilityError or None
-        The utility that could not be used. It is handed in, not raised, so that the shards before count.
-    """
-
-    moments: Moments
-    unconverged: int
-    players: NDArray[np.int64] | None = None
+    moments: Moments  # over the permutations, fewer than were asked for if time was up
+    unconverged: int = 0
+    players: NDArray[np.int64] | None = None  # whom the sums are of: None for all, others were not drawn
+    # For a position profile: one of its own for each shard that waits to be added would take too much memory.
     record: Credits | None = None
-    failure: UtilityError | None = None
+    failure: UtilityError | None = None  # handed in, not raised, so that the shards before count
 
 
 def prepare_kernels(game: Game) -> None:
@@ -139,7 +114,7 @@ def walk_shard(
         game = cancellation.workspace(make_workspace, arguments[n_plan:])
         return _walk_shard(plan, game, first, stop, cancellation)
     except UtilityError as error:
-        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), 0, failure=error)
+        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), failure=error)
     except Exception as error:
         raise RuntimeError(f"permutations {first} to {stop - 1}: {type(error).__name__}: {error}") from error
 
@@ -152,8 +127,8 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     n_permutations = run.next - first
     # A run of as many permutations would need baselines, which there is no time for.
     if n_permutations == 0 or _needs_baselines(plan, n_permutations):
-        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), 0)
-    walks = _walks(run, n_permutations)
+        return Shard(Moments.zeros(len(plan.members), plan.replicate_size))
+    walks = Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
     record, credited = None, walks.marginals
     if plan.recorded:
         record, credited = _record(plan, walks), np.empty_like(walks.marginals)
@@ -218,17 +193,7 @@ def _needs_baselines(plan: Plan, n_permutations: int) -> bool:
 
 
 class Walks(NamedTuple):
-    """Permutations that were walked to their end, as in the kernel's Walk.
-
-    Attributes
-    ----------
-    first : int
-        Index of the first.
-    orders : int64 (n_permutations, n_places)
-    n_drawn, lengths : int64 (n_permutations,)
-    marginals : float64 (n_permutations, n_places)
-    utilities : float64 (n_permutations, n_places) or (0, 0)
-    """
+    """Permutations that were walked to their end, as in the kernel's Walk, by permutation and place."""
 
     first: int
     orders: NDArray[np.int64]
@@ -236,11 +201,6 @@ class Walks(NamedTuple):
     lengths: NDArray[np.int64]
     marginals: NDArray[np.float64]
     utilities: NDArray[np.float64]
-
-
-def _walks(run: Walk, n_permutations: int) -> Walks:
-    """Leave out the permutations that there was no time for."""
-    return Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
 
 
 def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) -> None:
@@ -262,24 +222,17 @@ def with_baselines(
     plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation
 ) -> tuple[Plan, int]:
     """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
-    with numberless():
+    try:
         run = walked(other_stream(plan), game, first, stop, cancellation)
+    except UtilityError as error:
+        error.permutation = None  # a number in another stream tells nobody anything
+        raise
     return plan._replace(baselines=run.utilities.mean(axis=0)), run.evaluations
 
 
 def _numbered(error: UtilityError, permutation: int) -> UtilityError:
     error.permutation = permutation
     return error
-
-
-@contextmanager
-def numberless() -> Iterator[None]:
-    """Leave numbers of permutations out of errors: in another stream they tell nobody anything."""
-    try:
-        yield
-    except UtilityError as error:
-        error.permutation = None
-        raise
 
 
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
@@ -310,7 +263,8 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         patience=plan.patience,
         target=plan.target,
     )
-    with wrapping():
+    # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
+    with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
         status = run_in_steps(lambda budget: walk(game, run, budget), PAUSED, cancellation)
     if status == FAILED:
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1

@@ -17,29 +17,13 @@ ROUND_SIZE = 100
 
 
 class State(NamedTuple):
-    """State of a run after some shards.
-
-    Attributes
-    ----------
-    moments : Moments
-        Sums over all permutations so far.
-    block : ndarray of float64, shape (n,)
-        Sums over the replicate at hand, where one is longer than a shard.
-    unconverged : int
-        Fits that could not be brought to convergence.
-    seconds : float
-        Time that earlier calls took.
-    round_ends : bool
-        Whether a round ends here that the stopping rule has not looked at.
-    memory : Memory
-        What the stopping rule remembers of the rounds that it has looked at.
-    """
+    """State of a run after some shards."""
 
     moments: Moments
-    block: NDArray[np.float64]
+    block: NDArray[np.float64]  # sums over the replicate at hand, where one is longer than a shard
     unconverged: int = 0
-    seconds: float = 0.0
-    round_ends: bool = False
+    seconds: float = 0.0  # that earlier calls took
+    round_ends: bool = False  # whether a round ends here that the stopping rule has not looked at
     memory: Memory = {}  # noqa: RUF012 - never changed
 
     @classmethod

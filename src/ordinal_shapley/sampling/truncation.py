@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.described import Described
 
 if TYPE_CHECKING:
-    from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.ahead import Ahead
     from ordinal_shapley.sampling.plan import Plan
 
@@ -28,35 +27,29 @@ class TruncationRule(Described, ABC):
         The word that stands for it with its defaults.
     bias : str
         What it does to estimates, in words; "" if it leaves their expectation alone.
+    one_target : bool
+        Whether the target of the plan stands in for what is not evaluated, not each permutation's own score.
     """
 
     name: ClassVar[str]
     bias: ClassVar[str] = ""
+    one_target: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
         """Return the plan with the rule in it, after evaluating what it must know first."""
 
-    def target_score(self, game: Game, seed: int) -> float | None:
-        """Return the one score that stands in for what a run of this seed does not evaluate.
-
-        None if that is the utility of the permutation's own full order.
-        """
-        return None
-
     def lengths(
-        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float | None
+        self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float
     ) -> NDArray[np.intp]:
-        """Return how many players of each permutation are evaluated, for its expectation.
-
-        Not asked of a rule without bias.
+        """Return how many players of each permutation are evaluated; not asked of a rule without bias.
 
         Parameters
         ----------
         utilities, has_model : ndarray, shape (n_permutations, n_places + 1)
             Of each prefix, from the empty one.
-        target : float or None
-            What `target_score` gave.
+        target : float
+            That of the plan.
 
         Returns
         -------

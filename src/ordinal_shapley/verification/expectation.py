@@ -23,48 +23,22 @@ Floats = NDArray[np.float64]
 
 
 class Drawn(NamedTuple):
-    """What a sampler draws, and how it credits players.
+    """What a sampler draws, and how it credits players."""
 
-    Attributes
-    ----------
-    classes : int64 (n,)
-        Class of each player, from 0.
-    quota : int64 (n_classes,)
-        Players that are drawn of each class.
-    rule : TruncationRule or None
-        The rule that ends permutations early.
-    target : float or None
-        The score that stands in for what is not evaluated; None for the permutation's own.
-    in_out : float
-        Share of the in/out contributions, from 0 to 1; the rest are marginal.
-    selected : bool
-        Whether a player's contributions are averaged over the selections that hold it, or over all.
-    """
-
-    classes: NDArray[np.int64]
-    quota: NDArray[np.int64]
-    rule: TruncationRule | None = None
-    target: float | None = None
-    in_out: float = 0.0
-    selected: bool = False
+    classes: NDArray[np.int64]  # class of each player, from 0
+    quota: NDArray[np.int64]  # players that are drawn of each class
+    rule: TruncationRule | None = None  # that ends permutations early
+    target: float = 0.0  # what it compares with
+    in_out: float = 0.0  # share of the in/out contributions; the rest are marginal
+    selected: bool = False  # whether contributions are averaged over the selections that hold a player
 
 
 class Utilities(NamedTuple):
-    """Utilities of all sequences of n players.
+    """Utilities of all sequences of n players."""
 
-    Attributes
-    ----------
-    values : float64
-        By sequence, in preorder; or by set of players, as bits, if that is all that matters.
-    models : bool (2^n,)
-        Which sets of players, as bits, have a model.
-    weights : float64
-        What multiplies marginal contributions to a sequence, in preorder; empty for 1.
-    """
-
-    values: Floats
-    models: NDArray[np.bool_]
-    weights: Floats
+    values: Floats  # by sequence, in preorder; or by set of players, as bits, if that is all that matters
+    models: NDArray[np.bool_]  # which sets of players, as bits, have a model
+    weights: Floats  # what multiplies marginal contributions to a sequence, in preorder; empty for 1
 
     @property
     def by_set(self) -> bool:
@@ -84,7 +58,7 @@ def expectation(utilities: Utilities, drawn: Drawn) -> Floats:
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
             lengths = rule.lengths(worth, models, drawn.target)
-            if drawn.target is not None:  # the walk kernel fills in what the rule compares with
+            if rule.one_target:  # the walk kernel fills in what the rule compares with
                 full = np.full(len(orders), drawn.target)
         credits = _credits(worth, lengths, full, factors, drawn.in_out)
         players = orders.ravel()

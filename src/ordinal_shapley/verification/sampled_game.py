@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
+from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.exact.enumeration import Scope, Wanted
 from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_factorials
 from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.sampling.ahead import Ahead
+from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.running import Clock
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.values import Value
 from ordinal_shapley.verification.expectation import Drawn, Utilities
@@ -23,15 +29,19 @@ def drawn_by(game: Game, valuation: Valuation) -> Drawn:
     members, starts, quota = sampler.draw_from(game)
     classes = np.empty(game.n_players, np.int64)
     classes[members] = np.repeat(np.arange(len(quota)), np.diff(starts))
-    rule = sampler.rule if sampler.rule is not None and sampler.rule.bias else None
-    return Drawn(
+    drawn = Drawn(
         classes,
         quota,
-        rule,
-        None if rule is None else rule.target_score(game, valuation.seed),
-        kind.in_out(sampler.contribution_to(kind)),
-        sampler.takes_selected,
+        in_out=kind.in_out(sampler.contribution_to(kind)),
+        selected=sampler.takes_selected,
     )
+    rule = sampler.rule
+    if rule is None or not rule.bias:
+        return drawn
+    ahead = Ahead(game, rule, 1, Clock(time.monotonic(), None), ProgressBar(enabled=False))
+    plan = Plan(members, starts, quota, game.player_sizes, valuation.seed, False, 0.0)
+    with game._listening():
+        return drawn._replace(rule=rule, target=rule.prepare(plan, ahead).target)
 
 
 def why_unknown(game: Game, value: Value, plan: ExactPlan) -> str:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.axioms import checks
-from ordinal_shapley.axioms.conditions import check_size, find_conditions, sets_in_preorder, tabulate
+from ordinal_shapley.axioms.conditions import check_size, find_conditions, like, sets_in_preorder, tabulate
 from ordinal_shapley.axioms.report import AxiomReport
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.compiling import says_when_compiling
-from ordinal_shapley.common.parallel import check_n_jobs
-from ordinal_shapley.exact.plan import as_limit, tabulate_weights
+from ordinal_shapley.exact.plan import Budget, tabulate_weights
 from ordinal_shapley.exact.values import exact_values
 from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
@@ -148,18 +147,17 @@ def check_axioms(
         insertion = "end" if kind is None else kind.insertion
     check_choice("insertion", insertion, tuple(_JOINING))
     tol = arguments.number("tol", tol, min=0.0, below=1.0)
-    check_n_jobs(n_jobs)
+    budget = Budget.of(n_jobs, max_seconds)
     given = None if kind is not None or own else _as_values(value, "value", n)
     if other is not None:
         _check_other(other, n, given is not None, kind is not None and kind.order_free)
-    budget = (n_jobs, as_limit(max_seconds), max_seconds is not None)
 
     uniform = None
-    weighing = None if kind is None else tabulate_weights(kind, n, *budget)
+    weighing = None if kind is None else tabulate_weights(kind, n, budget)
     if weighing is not None:  # asked once, not once for every game
         uniform = weighing[1]
         kind = WeightedOrdinal(TableGame.from_array(n, weighing[0]))
-    table, to_share, n_evaluations = tabulate(game, *budget, progress)
+    table, to_share, n_evaluations = tabulate(game, budget, progress)
 
     def rule(game: TableGame) -> NDArray[np.float64]:
         if kind is None:
@@ -185,14 +183,14 @@ def check_axioms(
     )
     others: Iterable[TableGame] = ()
     if other is not None:
-        another = tabulate(other, *budget, progress)
-        n_evaluations += another.n_evaluations
-        others = [another.game]
+        another, _, more = tabulate(other, budget, progress)
+        n_evaluations += more
+        others = [another]
     elif given is None:
         others = _random_games(table)
     gaps, slack = [], 0.0
     for game_2 in others:
-        total = _like(table, table.values + game_2.values)
+        total = like(table, table.values + game_2.values)
         with warnings.catch_warnings():
             # That `game` is not as the partition says has been told; of random games it goes without saying.
             warnings.filterwarnings("ignore", message="the game is not as partition", category=UserWarning)
@@ -216,8 +214,7 @@ def check_axioms(
 
 def _title(value: Any) -> str:
     """What a rule, or values, are called."""
-    name = getattr(value, "__name__", None) if callable(value) else None
-    return str(name or ("your rule" if callable(value) else "your values"))
+    return str(getattr(value, "__name__", "your rule")) if callable(value) else "your values"
 
 
 def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
@@ -247,20 +244,11 @@ def _tolerance(tol: float, *games: TableGame) -> float:
     return tol * spread + _ROUNDING * largest
 
 
-def _like(game: TableGame, values: NDArray[np.float64]) -> TableGame:
-    """Return a game of the same players."""
-    table = TableGame.from_array(game.n_players, values)
-    table.player_names, table.player_classes = game.player_names, game.player_classes
-    return table
-
-
 def _random_games(game: TableGame) -> Iterator[TableGame]:
     """Yield games with utilities as widely spread as those of `game`, order free if it is."""
     n = game.n_players
     size = (float(np.ptp(game.values)) or 1.0) / 2.0
     for number in range(_RANDOM_GAMES):
         rng = np.random.default_rng([_SEED, number])
-        if game.order_free:
-            yield _like(game, rng.uniform(-size, size, 2**n)[sets_in_preorder(n)])
-        else:
-            yield _like(game, rng.uniform(-size, size, len(game.values)))
+        utilities = rng.uniform(-size, size, 2**n if game.order_free else len(game.values))
+        yield like(game, utilities[sets_in_preorder(n)] if game.order_free else utilities)

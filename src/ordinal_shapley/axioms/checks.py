@@ -18,32 +18,20 @@ _MAX_NAMES = 8
 
 
 class Subject(NamedTuple):
-    """What is looked at.
-
-    Attributes
-    ----------
-    game : TableGame
-    values : float64 (n,)
-        The values that the axioms are about.
-    conditions : Conditions
-    gains : Gains
-        Those of `conditions` of players who join where the value lets them.
-    joining : str
-        Where that is, in words.
-    tolerance : float
-        By how much utilities may differ and count as the same. Values, differences of utilities, may be
-        off by twice that.
-    rounding : float
-        By how much a value may differ from 0 by rounding alone.
-    """
+    """What is looked at."""
 
     game: TableGame
     values: NDArray[np.float64]
     conditions: Conditions
-    gains: Gains
-    joining: str
-    tolerance: float
-    rounding: float
+    gains: Gains  # of players who join where the value lets them
+    joining: str  # where that is, in words
+    tolerance: float  # by how much utilities may differ and count as the same; values by twice that
+    rounding: float  # by how much a value may differ from 0 by rounding alone
+
+    @property
+    def everyone(self) -> tuple[int, ...]:
+        """All players."""
+        return tuple(range(len(self.values)))
 
     def names(self, *players: int) -> str:
         """Return the names of some players, or of the first of many."""
@@ -87,12 +75,12 @@ def check_null_player(subject: Subject) -> AxiomCheck:
     met = np.flatnonzero(sizes <= subject.tolerance)
     if not len(met):
         nearest = int(np.argmin(sizes))
-        sequence = subject.gains.largest_at(nearest)
+        at: Any = subject.gains.largest_at(nearest)
         detail = (
             f"no player leaves the utility alone {subject.joining}; {subject.names(nearest)} comes nearest: "
-            f"{subject.joined(nearest, sequence)}"
+            f"{subject.joined(nearest, at)}"
         )
-        return AxiomCheck("null_player", VACUOUS, (), (nearest,), float(sizes[nearest]), sequence, detail)
+        return AxiomCheck("null_player", VACUOUS, (), (nearest,), float(sizes[nearest]), at, detail)
     players = tuple(met.tolist())
     worst = int(met[np.argmax(np.abs(subject.values[met]))])
     violation = float(abs(subject.values[worst]))
@@ -104,12 +92,11 @@ def check_null_player(subject: Subject) -> AxiomCheck:
         f"but is worth {subject.values[worst]:.6g}"
     )
     # Joining elsewhere may be what it is paid for.
-    elsewhere = subject.conditions.anywhere
-    sequence_or_none = None
+    elsewhere, at = subject.conditions.anywhere, None
     if elsewhere.sizes[worst] > subject.tolerance:
-        sequence_or_none = elsewhere.largest_at(worst)
-        detail += f"; joining elsewhere it does: {subject.joined(worst, sequence_or_none)}"
-    return AxiomCheck("null_player", FAILS, players, (worst,), violation, sequence_or_none, detail)
+        at = elsewhere.largest_at(worst)
+        detail += f"; joining elsewhere it does: {subject.joined(worst, at)}"
+    return AxiomCheck("null_player", FAILS, players, (worst,), violation, at, detail)
 
 
 def check_symmetry(subject: Subject) -> AxiomCheck:
@@ -120,23 +107,21 @@ def check_symmetry(subject: Subject) -> AxiomCheck:
     met = [pair for pair, size in zip(pairs, differences, strict=True) if size <= subject.tolerance]
     if not met:
         k = int(np.argmin(differences))
-        sequence = subject.conditions.differences_at[k]
+        at = subject.conditions.differences_at[k]
         detail = (
             "no two players can be exchanged in every sequence; "
-            f"{subject.pairs([pairs[k]])} come nearest: {subject.exchanged(pairs[k], sequence)}"
+            f"{subject.pairs([pairs[k]])} come nearest: {subject.exchanged(pairs[k], at)}"
         )
-        return AxiomCheck("symmetry", VACUOUS, (), pairs[k], float(differences[k]), sequence, detail)
+        return AxiomCheck("symmetry", VACUOUS, (), pairs[k], float(differences[k]), at, detail)
     gaps = [abs(float(subject.values[i] - subject.values[j])) for i, j in met]
     worst = met[int(np.argmax(gaps))]
-    i, j = worst
-    if max(gaps) <= 2 * subject.tolerance:
-        detail = f"worth the same: {subject.pairs(met)}"
-        return AxiomCheck("symmetry", HOLDS, tuple(met), worst, max(gaps), None, detail)
-    detail = (
-        f"{subject.pairs([worst])} can be exchanged in every sequence, "
-        f"but are worth {subject.values[i]:.6g} and {subject.values[j]:.6g}"
-    )
-    return AxiomCheck("symmetry", FAILS, tuple(met), worst, max(gaps), None, detail)
+    fails = max(gaps) > 2 * subject.tolerance
+    detail = f"worth the same: {subject.pairs(met)}"
+    if fails:
+        one, two = (f"{subject.values[i]:.6g}" for i in worst)
+        who = subject.pairs([worst])
+        detail = f"{who} can be exchanged in every sequence, but are worth {one} and {two}"
+    return AxiomCheck("symmetry", FAILS if fails else HOLDS, tuple(met), worst, max(gaps), None, detail)
 
 
 def check_efficiency(subject: Subject, to_share: float, uniform: bool | None) -> AxiomCheck:
@@ -147,8 +132,7 @@ def check_efficiency(subject: Subject, to_share: float, uniform: bool | None) ->
     detail = f"the values sum to {total:.6g}, to share is {to_share:.6g}"
     if fails and uniform is False:
         detail += "; order_weight is not uniform"
-    everyone = tuple(range(subject.game.n_players))
-    return AxiomCheck("efficiency", FAILS if fails else HOLDS, everyone, (), violation, None, detail)
+    return AxiomCheck("efficiency", FAILS if fails else HOLDS, subject.everyone, (), violation, None, detail)
 
 
 def check_additivity(
@@ -162,14 +146,12 @@ def check_additivity(
     worst = int(np.argmax(sizes))
     violation = float(sizes[worst])
     fails = violation > 2 * tolerance
-    with_what = f"each of {len(differences)} random games" if random else "the other game"
-    detail = f"with {with_what}: "
-    if fails:
-        detail += f"{subject.names(worst)}'s value is off by {violation:.6g}"
-    else:
-        detail += "the values add up"
-    everyone = tuple(range(subject.game.n_players))
-    return AxiomCheck("additivity", FAILS if fails else HOLDS, everyone, (worst,), violation, None, detail)
+    others = f"each of {len(differences)} random games" if random else "the other game"
+    found = f"{subject.names(worst)}'s value is off by {violation:.6g}" if fails else "the values add up"
+    status = FAILS if fails else HOLDS
+    return AxiomCheck(
+        "additivity", status, subject.everyone, (worst,), violation, None, f"with {others}: {found}"
+    )
 
 
 def check_monotone(subject: Subject) -> AxiomCheck:
@@ -177,26 +159,21 @@ def check_monotone(subject: Subject) -> AxiomCheck:
     gains, values, tolerance = subject.gains, subject.values, subject.tolerance
     lowest = int(np.argmin(gains.least))
     if gains.least[lowest] < -tolerance:
-        sequence = gains.least_at[lowest]
-        detail = f"not monotone, {subject.names(lowest)} lowers the utility: "
-        detail += subject.joined(lowest, sequence)
-        fall = float(-gains.least[lowest])
-        return AxiomCheck("monotone", VACUOUS, (), (lowest,), fall, sequence, detail)
+        at: Any = gains.least_at[lowest]
+        detail = f"not monotone, {subject.names(lowest)} lowers the utility: {subject.joined(lowest, at)}"
+        return AxiomCheck("monotone", VACUOUS, (), (lowest,), float(-gains.least[lowest]), at, detail)
     raising = gains.greatest > tolerance
     # Gains that are below 0 within the tolerance can take as much from a value.
     unpaid = raising & (values <= subject.rounding + np.minimum(gains.least, 0.0))
     violations = np.where(raising, np.where(unpaid, gains.greatest, 0.0), np.abs(values))
     breach = unpaid | ~raising & (np.abs(values) > 2 * tolerance)
     worst = int(np.argmax(np.where(breach, violations, -1.0) if breach.any() else violations))
-    everyone = tuple(range(len(values)))
     violation = float(violations[worst])
     if not breach.any():
         raisers = np.flatnonzero(raising).tolist()
-        detail = "monotone; " + (
-            f"worth more than 0: {subject.names(*raisers)}" if raisers else "all worth 0"
-        )
-        return AxiomCheck("monotone", HOLDS, everyone, (worst,), violation, None, detail)
-    at: Any = gains.greatest_at[worst] if raising[worst] else None
+        paid = f"worth more than 0: {subject.names(*raisers)}" if raisers else "all worth 0"
+        return AxiomCheck("monotone", HOLDS, subject.everyone, (worst,), violation, None, f"monotone; {paid}")
+    at = gains.greatest_at[worst] if raising[worst] else None
     detail = f"monotone, but {subject.names(worst)} is worth {values[worst]:.6g} and "
     detail += f"raises the utility: {subject.joined(worst, at)}" if at else "never raises the utility"
-    return AxiomCheck("monotone", FAILS, everyone, (worst,), violation, at, detail)
+    return AxiomCheck("monotone", FAILS, subject.everyone, (worst,), violation, at, detail)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
-from ordinal_shapley.exact.plan import check_time, make_scope
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.exact.enumeration import Wanted, enumerate_game, reporting
+from ordinal_shapley.exact.plan import Budget, check_time, make_scope
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Classic, Ordinal
 from ordinal_shapley_kernels import conditions as kernels
@@ -22,31 +22,8 @@ MAX_PLAYERS = 12
 _BYTES_A_SEQUENCE = 5 * 8
 
 
-class Tabulated(NamedTuple):
-    """A game as a table.
-
-    Attributes
-    ----------
-    game : TableGame
-    to_share : float
-        Mean utility of the full orders less that of the empty sequence.
-    n_evaluations : int
-        Utilities it took: of an order-free game one for each set of players.
-    """
-
-    game: TableGame
-    to_share: float
-    n_evaluations: int
-
-
 class Gains(NamedTuple):
-    """Least and greatest changes of the utility as a player joins, and the sequences with it.
-
-    Attributes
-    ----------
-    least, greatest : float64 (n,)
-    least_at, greatest_at : list of tuple of int
-    """
+    """Least and greatest change of the utility as each player joins, and the sequences with the player."""
 
     least: NDArray[np.float64]
     greatest: NDArray[np.float64]
@@ -65,24 +42,12 @@ class Gains(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """How near each condition of a game is to being met.
+    """How near each condition of a game is to being met."""
 
-    Attributes
-    ----------
-    at_end, anywhere : Gains
-        Of players who join there.
-    pairs : list of tuple of int
-        All pairs of players.
-    differences : float64 (n_pairs,)
-        Largest change of the utility of a sequence as the two are exchanged.
-    differences_at : list of tuple of int
-        The sequences.
-    """
-
-    at_end: Gains
+    at_end: Gains  # of players who join there
     anywhere: Gains
     pairs: list[tuple[int, ...]]
-    differences: NDArray[np.float64]
+    differences: NDArray[np.float64]  # by pair: largest change of a utility as the two are exchanged
     differences_at: list[tuple[int, ...]]
 
 
@@ -98,27 +63,30 @@ def check_size(game: Game) -> None:
     check_memory(needed, f"checking all sequences of {n} players", "check a game of fewer players")
 
 
-def tabulate(game: Game, n_jobs: int | None, limit: float, asked: bool, progress: bool) -> Tabulated:
-    """Evaluate all sequences."""
+def tabulate(game: Game, budget: Budget, progress: bool) -> tuple[TableGame, float, int]:
+    """Evaluate all sequences, of an order-free game one for each set of players.
+
+    Returns the game as a table, what there is to share, and how many utilities it took.
+    """
     n = game.n_players
-    if n_jobs == -1 and not game._runs_in_parallel:
-        n_jobs = None
+    budget = budget.on(game)
     scope = make_scope(game, Classic() if game.order_free else Ordinal())
     instead = "check a game of fewer players, or raise max_seconds"
-    try:
-        with game._listening():
-            check_time(game, scope, n_jobs, limit, asked, f"checking {n} players", instead)
-            wanted = Wanted(subset_sums=game.order_free, utilities=not game.order_free)
-            totals = enumerate_game(game, scope, wanted, n_jobs, progress)
-    except UtilityError as error:
-        game._report(error)
+    with reporting(game):
+        check_time(game, scope, budget, f"checking {n} players", instead)
+    wanted = Wanted(subset_sums=game.order_free, utilities=not game.order_free)
+    totals = enumerate_game(game, scope, wanted, budget.n_jobs, progress)
     game._warn_unconverged(totals.unconverged)
     utilities = totals.subset_sums[sets_in_preorder(n)] if game.order_free else totals.utilities
-    table = TableGame.from_array(n, utilities)
-    table.player_names = game.player_names
-    table.player_classes = game.player_classes
-    to_share = totals.full / scope.counts()[n] - table.values[0]
-    return Tabulated(table, float(to_share), totals.n_evaluations)
+    table = like(game, utilities)
+    return table, float(totals.full / scope.counts()[n] - table.values[0]), totals.n_evaluations
+
+
+def like(game: Game, utilities: NDArray[np.float64]) -> TableGame:
+    """Return a table of utilities as a game of the same players."""
+    table = TableGame.from_array(game.n_players, utilities)
+    table.player_names, table.player_classes = game.player_names, game.player_classes
+    return table
 
 
 def sets_in_preorder(n: int) -> NDArray[np.int32]:
@@ -163,11 +131,8 @@ def find_conditions(game: TableGame) -> Conditions:
         scan(root, n)
 
     def gains(where: int) -> Gains:
-        least, greatest = found.gains[where].T
-        at_least, at_greatest = (
-            [game._sequence(node) for node in side.tolist()] for side in found.gain_nodes[where].T
-        )
-        return Gains(least, greatest, at_least, at_greatest)
+        nodes = found.gain_nodes[where].T.tolist()
+        return Gains(*found.gains[where].T, *([game._sequence(node) for node in side] for side in nodes))
 
     pairs: list[tuple[int, ...]] = list(itertools.combinations(range(n), 2))
     return Conditions(

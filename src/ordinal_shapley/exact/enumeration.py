@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,27 +26,13 @@ _NONE = np.zeros(0)
 
 
 class Scope(NamedTuple):
-    """Which sequences are walked.
+    """Which sequences are walked."""
 
-    Attributes
-    ----------
-    kind : int
-        ALL, WITHIN or BETWEEN of the enumeration kernel.
-    groups : int64 (n,)
-        Group of each player, from 0; all in one for ALL.
-    members : int64 (n_groups,)
-        Players of each group, as bits.
-    keep : int64 (n,)
-        Players that may still follow once a player has been placed, as bits.
-    deepest : int
-        Length of the longest sequences.
-    """
-
-    kind: int
-    groups: NDArray[np.int64]
-    members: NDArray[np.int64]
-    keep: NDArray[np.int64]
-    deepest: int
+    kind: int  # ALL, WITHIN or BETWEEN of the kernel
+    groups: NDArray[np.int64]  # group of each player, from 0; all in one for ALL
+    members: NDArray[np.int64]  # players of each group, as bits
+    keep: NDArray[np.int64]  # players that may still follow once a player has been placed, as bits
+    deepest: int  # length of the longest sequences
 
     @classmethod
     def of(cls, kind: int, groups: NDArray[np.int64], deepest: int) -> Scope:
@@ -86,64 +73,29 @@ def _as_bits(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 class Wanted(NamedTuple):
-    """What is added up besides marginal contributions.
+    """What is added up besides marginal contributions; all but the first for ALL only."""
 
-    Attributes
-    ----------
-    subset_sums : bool
-        Sums of utilities over the orders of each set.
-    utilities : bool
-        The utilities themselves, in preorder; for ALL.
-    weights : float64
-        Weight of each sequence among the orders of its players, in preorder; empty for 1. For ALL.
-    """
-
-    subset_sums: bool = False
-    utilities: bool = False
-    weights: NDArray[np.float64] = _NONE
+    subset_sums: bool = False  # utilities over the orders of each set
+    utilities: bool = False  # themselves, in preorder
+    weights: NDArray[np.float64] = _NONE  # of sequences among the orders of their players; empty for 1
 
 
 class Branch(NamedTuple):
-    """A part of the tree of sequences: those of `scope` that begin with `root` and a player of `first`.
+    """A part of the tree of sequences: those of a scope that begin with `root` and a player of `first`."""
 
-    Attributes
-    ----------
-    root : tuple of int
-        At most one player.
-    first : int
-        Players, as bits.
-    deepest : int
-        Length of the longest sequences.
-    value, share : float
-        Utility and weight of `root`.
-    node : int
-        Place of the first sequence in `weights` and among the branch's utilities.
-    n_utilities, n_subsets : int
-        Size of arrays, 0 where they are not wanted.
-    weights : float64
-        The part that belongs to the branch.
-    """
-
-    root: tuple[int, ...]
-    first: int
+    root: tuple[int, ...]  # at most one player
+    first: int  # as bits
     deepest: int
-    value: float
-    share: float
-    node: int
-    n_utilities: int
+    value: float  # utility of `root`
+    share: float  # its weight
+    node: int  # place of the first sequence in `weights` and among the branch's utilities
+    n_utilities: int  # 0 where they are not wanted, as below
     n_subsets: int
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # of the branch
 
 
 class Totals(NamedTuple):
-    """Sums over a branch, or over all of them; see the kernel's Tally.
-
-    Attributes
-    ----------
-    marginals, subset_sums, utilities, singles : float64
-    full : float
-    n_evaluations, unconverged : int
-    """
+    """Sums over a branch, or over all of them; see the kernel's Tally."""
 
     marginals: NDArray[np.float64]
     subset_sums: NDArray[np.float64]
@@ -204,11 +156,9 @@ def walk_branch(
     scope = Scope(*arguments[:n_scope])
     tree, tally = _begin(scope, Branch(*arguments[n_scope : n_scope + n_branch]))
     game = cancellation.workspace(make_workspace, arguments[n_scope + n_branch :])
-
-    def step(budget: int) -> int:
-        return int(kernels.enumerate_branch(game, tree, tally, budget))
-
-    status = run_in_steps(step, kernels.PAUSED, cancellation)
+    status = run_in_steps(
+        lambda budget: int(kernels.enumerate_branch(game, tree, tally, budget)), kernels.PAUSED, cancellation
+    )
     _check(status, tree, game)
     return Totals(
         tally.marginals,
@@ -268,14 +218,23 @@ def _branches(scope: Scope, wanted: Wanted, singles: NDArray[np.float64]) -> Ite
             )
 
 
-def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
-    """Walk all sequences of `scope`, each once.
+@contextmanager
+def reporting(game: Game) -> Iterator[None]:
+    """Say which utility the kernels could not use, and why."""
+    try:
+        with game._listening():
+            yield
+    except UtilityError as error:
+        game._report(error)
 
-    Raises
-    ------
-    UtilityError
-        If a utility is not finite.
-    """
+
+def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
+    """Walk all sequences of `scope`, each once; an error names the sequence at fault."""
+    with reporting(game):
+        return _enumerate(game, scope, wanted, n_jobs, progress)
+
+
+def _enumerate(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
     from joblib import delayed
 
     from ordinal_shapley.common.progress import ProgressBar
@@ -311,22 +270,18 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
         step = subtree_sizes(n)[n - 2]
         with running(tasks, n_jobs, game._prefer, cancellation) as parts:
             for number, part in enumerate(parts):
-                total = _plus(total, part)
+                total.marginals[:] += part.marginals
+                total.subset_sums[:] += part.subset_sums
+                total = total._replace(
+                    full=total.full + part.full,
+                    n_evaluations=total.n_evaluations + part.n_evaluations,
+                    unconverged=total.unconverged + part.unconverged,
+                )
                 if wanted.utilities:  # for ALL every player is followed by n - 1 others
                     start = 1 + number * step + number // (n - 1) + 1
                     total.utilities[start : start + step] = part.utilities
                 bar.update(total.n_evaluations, total.n_evaluations, time.perf_counter() - began)
     return total
-
-
-def _plus(total: Totals, part: Totals) -> Totals:
-    total.marginals[:] += part.marginals
-    total.subset_sums[:] += part.subset_sums
-    return total._replace(
-        full=total.full + part.full,
-        n_evaluations=total.n_evaluations + part.n_evaluations,
-        unconverged=total.unconverged + part.unconverged,
-    )
 
 
 def seconds_an_evaluation(game: Game, scope: Scope) -> float:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
 from ordinal_shapley.common.arguments import errors_begin_with
-from ordinal_shapley.common.parallel import check_memory, n_workers
-from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game, seconds_an_evaluation
-from ordinal_shapley.games.base import Game, UtilityError
+from ordinal_shapley.common.parallel import check_memory, check_n_jobs, n_workers
+from ordinal_shapley.exact.enumeration import (
+    MAX_PLAYERS,
+    Scope,
+    Wanted,
+    enumerate_game,
+    reporting,
+    seconds_an_evaluation,
+)
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.values.base import TOLERANCE, Value
 from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal, check_sum
 from ordinal_shapley_kernels import enumeration as kernels
@@ -23,48 +30,78 @@ _FREE_EVALUATIONS = 400
 _MAX_SECONDS = 3600.0
 
 
+class Budget(NamedTuple):
+    """What an enumeration may take."""
+
+    n_jobs: int | None
+    limit: float  # seconds
+    asked: bool  # whether they were given
+
+    @classmethod
+    def of(cls, n_jobs: Any, max_seconds: Any) -> Budget:
+        """Check what users give: an hour if nothing is said."""
+        check_n_jobs(n_jobs)
+        if max_seconds is None:
+            return cls(n_jobs, _MAX_SECONDS, False)
+        if max_seconds != math.inf:
+            max_seconds = arguments.number("max_seconds", max_seconds, above=0.0)
+        return cls(n_jobs, max_seconds, True)
+
+    def on(self, game: Game) -> Budget:
+        """Return one that takes every core only of games that gain by it."""
+        return self if self.n_jobs != -1 or game._runs_in_parallel else self._replace(n_jobs=None)
+
+
 def make_scope(game: Game, value: Value) -> Scope:
     """Return the sequences to enumerate for a value."""
     n = game.n_players
     return Scope.of(*value.enumerated(n), n)
 
 
-def as_limit(max_seconds: Any) -> float:
-    """Return the seconds that may pass: an hour if nothing is said."""
-    if max_seconds is None:
-        return _MAX_SECONDS
-    return math.inf if max_seconds == math.inf else arguments.number("max_seconds", max_seconds, above=0.0)
+def plan_exact(game: Game, value: Value, n_jobs: Any, max_seconds: Any) -> tuple[Scope, Budget]:
+    """Check all arguments of `exact_values`, and what it would cost, before any work."""
+    budget = Budget.of(n_jobs, max_seconds).on(game)
+    value.check(game)
+    n = game.n_players
+    if n > MAX_PLAYERS:
+        raise ValueError(
+            f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
+            "estimate the values with sample_values"
+        )
+    scope = make_scope(game, value)
+    game._expect_walks()
+    with reporting(game):
+        check_cost(game, value, scope, budget)
+    return scope, budget
 
 
-def check_cost(game: Game, value: Value, scope: Scope, n_jobs: int | None, limit: float, asked: bool) -> None:
-    """ValueError if the enumeration takes longer than `limit`, or the memory at hand."""
+def check_cost(game: Game, value: Value, scope: Scope, budget: Budget) -> None:
+    """ValueError if the enumeration takes longer than it may, or the memory at hand."""
     n = game.n_players
     count = sum(scope.counts())
     instead = _instead(game, value, scope, count)
     if value.needs_mean_utilities:
-        sets = 8 * 2**n * (2 * n_workers(n_jobs) + 1)
+        sets = 8 * 2**n * (2 * n_workers(budget.n_jobs) + 1)
         check_memory(sets, f"adding up the orders of {2**n:,} subsets", instead)
     if isinstance(value, WeightedOrdinal):
         # The table and what it is checked with.
         check_memory(32 * subtree_sizes(n)[n], f"the weights of {count:,} sequences", instead)
-    check_time(game, scope, n_jobs, limit, asked, f"the {value.name} value of {n} players", instead)
+    check_time(game, scope, budget, f"the {value.name} value of {n} players", instead)
 
 
-def check_time(
-    game: Game, scope: Scope, n_jobs: int | None, limit: float, asked: bool, purpose: str, instead: str
-) -> None:
-    """ValueError if walking `scope` takes longer than `limit`; it says what to do `instead`."""
+def check_time(game: Game, scope: Scope, budget: Budget, purpose: str, instead: str) -> None:
+    """ValueError if walking `scope` takes longer than it may; it says what to do `instead`."""
     n, count = game.n_players, sum(scope.counts())
-    if count <= _FREE_EVALUATIONS and not asked:
+    if count <= _FREE_EVALUATIONS and not budget.asked:
         return
     pace = seconds_an_evaluation(game, scope)
-    workers = max(1, min(n_workers(n_jobs), n * (n - 1)))
+    workers = max(1, min(n_workers(budget.n_jobs), n * (n - 1)))
     seconds = pace * count / workers
-    if seconds > limit:
+    if seconds > budget.limit:
         raise ValueError(
             f"{purpose} takes {_shown(count)} utilities, about {_clock(seconds)} at "
             f"{pace:.2g} s each on {workers} worker{'s' if workers > 1 else ''}, more than max_seconds "
-            f"({limit:g}): {instead}"
+            f"({budget.limit:g}): {instead}"
         )
 
 
@@ -90,9 +127,7 @@ def _clock(seconds: float) -> str:
     return f"{seconds:.3g} seconds"
 
 
-def tabulate_weights(
-    value: Value, n: int, n_jobs: int | None, limit: float, asked: bool
-) -> tuple[NDArray[np.float64], bool] | None:
+def tabulate_weights(value: Value, n: int, budget: Budget) -> tuple[NDArray[np.float64], bool] | None:
     """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform.
 
     None if the value has no weights of its own.
@@ -101,16 +136,13 @@ def tabulate_weights(
     if game is None:
         return None
     if not game._runs_in_parallel:
-        n_jobs = None
+        budget = budget._replace(n_jobs=None)
     scope = Scope.of(kernels.ALL, np.zeros(n, np.int64), n - 1)
     with errors_begin_with("order_weight: "):
-        try:
-            with game._listening():
-                if n > 1:
-                    check_cost(game, value, scope, n_jobs, limit, asked)
-                totals = enumerate_game(game, scope, Wanted(True, True), n_jobs, False)
-        except UtilityError as error:
-            game._report(error)
+        if n > 1:
+            with reporting(game):
+                check_cost(game, value, scope, budget)
+        totals = enumerate_game(game, scope, Wanted(True, True), budget.n_jobs, False)
     worst = int(np.argmax(np.abs(totals.subset_sums[:-1] - 1.0)))
     check_sum(float(totals.subset_sums[worst]), tuple(i for i in range(n) if worst >> i & 1))
     scaled = times_factorials(totals.utilities, n)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.compiling import says_when_compiling
-from ordinal_shapley.common.parallel import check_n_jobs
-from ordinal_shapley.exact.enumeration import MAX_PLAYERS, Scope, Totals, Wanted, enumerate_game
-from ordinal_shapley.exact.plan import as_limit, check_cost, make_scope, tabulate_weights
-from ordinal_shapley.games.base import Game, UtilityError, check_game
+from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
+from ordinal_shapley.exact.plan import plan_exact, tabulate_weights
+from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.values import Value, as_value
 
 if TYPE_CHECKING:
@@ -167,14 +165,14 @@ def exact_values(
     began = time.perf_counter()
     check_game("game", game)
     kind = as_value(value)
-    scope, n_jobs, limit, asked = plan_exact(game, kind, n_jobs, max_seconds)
+    scope, budget = plan_exact(game, kind, n_jobs, max_seconds)
     n = game.n_players
-    weighing = tabulate_weights(kind, n, n_jobs, limit, asked)
+    weighing = tabulate_weights(kind, n, budget)
     kind.try_game(game)
     wanted = Wanted(kind.needs_mean_utilities)
     if weighing is not None:
         wanted = wanted._replace(weights=weighing[0])
-    totals = enumerate_or_report(game, scope, wanted, n_jobs, progress)
+    totals = enumerate_game(game, scope, wanted, budget.n_jobs, progress)
     game._warn_unconverged(totals.unconverged)
     profile = kind.profile(totals, scope)
     values = profile.mean(axis=1)
@@ -189,46 +187,3 @@ def exact_values(
         None if weighing is None else weighing[1],
         game.player_names,
     )
-
-
-class ExactPlan(NamedTuple):
-    """How values are enumerated: arguments of `check_cost` and `enumerate_game`."""
-
-    scope: Scope
-    n_jobs: int | None
-    limit: float
-    asked: bool
-
-
-def plan_exact(game: Game, value: Value, n_jobs: int | None, max_seconds: float | None) -> ExactPlan:
-    """Check all arguments of `exact_values`, and what it would cost, before any work."""
-    check_n_jobs(n_jobs)
-    value.check(game)
-    n = game.n_players
-    if n > MAX_PLAYERS:
-        raise ValueError(
-            f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
-            "estimate the values with sample_values"
-        )
-    if n_jobs == -1 and not game._runs_in_parallel:
-        n_jobs = None
-    scope = make_scope(game, value)
-    limit, asked = as_limit(max_seconds), max_seconds is not None
-    game._expect_walks()
-    try:
-        with game._listening():
-            check_cost(game, value, scope, n_jobs, limit, asked)
-    except UtilityError as error:
-        game._report(error)
-    return ExactPlan(scope, n_jobs, limit, asked)
-
-
-def enumerate_or_report(
-    game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool
-) -> Totals:
-    """Walk all sequences of `scope`; an error names the sequence at fault."""
-    try:
-        with game._listening():
-            return enumerate_game(game, scope, wanted, n_jobs, progress)
-    except UtilityError as error:
-        game._report(error)

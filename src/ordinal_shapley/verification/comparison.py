@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.common.compiling import says_when_compiling
-from ordinal_shapley.exact.values import ExactValues, exact_values, plan_exact
+from ordinal_shapley.exact.plan import plan_exact
+from ordinal_shapley.exact.values import ExactValues, exact_values
 from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.sampling.driver import sample_values
@@ -301,7 +302,7 @@ def verify(
         n_permutations = DEFAULT_PERMUTATIONS
     check_game("game", game)
     kind = as_value(value)
-    plan = plan_exact(game, kind, n_jobs, max_seconds)
+    scope, budget = plan_exact(game, kind, n_jobs, max_seconds)
     valuation = sample_values(
         game,
         kind,
@@ -310,7 +311,7 @@ def verify(
         n_permutations=n_permutations,
         first_permutation=first_permutation,
         random_state=random_state,
-        n_jobs=plan.n_jobs,
+        n_jobs=budget.n_jobs,
         progress=progress,
     )
 
@@ -318,17 +319,17 @@ def verify(
     drawn = drawn_by(played, valuation)
     everyone = bool(drawn.quota.sum() == game.n_players)
     unbiased = everyone and drawn.rule is None
-    note = "" if unbiased else why_unknown(played, kind, plan)
+    note = "" if unbiased else why_unknown(played, kind, scope, budget)
     began = time.perf_counter()
     utilities, enumerated = None, game
     if not unbiased and not note:
-        utilities = tabulate(played, kind, plan, progress)
+        utilities = tabulate(played, kind, scope, budget, progress)
         if not utilities.by_set and played is game:
             enumerated = TableGame.from_array(game.n_players, utilities.values)
     exact = exact_values(
         enumerated,
         kind,
-        n_jobs=plan.n_jobs,
+        n_jobs=budget.n_jobs,
         progress=progress and enumerated is game,
         max_seconds=math.inf,
     )

@@ -7,9 +7,8 @@ import time
 import numpy as np
 
 from ordinal_shapley.common.progress import ProgressBar
-from ordinal_shapley.exact.enumeration import Scope, Wanted
-from ordinal_shapley.exact.plan import check_cost, tabulate_weights, times_factorials
-from ordinal_shapley.exact.values import ExactPlan, enumerate_or_report
+from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game
+from ordinal_shapley.exact.plan import Budget, check_cost, tabulate_weights, times_factorials
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.plan import Plan
@@ -44,14 +43,14 @@ def drawn_by(game: Game, valuation: Valuation) -> Drawn:
         return drawn._replace(rule=rule, target=rule.prepare(plan, ahead).target)
 
 
-def why_unknown(game: Game, value: Value, plan: ExactPlan) -> str:
+def why_unknown(game: Game, value: Value, scope: Scope, budget: Budget) -> str:
     """Why the expectation of what is sampled is not computed; "" if it is."""
     n = game.n_players
     if n > _MAX_PLAYERS:
         return f"the orders of {n} players are too many to go through all of them (up to {_MAX_PLAYERS} are)"
-    if plan.scope.kind != kernels.ALL and not value.order_free:  # the exact values need far fewer sequences
+    if scope.kind != kernels.ALL and not value.order_free:  # the exact values need far fewer sequences
         try:
-            check_cost(game, value, _all_sequences(n), plan.n_jobs, plan.limit, plan.asked)
+            check_cost(game, value, _all_sequences(n), budget)
         except ValueError as error:
             return str(error)
     return ""
@@ -61,17 +60,18 @@ def _all_sequences(n: int) -> Scope:
     return Scope.of(kernels.ALL, np.zeros(n, np.int64), n)
 
 
-def tabulate(game: Game, value: Value, plan: ExactPlan, progress: bool) -> Utilities:
+def tabulate(game: Game, value: Value, scope: Scope, budget: Budget, progress: bool) -> Utilities:
     """Evaluate all sequences; where order plays no part, one of each set."""
     n = game.n_players
     by_set = value.order_free
-    scope = plan.scope if by_set else _all_sequences(n)
-    totals = enumerate_or_report(game, scope, Wanted(by_set, not by_set), plan.n_jobs, progress)
+    if not by_set:
+        scope = _all_sequences(n)
+    totals = enumerate_game(game, scope, Wanted(by_set, not by_set), budget.n_jobs, progress)
     game._warn_unconverged(totals.unconverged)
     defined = np.ones(2**n, bool)
     kernels.mark_defined(game._make_workspace(), kernels.Sets(defined=defined), n)
     weights = np.zeros(0)
-    weighing = tabulate_weights(value, n, plan.n_jobs, plan.limit, plan.asked)
+    weighing = tabulate_weights(value, n, budget)
     if weighing is not None:
         weights = times_factorials(weighing[0], n)
     return Utilities(totals.subset_sums if by_set else totals.utilities, defined, weights)

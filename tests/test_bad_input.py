@@ -293,7 +293,6 @@ ARGUMENTS = [
     (needed, "q", [2], []),
     (needed, "k", [3], []),
     (needed, "bias", [0.1], []),
-    (needed, "printed", [True], []),
     (ranges, "a", [[0.6, 0.1]], ["no"]),
     (ranges, "b", [[1.0]], []),
     (ranges, "empty_value", [NAN], []),

@@ -354,14 +354,13 @@ def test_the_inverse_is_tight(eps, failure, n_players, p):
     def tmc(e, t):
         return bounds.tmc_tail(e, low, high, n_permutations=t, k=2)
 
-    def cmc(printed):
-        return lambda e, t: bounds.cmc_tail(e, low, high, n_permutations=t, q=0.4, printed=printed)
+    def cmc(e, t):
+        return bounds.cmc_tail(e, low, high, n_permutations=t, q=0.4)
 
     both = {"n_players": n_players, "p": p}
     for tail, options in (
         (tmc, {"k": 2}),
-        (cmc(False), {"q": 0.4}),
-        (cmc(True), {"q": 0.4, "printed": True}),
+        (cmc, {"q": 0.4}),
     ):
         needed = bounds.permutations_needed(eps, failure, low, high, **both, **options)
         assert vector(tail, needed) <= failure

@@ -1,10 +1,13 @@
 r"""How far an estimate may be from its value: the paper's tail bounds, where they hold, and their inverse.
 
-Each function bounds :math:`P(|\phi - \hat\phi| \ge \epsilon)` from the ranges of marginal contributions and
-the number of independent permutations, whatever else the game is. Where the form printed in the paper
-(arXiv:2305.01660, section "Error analysis of TMC and CMC") differs from the one that holds,
-``printed=True`` gives the printed one, to compare. Utilities, values, ranges and errors are all in the unit
-of the utility.
+Each tail bounds :math:`P(|\phi - \hat\phi| \ge \epsilon)` from the ranges of marginal contributions and the
+number :math:`T` of independent permutations, whatever else the game is. It is a number up to 1, and 1 where
+:math:`\epsilon` is at most the bias. Utilities, values, ranges and errors are all in the unit of the utility.
+
+Where the form printed in the paper (arXiv:2305.01660, "Error analysis of TMC and CMC" and the appendix)
+differs from the one that holds, ``printed=True`` gives the printed one, to compare. Every function raises
+TypeError for an argument of another kind than described, and ValueError for one that is out of range or
+contradicts others.
 """
 
 from __future__ import annotations
@@ -32,35 +35,24 @@ def position_ranges(
 
     .. math:: r_{k+1} = (b_{k+1} - a_k) k + b_{k+1} - (a_{k+1} - b_k) k - a_{k+1}.
 
-    Marginal contributions known to be non-negative are at least
-    :math:`c_{k+1} = \max\{(a_{k+1} - b_k) k + a_{k+1}, 0\}`.
-
     Parameters
     ----------
     a, b : array_like of shape (n,)
         ``a[k - 1] * k`` and ``b[k - 1] * k`` bound the utility of every sequence of ``k`` players.
     empty_value : float, default 0.0
-        Utility of the empty sequence. The paper takes 0; another value moves the range of the first position.
+        Utility of the empty sequence; the paper takes 0.
     nonnegative : bool, default False
-        Whether no player ever lowers the utility.
+        Whether no player ever lowers the utility, so that no contribution is below 0 (the paper's
+        :math:`c_{k+1}`).
 
     Returns
     -------
     low, high : ndarray of float64, shape (n,)
         Bounds on the marginal contribution at positions 1 to n, as `tmc_tail` takes them.
 
-    Raises
-    ------
-    TypeError
-        If an argument is not a number, or array of numbers.
-    ValueError
-        If ``a`` and ``b`` differ in length, ``a`` is above ``b`` somewhere, a number is not finite, or
-        ``nonnegative`` contradicts the bounds.
-
     References
     ----------
-    arXiv:2305.01660, appendix, remark after the TMC bound: equation ``tmcerrorstrata`` and the definition of
-    :math:`c_{k+1}`.
+    arXiv:2305.01660, appendix, remark after the TMC bound, equation ``tmcerrorstrata``.
 
     Examples
     --------
@@ -103,10 +95,9 @@ def tmc_tail(
     :math:`\epsilon_k` :math:`\le \frac1n \sum_{j>k} \max |\text{marginal at } j|`. Hoeffding's inequality
     bounds the rest.
 
-    *Plain average* (``n_permutations``), what `sample_values` returns. It is the mean of :math:`T`
-    independent terms, each the marginal contribution at the position that the player happens to have, or 0
-    beyond :math:`k`. With :math:`R` the width of the range of 0 and all marginals at positions up to
-    :math:`k`,
+    *Plain average* (``n_permutations``), what `sample_values` returns: the mean of :math:`T` independent
+    terms, each the marginal contribution at the position that the player happens to have, or 0 beyond
+    :math:`k`. With :math:`R` the width of the range of 0 and all marginals at positions up to :math:`k`,
 
     .. math:: P(|\phi - \hat\phi| \ge \epsilon) \le 2 \exp(-2 T (\epsilon - \epsilon_k)^2 / R^2).
 
@@ -126,10 +117,9 @@ def tmc_tail(
         Bounds on the player's marginal contribution at positions 1 to n. For the plain average without
         ``k`` a number does: one range for all positions.
     n_permutations : int, optional
-        :math:`T`, independent permutations of the plain average.
+        :math:`T`, independent permutations of the plain average. Give it or ``counts``.
     counts : array_like of int, shape (k,), optional
-        :math:`m_j`, samples of each position 1 to k of the stratified average, all at least 1; k may be
-        less than n.
+        :math:`m_j`, samples of each position 1 to k of the stratified average, all at least 1.
     k : int, optional
         Last position evaluated in the plain average; by default none is left out.
     bias : float, optional
@@ -138,30 +128,12 @@ def tmc_tail(
         ``bias`` is what the rule may cost this player.
     printed : bool, default False
         The printed form, whose exponent lacks :math:`n^2`; it needs ``counts``. For the stratified average
-        it is true but weaker; for the plain average it is false (see Notes).
+        it is true but weaker, for the plain average it is false.
 
     Returns
     -------
     float
-        The bound, at most 1. It is 1 where ``eps`` is at most the bias.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number, or array of numbers, of the kind above.
-    ValueError
-        If an argument is out of range, or not exactly one of ``n_permutations`` and ``counts`` is given.
-
-    Notes
-    -----
-    Why the printed form fails for the plain average: let every sequence but the empty one be worth 1. A
-    player contributes 1 at position 1 and 0 later, so every :math:`r_j` may be taken as 0.001. With 7 players
-    and 200 permutations, chance in how often a player comes first puts the estimate off by 0.05 or more with
-    probability 0.043. The printed bound is below 1e-300.
-
-    One inequality of Hoeffding over all samples at once bounds the stratified average by
-    :math:`2 \exp(-2 n^2 (\epsilon - \epsilon_k)^2 / \sum_{j \le k} r_j^2 / m_j)`, which is never larger than
-    the paper's sum over positions.
+        The bound.
 
     References
     ----------
@@ -222,12 +194,12 @@ def cmc_tail(
 ) -> float:
     r"""Bound the probability that a CMC estimate is off by ``eps`` or more from what it samples.
 
-    What CMC samples with ``average="all"`` is :math:`q\, E[\text{marginal} \mid \text{chosen}]`, the mean
-    over permutations where a round without the player counts as 0. It is not the value :math:`\phi`: no
-    sequence longer than the sampled set is ever seen. Each of the :math:`T` terms is 0 with probability
-    :math:`1 - q` and else a marginal in :math:`[L, H]`, so it is within
-    :math:`\delta = \max(H, 0) - \min(L, 0)` of its mean, and its variance is at most its mean square, so at
-    most :math:`v = q \max(L^2, H^2)`. Bennett's inequality, on either side, gives
+    With ``average="all"`` that is :math:`q\, E[\text{marginal} \mid \text{chosen}]`, the mean over
+    permutations, 0 for those without the player. It is not the value :math:`\phi`: no sequence longer than
+    the sampled set is ever seen. Each of the :math:`T` terms is 0 with probability :math:`1 - q` and else a
+    marginal in :math:`[L, H]`, so it is within :math:`\delta = \max(H, 0) - \min(L, 0)` of its mean, and its
+    variance is at most its mean square, so at most :math:`v = q \max(L^2, H^2)`. Bennett's inequality, on
+    either side, gives
 
     .. math:: P(|q E[\cdot \mid \text{chosen}] - \hat\phi| \ge \epsilon)
         \le 2 \exp\Bigl(-\frac{T v}{\delta^2} h\bigl(\frac{\delta \epsilon}{v}\bigr)\Bigr),
@@ -241,39 +213,26 @@ def cmc_tail(
         :math:`L` and :math:`H`, bounds on the player's marginal contribution when chosen: numbers, or one
         for each position, of which the widest count.
     n_permutations : int
-        :math:`T`, independent rounds.
+        :math:`T`, independent permutations.
     q : float
-        Probability that the player is chosen in a round, in (0, 1]:
+        Probability that a permutation holds the player, in (0, 1]:
         :math:`\max(1, \lfloor q n_c \rfloor) / n_c` in a class of :math:`n_c` players.
     bias : float, default 0.0
         The most that :math:`q E[\cdot \mid \text{chosen}]` may be off from the value that is meant, if that
         is known.
     printed : bool, default False
         The printed form: one-sided, with the variance :math:`(2q - q^2) \delta^2`, which is true but
-        larger. It is false without the factor 2 (see Notes).
+        larger. It is false without the factor 2. Its range of the marginal contributions is read as
+        :math:`\delta`.
 
     Returns
     -------
     float
-        The bound, at most 1. It is 1 where ``eps`` is at most the bias.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    Why the printed form fails: take marginals of +0.5 and -0.5, each as often, ``q=1`` and one round. The
-    error is always 0.5, and the printed bound for that is 0.897. Its range of the marginal contributions is
-    read as :math:`\delta`, 0 included; without 0 (marginals all 1 have range 0) nothing would be left of it.
+        The bound.
 
     References
     ----------
-    arXiv:2305.01660, the CMC bound of "Error analysis of TMC and CMC" and the last two equations of the
-    appendix.
+    arXiv:2305.01660, the CMC bound and the last two equations of the appendix.
     G. Bennett, "Probability inequalities for the sum of independent random variables", 1962.
 
     Examples
@@ -296,7 +255,7 @@ def lp_tail(eps: float, tails: Sequence[Callable[[float], float]], p: float = 2.
 
     If every value is within :math:`\epsilon / n^{1/p}` (:math:`\epsilon` for :math:`p = \infty`), the
     vector is within :math:`\epsilon`. So the probability that it is not is at most the sum of the players'
-    own. Values estimated from the same permutations depend on each other; this does not matter here.
+    own, whether or not they are estimated from the same permutations. The printed form is right.
 
     Parameters
     ----------
@@ -310,19 +269,11 @@ def lp_tail(eps: float, tails: Sequence[Callable[[float], float]], p: float = 2.
     Returns
     -------
     float
-        The bound, at most 1.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not of the kind above, or a tail returns no number.
-    ValueError
-        If an argument is out of range, or a tail returns a number that is negative or not finite.
+        The bound.
 
     References
     ----------
-    arXiv:2305.01660, remark in "Error analysis of TMC and CMC". It has no ``printed``
-    form: the print is right.
+    arXiv:2305.01660, remark in "Error analysis of TMC and CMC".
 
     Examples
     --------
@@ -357,7 +308,6 @@ def permutations_needed(
     bias: float | None = None,
     n_players: int = 1,
     p: float = math.inf,
-    printed: bool = False,
 ) -> int:
     r"""Return the fewest permutations whose bound on an error of ``eps`` or more is at most ``failure``.
 
@@ -368,40 +318,24 @@ def permutations_needed(
     Parameters
     ----------
     eps : float
-        Size of the error, above 0, in the :math:`l^p` norm.
+        Size of the error, above 0, in the :math:`l^p` norm. ValueError if it is at most the bias.
     failure : float
         Probability of such an error that is allowed, in (0, 1).
     low, high : array_like
         Bounds on marginal contributions, as in `tmc_tail` and `cmc_tail`.
     q : float, optional
-        Probability that a player is chosen in a round of CMC; by default TMC, or plain Monte Carlo.
+        Probability that a permutation of CMC holds a player; by default TMC, or plain Monte Carlo.
     k, bias : int and float, optional
         As in `tmc_tail`; with ``q`` as in `cmc_tail`, which has no ``k``.
     n_players : int, default 1
         Number of values that must be right at the same time; 1 is a single player.
     p : float, default inf
         Norm of their error; ``inf`` asks that every value be within ``eps``.
-    printed : bool, default False
-        Invert the printed form of `cmc_tail`, which does not hold. That of `tmc_tail` is not one in
-        permutations.
 
     Returns
     -------
     int
         The number of permutations, at least 1.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a number, or array of numbers, of the kind above.
-    ValueError
-        If an argument is out of range, or no number of permutations will do because the bias is ``eps`` or
-        more.
-
-    References
-    ----------
-    arXiv:2305.01660, "Error analysis of TMC and CMC"; see `tmc_tail`, `cmc_tail` and
-    `lp_tail` for what holds there.
 
     Examples
     --------
@@ -419,14 +353,12 @@ def permutations_needed(
     n_players, p = integer("n_players", n_players), _norm(p)
     each = eps / n_players ** (1 / p)
     if q is None:
-        if printed:
-            raise ValueError("printed=True needs q: the printed TMC bound is not one in permutations")
         rate = _average_rate(each, lows, highs, k, bias)
     else:
         if k is not None:
             raise ValueError("k goes with TMC only; leave out k or q")
-        rate = _sampled_rate(each, lows, highs, q, 0.0 if bias is None else bias, printed)
-    exponent = math.log((1 if printed else 2) * n_players / failure)
+        rate = _sampled_rate(each, lows, highs, q, 0.0 if bias is None else bias)
+    exponent = math.log(2 * n_players / failure)
     if rate * 2**53 < exponent:  # also at rate 0
         raise ValueError(
             f"eps leaves each player an error of {each:g}, at most the bias or hardly above it: no number of "
@@ -434,7 +366,7 @@ def permutations_needed(
         )
 
     def enough(t: int) -> bool:
-        return n_players * _tail(1 if printed else 2, t * rate) <= failure
+        return n_players * _tail(2, t * rate) <= failure
 
     needed = max(1, math.ceil(exponent / rate))
     # Rounding can put the quotient on the wrong side of an integer.
@@ -476,9 +408,14 @@ def _truncation_bias(
 
 
 def _sampled_rate(
-    eps: float, low: NDArray[np.float64], high: NDArray[np.float64], q: float, bias: float, printed: bool
+    eps: float,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    q: float,
+    bias: float,
+    printed: bool = False,
 ) -> float:
-    """Return what one round adds to the exponent of the CMC bound; 0 if none helps."""
+    """Return what one permutation adds to the exponent of the CMC bound; 0 if none helps."""
     q = number("q", q, above=0, max=1)
     gap = eps - number("bias", bias, min=0)
     bottom, top = min(0.0, float(low.min())), max(0.0, float(high.max()))

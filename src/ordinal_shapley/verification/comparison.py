@@ -36,9 +36,9 @@ _ROUNDING = 1e-12
 class Verification:
     """Exact values beside estimates, with the error of each estimate taken apart.
 
-    The error has two parts. The *bias* is what the method samples, on average over all that it can draw,
-    less the exact value: it stays, however many permutations are drawn. The *noise* is the rest, due to the
-    permutations that were drawn; the standard error says how large it should be.
+    The *bias* is what the method samples, on average over all that it can draw, less the exact value: it
+    stays, however many permutations are drawn. The *noise* is the rest, due to the permutations that were
+    drawn; the standard error says how large it should be. All arrays have one number for each player.
 
     Attributes
     ----------
@@ -46,27 +46,14 @@ class Verification:
         The exact values, and what they took.
     valuation : Valuation
         The estimate, and what it took.
-    expected : ndarray of float64, shape (n,)
+    expected : ndarray of float64, shape (n_players,)
         What the method samples: the exact mean of the estimate. NaN if that is not known.
-    class_bias, truncation_bias : ndarray of float64, shape (n,)
-        The two parts of the bias: of drawing only a share of each class, and of ending walks early.
+    class_bias, truncation_bias : ndarray of float64, shape (n_players,)
+        The two parts of the bias: of drawing only a share of each class, and of ending permutations early.
     level : float
         Level of the confidence intervals.
     note : str
         Why ``expected`` is not known; "" if it is.
-    exact, estimate, stderr : ndarray of float64, shape (n,)
-        Exact values, estimates and their standard errors.
-    error, bias, noise : ndarray of float64, shape (n,)
-        Estimate less exact value, which is bias plus noise: ``expected - exact`` and ``estimate - expected``.
-    z : ndarray of float64, shape (n,)
-        Noise in standard errors: about normal if all is well. Without noise 0, infinite where there is noise
-        but the standard error is 0.
-    holds_expected, holds_exact : ndarray of bool, shape (n,)
-        Whether each interval holds what the method samples, and the exact value; False where there is none.
-    coverage, coverage_of_exact : float
-        The share of the intervals that do; NaN if there are none, or nothing to hold.
-    rank_correlation : float
-        Spearman's, of estimates and exact values, with mean ranks for ties; NaN if either are all equal.
 
     Examples
     --------
@@ -104,7 +91,7 @@ class Verification:
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """Estimates less exact values."""
+        """Estimates less exact values: bias plus noise."""
         return self.estimate - self.exact
 
     @property
@@ -119,36 +106,39 @@ class Verification:
 
     @property
     def z(self) -> NDArray[np.float64]:
-        """Noise in standard errors."""
+        """Noise in standard errors: about normal if all is well.
+
+        Without noise 0, infinite where there is noise but the standard error is 0.
+        """
         noise = np.where(np.abs(self.noise) <= self._rounding, 0.0, self.noise)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where((noise == 0) & (self.stderr == 0), 0.0, noise / self.stderr)
 
     @property
     def holds_expected(self) -> NDArray[np.bool_]:
-        """Whether each interval holds what the method samples."""
+        """Whether each confidence interval holds what the method samples; False where there is none."""
         return self._holds(self.expected)
 
     @property
     def holds_exact(self) -> NDArray[np.bool_]:
-        """Whether each interval holds the exact value."""
+        """Whether each confidence interval holds the exact value; False where there is none."""
         return self._holds(self.exact)
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that hold what the method samples."""
+        """Share of the intervals that hold what the method samples; NaN if that or they are unknown."""
         known = ~np.isnan(self.stderr) & ~np.isnan(self.expected)
         return float(self.holds_expected[known].mean()) if known.any() else math.nan
 
     @property
     def coverage_of_exact(self) -> float:
-        """Share of the intervals that hold the exact value."""
+        """Share of the intervals that hold the exact value; NaN if there are none."""
         known = ~np.isnan(self.stderr)
         return float(self.holds_exact[known].mean()) if known.any() else math.nan
 
     @property
     def rank_correlation(self) -> float:
-        """Spearman's correlation of estimates and exact values."""
+        """Spearman's, of estimates and exact values, mean ranks for ties; NaN if either are all equal."""
         known = np.isfinite(self.estimate)
         ranks = [_ranks(values[known], self._rounding) for values in (self.exact, self.estimate)]
         if any(len(np.unique(one)) < 2 for one in ranks):
@@ -177,25 +167,12 @@ class Verification:
 
         low, high = self.valuation.confidence_interval(self.level)
         labels = self.valuation.player_names
-        return pd.DataFrame(
-            {
-                "exact": self.exact,
-                "expected": self.expected,
-                "estimate": self.estimate,
-                "stderr": self.stderr,
-                "ci_low": low,
-                "ci_high": high,
-                "error": self.error,
-                "bias": self.bias,
-                "class_bias": self.class_bias,
-                "truncation_bias": self.truncation_bias,
-                "noise": self.noise,
-                "z": self.z,
-                "holds_expected": self.holds_expected,
-                "holds_exact": self.holds_exact,
-            },
-            index=None if labels is None else pd.Index(labels),
-        )
+        columns = {name: getattr(self, name) for name in ("exact", "expected", "estimate", "stderr")}
+        columns |= {"ci_low": low, "ci_high": high}
+        for name in ("error", "bias", "class_bias", "truncation_bias", "noise", "z"):
+            columns[name] = getattr(self, name)
+        columns |= {"holds_expected": self.holds_expected, "holds_exact": self.holds_exact}
+        return pd.DataFrame(columns, index=None if labels is None else pd.Index(labels))
 
     def __len__(self) -> int:
         return len(self.exact)
@@ -240,12 +217,8 @@ def verify(
         Number of permutations; 5,000 by default, without ``stopping``.
     level : float, default 0.95
         Level of the confidence intervals.
-    n_jobs : int, optional
-        Workers, as in `exact_values`.
-    progress : bool, default False
-        Show progress bars on stderr.
-    max_seconds : float, optional
-        As in `exact_values`: refuse what takes longer to enumerate.
+    n_jobs, progress, max_seconds
+        As in `exact_values`.
 
     Returns
     -------
@@ -254,16 +227,8 @@ def verify(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument cannot be used, or the exact values would take too long; see `exact_values` and
-        `sample_values`.
-    RuntimeError
-        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails.
-
-    Warns
-    -----
-    UserWarning, RuntimeWarning
-        As `exact_values` and `sample_values` do.
+    TypeError, ValueError, RuntimeError
+        As `exact_values` and `sample_values` do, which also tell of the warnings.
 
     Notes
     -----

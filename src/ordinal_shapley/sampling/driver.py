@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from typing import Any
 
@@ -63,7 +63,7 @@ def sample_values(
         How. "auto" is ``PermutationSampler(truncation=Roulette())``: few prefixes of each permutation,
         without bias. The paper's algorithms: "mc", full permutations; "tmc", permutations that end early
         (`PaperTruncation`); "cmc", permutations of 0.8 of each class; "ctmc", both. All but "auto" and "mc"
-        are biased, see Notes.
+        are biased.
     stopping : StoppingRule, optional
         When to stop: `RelativeChange`, `MaxStandardError`, `RankStability`, `MaxPermutations`,
         `MaxEvaluations`, `MaxSeconds`, or some joined by ``|`` and ``&``. Rules of convergence are looked at
@@ -83,12 +83,11 @@ def sample_values(
         Workers, as in joblib: None is 1 unless `joblib.parallel_config` says otherwise, -1 is every core.
         They are threads, for an `EstimatorGame` processes.
     checkpoint : path-like, optional
-        File to keep the run in. The same call goes on from there, however the run was ended, and comes to the
-        bits of one that was never stopped. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others: a
-        run of 100 permutations goes on to 200. All that the file holds counts, also if it is more than
-        ``n_permutations``; a rule of convergence that it was not written with looks back no further than to
-        its end. With ``random_state=None`` the seed is that of the file. What is kept are shards of ten
-        permutations; it can be read by `Valuation.load`.
+        File to keep the run in, in shards of ten permutations. The same call goes on from there, however the
+        run was ended, and comes to the bits of one that was never stopped; with ``random_state=None`` the
+        seed is that of the file. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others, but all that
+        the file holds counts; a rule of convergence that it was not written with looks back no further than
+        to its end. `Valuation.load` reads the file.
     progress : bool, default False
         Show a bar on stderr: what is being done, how far it is and how long it will take. Where that is more
         than a minute, a line says what would be quicker.
@@ -102,10 +101,10 @@ def sample_values(
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
-        utility or weight is no finite number; the message names the permutation and the sequence.
+        utility or weight is not a finite number.
     RuntimeError
         If the function of a `FunctionGame` or ``order_weight`` raises, or the model of an `EstimatorGame`
-        fails; the message names the permutation and the sequence.
+        fails. As for utilities, the message names the permutation and the sequence.
     KeyboardInterrupt
         At Ctrl-C, within a second (but for a Python function that takes longer), after the checkpoint was
         written.
@@ -119,38 +118,31 @@ def sample_values(
     -----
     UserWarning
         If truncation ended most permutations at the first row that completes the classes (in other games: at
-        the first player): the values then say little, and a smaller tolerance is called for. If the game
-        turns out to depend on orders that `PartialOrdinal`'s partition, or ``order_free=True`` of a
-        `FunctionGame`, say do not matter. If there are no standard errors because a Latin design has fewer
-        than two complete blocks.
+        the first player), so that the values say little. If the game turns out to depend on orders that
+        `PartialOrdinal`'s partition, or ``order_free=True`` of a `FunctionGame`, say do not matter. If there
+        are no standard errors because a design has fewer than two complete replicates.
     RuntimeWarning
         If models could not be brought to convergence, or the checkpoint could not be written.
 
     Notes
     -----
     Standard errors measure Monte Carlo noise about what the method samples. The bias of truncation (players
-    after the end of a walk count 0) and of class sampling (no subset is larger than the share drawn) comes on
-    top and does not shrink with more permutations.
+    after the end of a permutation count 0) and of class sampling (no subset is larger than the share drawn)
+    comes on top and does not shrink with more permutations. Errors are made of what is independent: of
+    permutations, of pairs of an antithetic design, of the complete blocks of a Latin one (permutations of an
+    incomplete last block count in the values only).
 
-    The ordinal Shapley value is the classic value of :math:`\bar U(S)`, the mean utility over the orders of
-    :math:`S`, and a prefix of a random order is a random order of a random set. So with :math:`U_s` the
-    utility of the first :math:`s` of :math:`n` players the estimate ("in_out") averages
+    With :math:`U_s` the utility of the first :math:`s` of :math:`n` players, the ordinal value is estimated
+    ("in_out") by the mean of
 
     .. math:: \tfrac1n (U_n - U_0) + \sum_{s=1}^{n-1} (U_s - c_s) A_{s,i}, \qquad
         A_{s,i} = \tfrac1s \text{ if } i \text{ is among the first } s \text{, else } -\tfrac1{n-s},
 
-    with :math:`c_s` the mean of :math:`U_s` over the other permutations of a fixed set of ten (but for the
-    reverse of this one; where there are no others, or they depend on this one as in a Latin design, over
-    permutations of their own). It is unbiased, and the values sum to the mean of :math:`U_n - U_0` exactly.
-    In a truncated permutation the full utility (the permutation's own, or the target of `PatienceTruncation`)
-    stands in for what was not evaluated, so the bias is that of calling those utilities equal.
-
-    Other values average marginal contributions; `WeightedOrdinal` :math:`|S|!\,q(S)` times the marginal
-    contribution after the sequence :math:`S`, for an order of :math:`S` is drawn with probability
-    :math:`1/|S|!`.
-
-    A standard error is made of what is independent: of permutations, of pairs of an antithetic design, of the
-    complete blocks of a Latin one (permutations of an incomplete last block count in the values only).
+    with :math:`c_s` a mean of :math:`U_s` over other permutations. It is unbiased, and the values sum to the
+    mean of :math:`U_n - U_0` exactly. In a truncated permutation the full utility (its own, or the target of
+    `PatienceTruncation`) stands in for what was not evaluated. Other values average marginal contributions;
+    `WeightedOrdinal` :math:`|S|!\,q(S)` times the one after the sequence :math:`S`, for an order of :math:`S`
+    is drawn with probability :math:`1/|S|!`.
 
     References
     ----------
@@ -260,12 +252,8 @@ def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
 def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
     """Say which utility or weight the kernels could not use, and why."""
     try:
-        with game._listening():
-            if weight_game is None:
-                yield
-            else:
-                with weight_game._listening():
-                    yield
+        with game._listening(), nullcontext() if weight_game is None else weight_game._listening():
+            yield
     except WeightError as error:
         assert weight_game is not None
         weight_game._report(error, "order_weight: ")

@@ -83,9 +83,9 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
         *sampler.draw_from(game),
         game.player_sizes,
         seed=0,
-        keep_chosen=sampler.takes_selected,
+        keep_chosen=sampler.average == "selected",
         empty_value=0.0,
-        design=sampler.scheme,
+        design=design_of(sampler.design),
         in_out=value.in_out(sampler.contribution_to(value)),
         profile=profile,
     )

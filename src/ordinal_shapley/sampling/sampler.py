@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.described import Described
-from ordinal_shapley.sampling.designs import Design, design_of
+from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.sampling.paper_truncation import PaperTruncation
 from ordinal_shapley.sampling.patience_truncation import PatienceTruncation
 from ordinal_shapley.sampling.roulette import Roulette
@@ -110,19 +110,9 @@ class PermutationSampler(Described):
         return rule
 
     @property
-    def scheme(self) -> Design:
-        """The design, with what follows from it."""
-        return design_of(self.design)
-
-    @property
     def draws_classes(self) -> bool:
         """Whether permutations hold a share of every class."""
         return self.class_fraction is not None
-
-    @property
-    def takes_selected(self) -> bool:
-        """Whether only permutations in which a player is drawn count for it."""
-        return self.average == "selected"
 
     @property
     def biases(self) -> tuple[str, ...]:
@@ -138,7 +128,7 @@ class PermutationSampler(Described):
         parts = ["full permutations" if self.rule is None else f"{self.rule.name} truncation"]
         if self.class_fraction is not None:
             parts.append(f"{self.class_fraction:.4g} of each class")
-        if self.takes_selected:
+        if self.average == "selected":
             parts.append("averaged where drawn")
         if self.design != "independent":
             parts.append(f"{self.design} design")

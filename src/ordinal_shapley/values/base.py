@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -32,8 +33,6 @@ class Value(Described, ABC):
         those before it, or "in_out", utilities of all prefixes.
     order_free : bool
         Whether it is for games in which order plays no part.
-    insertion : str
-        Where a player joins when the axioms ask what it changes: at the "end" or "anywhere".
     needs_mean_utilities : bool
         Whether its exact values need the mean utility of the orders of each set.
     """
@@ -45,7 +44,7 @@ class Value(Described, ABC):
 
     @property
     def insertion(self) -> str:
-        """Where a player joins when the axioms ask what it changes."""
+        """Where a player joins when the axioms ask what it changes: at the "end" or "anywhere"."""
         return "end"
 
     @property
@@ -93,6 +92,21 @@ class Value(Described, ABC):
             [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean.
         """
         return marginal_profile(totals, scope, scope.kind != kernels.ALL)
+
+
+def differing(
+    game: Game, n_tried: int, stand_in: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float, float] | None:
+    """Return a random sequence and what should have its utility, with both utilities, if these differ."""
+    rng = np.random.default_rng(0)
+    n = game.n_players
+    for _ in range(n_tried if n > 1 else 0):
+        sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
+        alike = stand_in(sequence)
+        one, two = game(sequence), game(alike)
+        if not math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            return sequence, alike, one, two
+    return None
 
 
 def marginal_profile(totals: Totals, scope: Scope, sums_to_one: bool) -> NDArray[np.float64]:

@@ -43,16 +43,12 @@ class Blend(Value):
 
     alpha: float
     name: ClassVar[str] = "blend"
+    title = "Blended"
     contributions: ClassVar[tuple[str, ...]] = ()
     needs_mean_utilities: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", arguments.number("alpha", self.alpha, min=0.0, max=1.0))
-
-    @property
-    def title(self) -> str:
-        """Its name as a heading has it."""
-        return "Blended"
 
     @property
     def insertion(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.values.base import TOLERANCE, Value
+from ordinal_shapley.values.base import Value, differing
 from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
@@ -44,13 +43,10 @@ class Classic(Value):
     contributions: ClassVar[tuple[str, ...]] = ("marginal", "in_out")
     order_free: ClassVar[bool] = True
 
-    @property
-    def meaning(self) -> str:
-        """What it is, in words."""
-        return (
-            "what a {noun} adds to the score on average when it joins those before it, over random "
-            "permutations of all {noun}s; their order plays no part"
-        )
+    meaning = (
+        "what a {noun} adds to the score on average when it joins those before it, over random "
+        "permutations of all {noun}s; their order plays no part"
+    )
 
     def check(self, game: Game) -> None:
         """ValueError unless order plays no part in the game."""
@@ -64,20 +60,16 @@ class Classic(Value):
         """Warn if the order of some random sequences matters in a game that was said to have none."""
         if not game._order_on_trust:
             return
-        rng = np.random.default_rng(0)
-        n = game.n_players
-        for _ in range(_TRIED if n > 1 else 0):
-            sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
-            one, two = game(sequence), game(sequence[::-1].copy())
-            if not math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
-                warnings.warn(
-                    "use value 'ordinal' or 'partial_ordinal', for order plays a part in this game although "
-                    f"order_free=True says that it does not: the utility of {tuple(sequence.tolist())} is "
-                    f"{one}, that of its reverse {two}",
-                    UserWarning,
-                    stacklevel=4,
-                )
-                return
+        found = differing(game, _TRIED, lambda sequence: sequence[::-1].copy())
+        if found is not None:
+            sequence, _, one, two = found
+            warnings.warn(
+                "use value 'ordinal' or 'partial_ordinal', for order plays a part in this game although "
+                f"order_free=True says that it does not: the utility of {tuple(sequence.tolist())} is "
+                f"{one}, that of its reverse {two}",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def enumerated(self, n_players: int) -> tuple[int, NDArray[np.int64]]:
         """Return one sequence of each set of players."""

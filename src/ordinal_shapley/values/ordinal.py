@@ -42,18 +42,11 @@ class Ordinal(Value):
     contributions: ClassVar[tuple[str, ...]] = ("in_out",)
     needs_mean_utilities: ClassVar[bool] = True
 
-    @property
-    def insertion(self) -> str:
-        """Where a player joins when the axioms ask what it changes."""
-        return "anywhere"
-
-    @property
-    def meaning(self) -> str:
-        """What it is, in words."""
-        return (
-            "what a {noun} adds to the score on average when inserted among those before it, over random "
-            "permutations of all {noun}s"
-        )
+    insertion = "anywhere"
+    meaning = (
+        "what a {noun} adds to the score on average when inserted among those before it, over random "
+        "permutations of all {noun}s"
+    )
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
         """[i, k]: mean over the sets of k players of what i adds to the mean utility of their orders."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame, representative
-from ordinal_shapley.values.base import TOLERANCE, Value
+from ordinal_shapley.values.base import Value, differing
 from ordinal_shapley.vocabulary import CASES, check_choice
 
 if TYPE_CHECKING:
@@ -67,6 +66,10 @@ class PartialOrdinal(Value):
     partition: Any = None
     case: str | None = None
     name: ClassVar[str] = "partial_ordinal"
+    meaning = (
+        "what a {noun} adds to the score on average when appended to those before it, over random "
+        "permutations of all {noun}s"
+    )
 
     def __post_init__(self) -> None:
         if (self.partition is None) != (self.case is None):
@@ -75,14 +78,6 @@ class PartialOrdinal(Value):
             check_choice("case", self.case, CASES)
             # Its length is checked when there is a game.
             object.__setattr__(self, "partition", arrays.as_array(self.partition, "partition", "player"))
-
-    @property
-    def meaning(self) -> str:
-        """What it is, in words."""
-        return (
-            "what a {noun} adds to the score on average when appended to those before it, over random "
-            "permutations of all {noun}s"
-        )
 
     def _groups(self, n_players: int) -> NDArray[np.int64]:
         labels = arrays.as_names(self.partition, "partition", n_players, "player")
@@ -97,23 +92,17 @@ class PartialOrdinal(Value):
         """Warn if random sequences differ in utility from what stands for them."""
         if self.partition is None:
             return
-        assert self.case is not None
-        groups = self._groups(game.n_players)
-        rng = np.random.default_rng(0)
-        n = game.n_players
-        for _ in range(_TRIED if n > 1 else 0):
-            sequence = rng.permutation(n)[: rng.integers(2, n + 1)]
-            alike = representative(sequence, groups, CASE_CODES[self.case])
-            one, two = game(sequence), game(alike)
-            if not math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
-                warnings.warn(
-                    f"the game is not as partition and case={self.case!r} say: the utility of "
-                    f"{tuple(sequence.tolist())} is {one}, that of {tuple(alike.tolist())} is {two}; the "
-                    "values are those of a game in which both have the latter",
-                    UserWarning,
-                    stacklevel=4,
-                )
-                return
+        groups, code = self._groups(game.n_players), CASE_CODES[str(self.case)]
+        found = differing(game, _TRIED, lambda sequence: representative(sequence, groups, code))
+        if found is not None:
+            sequence, alike, one, two = found
+            warnings.warn(
+                f"the game is not as partition and case={self.case!r} say: the utility of "
+                f"{tuple(sequence.tolist())} is {one}, that of {tuple(alike.tolist())} is {two}; the "
+                "values are those of a game in which both have the latter",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def played(self, game: Game) -> Game:
         """Return the game that evaluates the sequences that stand for others."""

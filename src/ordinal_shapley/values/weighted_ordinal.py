@@ -63,6 +63,7 @@ class WeightedOrdinal(Value):
 
     order_weight: Any
     name: ClassVar[str] = "weighted_ordinal"
+    meaning = "what a {noun} adds to the score on average, over orders that weigh as order_weight says"
 
     def __post_init__(self) -> None:
         if not (callable(self.order_weight) or isinstance(self.order_weight, NotStored)):
@@ -75,11 +76,6 @@ class WeightedOrdinal(Value):
         if isinstance(weight, NotStored):
             return {"digest": weight.digest}
         return {"digest": digest(*weight._identity) if isinstance(weight, Game) else fingerprint(weight)}
-
-    @property
-    def meaning(self) -> str:
-        """What it is, in words."""
-        return "what a {noun} adds to the score on average, over orders that weigh as order_weight says"
 
     def weight_game(self, n_players: int) -> Game:
         """Return `order_weight` as a game, whose utilities are the weights."""

@@ -32,7 +32,7 @@ def drawn_by(game: Game, valuation: Valuation) -> Drawn:
         classes,
         quota,
         in_out=kind.in_out(sampler.contribution_to(kind)),
-        selected=sampler.takes_selected,
+        selected=sampler.average == "selected",
     )
     rule = sampler.rule
     if rule is None or not rule.bias:

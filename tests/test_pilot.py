@@ -183,7 +183,7 @@ def test_a_checkpoint_carries_the_pilot_and_the_scores(tmp_path):
     options["checkpoint"] = tmp_path / "rows.npz"
     first = sample_with(rows, "ordinal", n_permutations=20, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ordinal_shapley.sampling.ahead.looks", None)
+        patch.setattr("ordinal_shapley.sampling.ahead.look", None)
         again = sample_with(rows, "ordinal", n_permutations=40, **options)
     assert again.full_score == first.full_score
     plain = sample_with(rows, "ordinal", n_permutations=40, random_state=1, **RULE)

@@ -62,12 +62,8 @@ def check_axioms(
         Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
         least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
         are fitted to a tolerance, or values from sampling, give what they are off by.
-    n_jobs : int, optional
-        Workers, as in joblib; every core by default, for plain Python functions one.
-    progress : bool, default False
-        Show a progress bar on stderr.
-    max_seconds : float, optional
-        Refuse to start what a short probe says takes longer; an hour by default, ``inf`` for no limit.
+    n_jobs, progress, max_seconds
+        As in `exact_values`.
 
     Returns
     -------
@@ -76,12 +72,8 @@ def check_axioms(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument cannot be used, a utility is not finite, or the work would take more than
-        ``max_seconds`` or the memory at hand.
-    RuntimeError
-        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
-        the sequence.
+    TypeError, ValueError, RuntimeError
+        As `exact_values` does.
 
     Notes
     -----

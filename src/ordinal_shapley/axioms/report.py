@@ -149,8 +149,8 @@ class AxiomReport:
                 text(who, " and ") if isinstance(who, tuple) else self._name(who) for who in players
             )
 
-        rows = [
-            {
+        rows = {
+            check.name: {
                 "status": check.status,
                 "players": text(check.players, ", "),
                 "worst": text(check.worst, " and "),
@@ -159,22 +159,17 @@ class AxiomReport:
                 "detail": check.detail,
             }
             for check in self
-        ]
-        return pd.DataFrame(rows, index=pd.Index([check.name for check in self], name="axiom"))
+        }
+        return pd.DataFrame([*rows.values()], index=pd.Index(rows, name="axiom"))
 
     def __str__(self) -> str:
         players = f"{len(self.values)} player{'s' if len(self.values) > 1 else ''}"
         lines = [f"Axioms of {self.value}, {players}, {self.n_evaluations:,} utilities"]
+        wrap = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
         for check in self:
             head = f"  {check.name.replace('_', ' '):<12} {check.status:<8} "
-            detail = _UTILITY.sub(lambda whole: whole[0].replace(" ", "\0"), check.detail)
-            lines += textwrap.wrap(
-                head + detail,
-                _WIDTH,
-                subsequent_indent=" " * len(head),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            wrap.subsequent_indent = " " * len(head)
+            lines += wrap.wrap(head + _UTILITY.sub(lambda u: u[0].replace(" ", "\0"), check.detail))
         return "\n".join(lines).replace("\0", " ")
 
     def __repr__(self) -> str:

@@ -69,11 +69,10 @@ class _ShapleyEstimator(BaseEstimator):
     ) -> _Self:
         """Value the rows of ``X``, or the groups they form.
 
-        Without validation data, a part ``valid_fraction`` of the rows is held out to score models
-        and the other rows are valued. The rows held out are drawn class by class, by
-        `sklearn.model_selection.train_test_split` with ``random_state``, and the rows valued keep
-        their order. With ``groups``, whole groups are held out, drawn class by class if no group
-        mixes classes. The ``strata`` of ``sampler`` have an entry for each row of ``X``, or for each
+        Without validation data, a part ``valid_fraction`` of the rows is held out to score models. They are
+        drawn class by class, by `sklearn.model_selection.train_test_split` with ``random_state``, and the
+        others are valued in their order. With ``groups``, whole groups are held out, drawn class by class if
+        no group mixes classes. The ``strata`` of ``sampler`` have a class for each row of ``X``, or for each
         group in the order of the sorted group names.
 
         Parameters
@@ -214,20 +213,12 @@ class OrdinalShapley(_OrderedShapley):
     sampler : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
         How permutations are sampled, by default without bias: the ``method`` of
         `ordinal_shapley.sample_values`.
-    stopping : stopping rule, optional
-        When the run ends; with ``n_permutations`` too, whichever comes first.
-    n_permutations : int, optional
-        The number of permutations at most.
     max_seconds : float, optional
         Seconds that sampling takes at most, with whatever else stops it; the result is what there is then.
     random_state : int, Generator, RandomState or None
         Makes the split and the permutations repeatable.
-    n_jobs : int, optional
-        Number of workers: threads, with ``estimator`` processes; the values do not depend on it.
-    checkpoint : path-like, optional
-        File to keep the run in, from which the same ``fit`` goes on; see `ordinal_shapley.sample_values`.
-    progress : bool, default False
-        Show a progress bar, as `ordinal_shapley.sample_values` does.
+    stopping, n_permutations, n_jobs, checkpoint, progress
+        As in `ordinal_shapley.sample_values`.
 
     Attributes
     ----------
@@ -283,13 +274,7 @@ class PartialOrdinalShapley(_OrderedShapley):
     ----------
     estimator, position_weight, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, \
 n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
-        As for `OrdinalShapley`.
-
-    Attributes
-    ----------
-    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
-feature_names_in_
-        As for `OrdinalShapley`.
+        As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
     --------
@@ -326,13 +311,7 @@ class ClassicShapley(_ShapleyEstimator):
     ----------
     estimator, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, n_permutations, \
 max_seconds, random_state, n_jobs, checkpoint, progress
-        As for `OrdinalShapley`.
-
-    Attributes
-    ----------
-    values_, valuation_, game_, classes_, train_indices_, valid_indices_, n_features_in_, \
-feature_names_in_
-        As for `OrdinalShapley`.
+        As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
     --------

@@ -133,11 +133,11 @@ def exact_values(
     ------
     TypeError, ValueError
         If an argument cannot be used, the weights of `WeightedOrdinal` do not sum to 1, a utility is not
-        finite (the message names the sequence), or the work would take more than ``max_seconds`` or the
-        memory at hand (the message says how much, and what would do instead).
+        finite, or the work would take more than ``max_seconds`` or the memory at hand (the message says how
+        much, and what would do instead).
     RuntimeError
-        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails; the message names
-        the sequence.
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails. As for utilities,
+        the message names the sequence.
 
     Warns
     -----

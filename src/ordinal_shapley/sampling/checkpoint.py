@@ -36,13 +36,7 @@ _SPACING = 20.0
 
 
 class Keeper:
-    """Reads and writes the checkpoint of one run; with no path, it does nothing.
-
-    Attributes
-    ----------
-    seed : int or None
-        Seed of the run that the file is of, None if there is none yet.
-    """
+    """Reads and writes the checkpoint of one run; with no path, it does nothing."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = path
@@ -55,6 +49,7 @@ class Keeper:
         self._pilot: dict[str, Any] = {}
         if path is not None and Path(path).exists():
             self._file = _read(path, self._name)
+        # Of the run that the file is of, if there is one.
         self.seed = None if self._file is None else self._file.settings.seed
 
     def recall(self, plan: Plan) -> tuple[Plan, Scores] | None:
@@ -69,13 +64,7 @@ class Keeper:
         self._scores, self._pilot = scores, {name: getattr(plan, name) for name in _OF_PILOT}
 
     def begin(self, settings: Settings, player_names: NDArray[Any] | None, first: int) -> None:
-        """Take in what the run is, before it begins.
-
-        Raises
-        ------
-        ValueError
-            If the file is of a run with other settings.
-        """
+        """Take in what the run is, before it begins; ValueError if the file is of another run."""
         if self._path is None:
             return
         self._settings, self._player_names, self._first = settings, player_names, first
@@ -94,12 +83,7 @@ class Keeper:
     def state(self, before: State, made: str) -> State:
         """Return the state to go on from; `before` is that of a new run, whose fingerprint is `made`.
 
-        Raises
-        ------
-        ValueError
-            If the file is of a run whose game says something else.
-        OSError
-            If a new file cannot be written.
+        ValueError if the file is of a run whose game says something else, OSError if none can be written.
         """
         if self._path is None:
             return before
@@ -173,15 +157,7 @@ class Keeper:
 
 @contextmanager
 def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
-    """Hold the checkpoint for one run; an interrupt says what is kept.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `path` is no name of a file, another run has it, or it is no checkpoint.
-    OSError
-        If the file can be neither read nor made.
-    """
+    """Hold the checkpoint for one run; an interrupt says what is kept."""
     if path is None:
         yield Keeper(None)
         return

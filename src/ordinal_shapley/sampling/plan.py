@@ -64,10 +64,7 @@ class Plan(NamedTuple):
 def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_profile: bool) -> Plan:
     """Return what a run does, but for its seed, utilities and what its truncation rule must know.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If game, value and sampler do not go together.
+    ValueError if game, value and sampler do not go together.
     """
     value.check(game)
     profile = arguments.flag("position_profile", position_profile)

@@ -19,9 +19,8 @@ _MAX_PILOT = 10_000
 class Roulette(TruncationRule):
     r"""Evaluate few places, drawn at random, and let them count for those that are not: no bias.
 
-    Place k is evaluated with probability p_k, and what is found there counts 1 / p_k times. Probabilities are
-    larger where a place adds more to the noise and where its utility costs less. A pilot finds them at the
-    start of a run: it evaluates some thirty sizes, at equal distances of their logarithms, of the prefixes of
+    Place k is evaluated with probability :math:`p_k`, and what is found there counts :math:`1 / p_k` times. A
+    pilot finds the probabilities at the start of a run: it evaluates some thirty sizes of the prefixes of
     permutations of its own. For the same number of evaluations errors are much smaller than those of full
     permutations: for marginal contributions because most of the noise comes from the first places, where most
     permutations then end; for the ordinal value because the prefixes of one permutation tell much the same,
@@ -45,13 +44,14 @@ class Roulette(TruncationRule):
 
     Notes
     -----
-    For marginal contributions :math:`m_k`, probabilities are proportional to the roots of the means of
+    For marginal contributions :math:`m_k` probabilities are proportional to the roots of the means of
     :math:`m_k^2 / c_k`, made decreasing, where :math:`c_k` is what a utility costs there: that makes the
-    product of variance and cost least. For the ordinal value, the utilities :math:`U_s` of prefixes are
+    product of variance and cost least. For the ordinal value the utilities :math:`U_s` of prefixes are
     evaluated by systematic sampling with probabilities proportional to the roots of
     :math:`\operatorname{var}(U_s) (1/s + 1/(n - s)) / c_s`. Costs are by formula, for a `LogisticGame` and an
-    `EstimatorGame`, and 1 in other games. Between the sizes of the pilot means and variances are interpolated
-    over the logarithm of the size. The players' sum is no longer exactly that of the full utilities.
+    `EstimatorGame`, and 1 in other games. Between the sizes of the pilot, at equal distances of their
+    logarithms, means and variances are interpolated. The players' sum is no longer exactly that of the full
+    utilities.
 
     References
     ----------

@@ -151,19 +151,8 @@ class PermutationSampler(Described):
     def draw_from(self, game: Game) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the strata of a game: players stratum after stratum, where each begins, and its quota.
 
-        All players are in one, or those of a class. A class of n_c players has a quota of
-        floor(class_fraction n_c), at least 1.
-
-        Returns
-        -------
-        members : ndarray of int64, shape (n_players,)
-        starts : ndarray of int64, shape (n_strata + 1,)
-        quota : ndarray of int64, shape (n_strata,)
-
-        Raises
-        ------
-        TypeError, ValueError
-            If classes are needed and there are none.
+        Without ``class_fraction`` all players are in one. TypeError or ValueError if classes are needed and
+        there are none.
         """
         n = game.n_players
         if self.class_fraction is None:

@@ -236,13 +236,7 @@ def _numbered(error: UtilityError, permutation: int) -> UtilityError:
 
 
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
-    """Walk permutations first..stop-1, or as far as there is time.
-
-    Raises
-    ------
-    UtilityError
-        If a utility is not finite.
-    """
+    """Walk permutations first..stop-1, or as far as there is time; UtilityError at one that is not finite."""
     # As large as the players are many, so shards that one thread walks share it.
     held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design.code}"
     permutations = held.pop(key, None) or make_permutation_state(

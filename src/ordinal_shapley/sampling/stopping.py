@@ -20,62 +20,30 @@ Memory: TypeAlias = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 
 class Progress(NamedTuple):
-    """How far a run has come, as a rule sees it at the end of a round.
+    """How far a run has come, as a rule sees it at the end of a round."""
 
-    Attributes
-    ----------
-    values, stderr : ndarray of float64, shape (n,)
-        The estimate so far and its standard error; NaN for players with too few permutations.
-    n_permutations, n_evaluations : int
-        Permutations and utility evaluations so far.
-    seconds : float
-        Time spent so far, by this call.
-    """
-
-    values: NDArray[np.float64]
-    stderr: NDArray[np.float64]
+    values: NDArray[np.float64]  # the estimate so far
+    stderr: NDArray[np.float64]  # its standard error; both NaN for players with too few permutations
     n_permutations: int
     n_evaluations: int
-    seconds: float
+    seconds: float  # by this call
 
 
 class Reading(NamedTuple):
-    """What a rule measures, as a number.
+    """What a rule measures, as a number."""
 
-    Attributes
-    ----------
-    name : str
-        What it is, for people to read.
-    value : float
-        What it is now; NaN while it is unknown.
-    limit : float
-        Where the rule says stop.
-    """
-
-    name: str
-    value: float
-    limit: float
+    name: str  # for people to read
+    value: float  # NaN while it is unknown
+    limit: float  # where the rule says stop
 
 
 class Check(ABC):
-    """The running state of one rule in one run; call it at the end of every round.
+    """The running state of one rule in one run; call it at the end of every round."""
 
-    Attributes
-    ----------
-    figure : str
-        What the rule looks at, for people to read; "" if it has nothing to say.
-    fired : str
-        The rule, or rules, that said stop at the last call; "" if none did.
-    converged : bool
-        Whether a rule that said stop at the last call is one of convergence.
-    readings : tuple of Reading
-        The same as ``figure``, as numbers.
-    """
-
-    figure: str = ""
-    fired: str = ""
-    converged: bool = False
-    readings: tuple[Reading, ...] = ()
+    figure: str = ""  # what the rule looks at, for people to read; "" if it has nothing to say
+    fired: str = ""  # the rule, or rules, that said stop at the last call; "" if none did
+    converged: bool = False  # whether a rule that said stop then is one of convergence
+    readings: tuple[Reading, ...] = ()  # the same as `figure`, as numbers
 
     @abstractmethod
     def __call__(self, progress: Progress) -> bool:

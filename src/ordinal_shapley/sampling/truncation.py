@@ -19,20 +19,11 @@ ENDS_EARLY = "the bias of ending permutations early, which counts players after 
 
 
 class TruncationRule(Described, ABC):
-    """Says which utilities of a permutation are not evaluated.
+    """Says which utilities of a permutation are not evaluated."""
 
-    Attributes
-    ----------
-    name : str
-        The word that stands for it with its defaults.
-    bias : str
-        What it does to estimates, in words; "" if it leaves their expectation alone.
-    one_target : bool
-        Whether the target of the plan stands in for what is not evaluated, not each permutation's own score.
-    """
-
-    name: ClassVar[str]
-    bias: ClassVar[str] = ""
+    name: ClassVar[str]  # the word that stands for it with its defaults
+    bias: ClassVar[str] = ""  # what it does to estimates, in words; "" if it leaves their expectation alone
+    # Whether the target of the plan stands in for what is not evaluated, not each permutation's own score.
     one_target: ClassVar[bool] = False
 
     @abstractmethod
@@ -44,17 +35,8 @@ class TruncationRule(Described, ABC):
     ) -> NDArray[np.intp]:
         """Return how many players of each permutation are evaluated; not asked of a rule without bias.
 
-        Parameters
-        ----------
-        utilities, has_model : ndarray, shape (n_permutations, n_places + 1)
-            Of each prefix, from the empty one.
-        target : float
-            That of the plan.
-
-        Returns
-        -------
-        ndarray of int, shape (n_permutations,)
-            Players evaluated.
+        `utilities` and `has_model` are of each prefix, from the empty one, of shape (n_permutations,
+        n_places + 1); `target` is that of the plan.
         """
         raise NotImplementedError
 

@@ -18,13 +18,7 @@ _WITH_OPTIONS: dict[str, type[Value]] = {kind.name: kind for kind in (Blend, Wei
 
 
 def as_value(value: Any, name: str = "value") -> Value:
-    """Return the value that a name stands for, or the value itself.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is neither; the message begins with `name`.
-    """
+    """Return the value that a name stands for, or the value itself; errors begin with `name`."""
     if isinstance(value, Value):
         return value
     names = ", ".join(map(repr, _NAMED))

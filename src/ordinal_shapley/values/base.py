@@ -22,25 +22,14 @@ TOLERANCE = 1e-9
 
 
 class Value(Described, ABC):
-    """A way to share out what a game's players achieve together.
+    """A way to share out what a game's players achieve together."""
 
-    Attributes
-    ----------
-    name : str
-        The word that stands for it where it has no options.
-    contributions : tuple of str
-        What permutations can estimate it by, the default first: "marginal", what a player adds at the end of
-        those before it, or "in_out", utilities of all prefixes.
-    order_free : bool
-        Whether it is for games in which order plays no part.
-    needs_mean_utilities : bool
-        Whether its exact values need the mean utility of the orders of each set.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # the word that stands for it where it has no options
+    # What permutations can estimate it by, the default first: "marginal", what a player adds at the end of
+    # those before it, or "in_out", utilities of all prefixes.
     contributions: ClassVar[tuple[str, ...]] = ("marginal",)
-    order_free: ClassVar[bool] = False
-    needs_mean_utilities: ClassVar[bool] = False
+    order_free: ClassVar[bool] = False  # whether it is for games in which order plays no part
+    needs_mean_utilities: ClassVar[bool] = False  # whether exact values need those of the orders of each set
 
     @property
     def insertion(self) -> str:
@@ -86,10 +75,7 @@ class Value(Described, ABC):
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
         """Return what players add by position, from the sums of an enumeration.
 
-        Returns
-        -------
-        ndarray of float64, shape (n_players, n_players)
-            [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean.
+        [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean.
         """
         return marginal_profile(totals, scope, scope.kind != kernels.ALL)
 

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.sampling import inclusion
-from ordinal_shapley.sampling.inclusion import pilot_sizes, with_probabilities
-from ordinal_shapley.sampling.pilot import Look
+from ordinal_shapley.sampling.pilot import Look, pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.plan import Plan
 from problems import JIT, random_problem, size
 from runs import sample_with
@@ -24,7 +22,7 @@ _COARSE = size(3, 2)
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid that leaves most sizes out, of however few players."""
-    monkeypatch.setattr(inclusion, "_GRID", _COARSE)
+    monkeypatch.setattr("ordinal_shapley.sampling.pilot._GRID", _COARSE)
 
 
 class TestSizes:

@@ -7,11 +7,13 @@ from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import train_test_split
 
 from ordinal_shapley.common import arguments, arrays
-from ordinal_shapley.estimators.split import split, strata_of
+from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.games import LogisticGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.estimator import EstimatorGame
@@ -122,9 +124,9 @@ class _ShapleyEstimator(BaseEstimator):
             groups = None if groups is None else arrays.as_names(groups, "groups", n, "row of X")
             if sample_weight is not None:
                 sample_weight = arrays.as_column(sample_weight, "sample_weight", n, "row of X")
-            train, valid = split(y, groups, self.valid_fraction, self.random_state, not regression)
+            train, valid = _split(y, groups, self.valid_fraction, self.random_state, not regression)
             if sampler.strata is not None:
-                sampler = replace(sampler, strata=strata_of(sampler.strata, n, groups, train))
+                sampler = replace(sampler, strata=_strata_of(sampler.strata, n, groups, train))
             X_valid, y_valid = arrays.take(X, valid), y[valid]
             X, y = arrays.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
@@ -177,6 +179,61 @@ class _ShapleyEstimator(BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+
+def _strata_of(
+    strata: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Return the strata of the rows, or of the groups in sorted order, that are valued."""
+    if groups is None:
+        return arrays.as_column(strata, "strata", n_rows, "row of X")[train]
+    names = np.unique(groups)
+    return arrays.as_column(strata, "strata", len(names), "group")[np.isin(names, groups[train])]
+
+
+def _split(
+    y: NDArray[Any], groups: NDArray[Any] | None, valid_fraction: float, random_state: Any, by_class: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return positions of training and validation rows, each in increasing order.
+
+    With `by_class`, y are classes: each is drawn from, and each is among the training rows.
+    """
+    valid_fraction = arguments.number("valid_fraction", valid_fraction, above=0.0, below=1.0)
+    arrays.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
+    if groups is None:
+        units, unit_classes = np.arange(len(y)), y
+    else:
+        units = arrays.encode(groups, "groups")[1]
+        unit_classes = y[np.unique(units, return_index=True)[1]]
+    stratify = unit_classes if by_class and np.array_equal(unit_classes[units], y) else None
+    hint = "pass X_valid and y_valid to choose the validation rows yourself"
+    if stratify is not None:
+        names, sizes = np.unique(stratify, return_counts=True)
+        if sizes.min() < 2:
+            unit = "row" if groups is None else "group"
+            raise ValueError(
+                f"y has a single {unit} of class {names[sizes.argmin()]!s}, which cannot be both "
+                f"valued and held out: {hint}"
+            )
+    state = sklearn_state(random_state)
+    try:
+        kept, held = train_test_split(
+            np.arange(units.max() + 1),
+            test_size=valid_fraction,
+            stratify=stratify,
+            random_state=state,
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"valid_fraction {valid_fraction} does not split these rows ({error}): {hint}"
+        ) from error
+    train, valid = (np.flatnonzero(np.isin(units, part)) for part in (kept, held))
+    lost = np.setdiff1d(y, y[train])
+    if by_class and lost.size:
+        raise ValueError(
+            f"valid_fraction {valid_fraction} leaves no training row of class {lost[0]!s}: {hint}"
+        )
+    return train, valid
 
 
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,14 @@ from ordinal_shapley.common.parallel import running
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
-from ordinal_shapley.sampling.inclusion import dear_sizes, pilot_sizes, with_probabilities
-from ordinal_shapley.sampling.pilot import Look, look, pilot_plan, score_plan
+from ordinal_shapley.sampling.pilot import (
+    Look,
+    look,
+    pilot_plan,
+    pilot_sizes,
+    score_plan,
+    with_probabilities,
+)
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.running import Clock
 from ordinal_shapley.sampling.shards import with_baselines
@@ -27,6 +33,9 @@ _TARGET_ORDERS = 20
 # rule compares with of this share of its tolerance.
 _NEAR_SCORE = 0.005
 _NEAR_TARGET = 0.1
+# So many permutations of a pilot evaluate all sizes, others those that cost a twentieth of the dearest at most.
+_FEW = 6
+_DEAR = 20.0
 # Work that took less tells little about how long more of it will take.
 _MIN_TIMED = 0.3
 
@@ -175,8 +184,9 @@ class Ahead:
         game = self._game
         sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
         figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
-        few, cheap = dear_sizes(game, sizes, plan.in_out == 1.0)
-        few = min(few, count)
+        # The largest sizes can take nearly all of the time, and a few permutations tell enough of them.
+        costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
+        few, cheap = min(_FEW, count), int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
         with self._phase("the pilot", "pilot orders", count, figure) as tell:
             made = self._looks(pilot_plan(plan, sizes), game, range(few), tell)
             if len(made) == few:

@@ -1,8 +1,8 @@
-"""Utilities of a few permutations at some sizes only, ahead of a run, on all its workers."""
+"""The pilot of `Roulette` looks at some sizes of a few permutations, and gives inclusion probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,13 @@ from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
 
+# In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
+# that starts from a prefix far shorter takes longer to fit.
+_MAX_PREFIXES = 8
+# Sizes that the pilot looks at; of twice as many places it looks at all.
+_GRID = 30
+# Marginal contributions shrink with the place, and probabilities beyond this one may do so, too.
+_MIN_TO = 100
 _SCORES = 0x5DEECE66D  # makes a key of its own, so that scores are independent of the run
 
 
@@ -61,3 +68,95 @@ def look(
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything
         return error
+
+
+def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
+    """Return the sizes of prefixes that the pilot evaluates, from 1 to all places.
+
+    About thirty however many places there are, at equal distances of their logarithms. With `pairs` the size
+    before each is there, too: marginal contributions are differences of neighbours.
+    """
+    if n_places <= 2 * _GRID:
+        return np.arange(1, n_places + 1)
+    sizes = np.rint(np.geomspace(1, n_places, _GRID)).astype(np.int64)
+    return np.unique(np.concatenate([sizes, sizes - 1]) if pairs else sizes)[int(pairs) :]
+
+
+def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probability: float) -> Plan:
+    r"""Give each place a probability of being evaluated, and a control variate.
+
+    If what is evaluated at place k, at a cost :math:`c_k`, with probability :math:`p_k` adds :math:`v_k /
+    p_k` to a variance, variance times cost, :math:`\sum v_k / p_k \sum c_k p_k`, is least for :math:`p_k
+    \propto \sqrt{v_k / c_k}`. Between the sizes that were looked at :math:`v_k` is interpolated: that is as
+    good as any guess, for no probability makes a bias.
+    """
+    n = int(plan.quota.sum())
+    seen = pilot_sizes(n, plan.in_out < 1.0)
+    # Some permutations stop short of the largest sizes.
+    utilities, marginals = np.full((2, len(looks), len(seen)), np.nan)
+    for t, look in enumerate(looks):
+        utilities[t, : len(look.utilities)] = look.utilities
+        marginals[t, : len(look.marginals)] = look.marginals
+    # Probabilities don't depend on the unit of the utilities, but squares of some are out of range.
+    unit = max(np.nanmax(np.abs(utilities)), np.nanmax(np.abs(marginals))) or 1.0
+    sizes = np.arange(1, n + 1)
+    costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
+    weights = np.append(1.0 / sizes[:-1] + 1.0 / (n - sizes[:-1]), 1.0 / n)
+    needed = plan.in_out**2 * _between(seen, np.nanvar(utilities / unit, axis=0), n) * weights
+    if plan.in_out < 1.0:
+        # The size before must have been looked at; that before the first is known.
+        follows = np.diff(seen, prepend=0) == 1
+        squares = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
+        needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], squares, n)
+        probabilities = _falling(needed, costs, min_probability)
+    else:
+        probabilities = _spread(needed, weights, costs, min_probability)
+    return plan._replace(baselines=_between(seen, np.nanmean(utilities, axis=0), n), inclusion=probabilities)
+
+
+def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """What was found at some sizes, at all sizes from 1 to n."""
+    return np.interp(np.log(np.arange(1, n + 1)), np.log(seen), found)
+
+
+def _falling(
+    needed: NDArray[np.float64], costs: NDArray[np.float64], min_probability: float
+) -> NDArray[np.float64]:
+    """Probabilities of marginal contributions: each needs the utility before, so these must not rise."""
+    from sklearn.isotonic import isotonic_regression
+
+    a_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
+    if not a_cost.max() > 0.0:
+        return np.ones(len(needed))
+    places = np.arange(1, len(needed) + 1)
+    floor = min_probability * np.minimum(1.0, np.sqrt(_MIN_TO / places))
+    return np.asarray(np.maximum(np.sqrt(a_cost / a_cost.max()), floor))
+
+
+def _spread(
+    needed: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    min_probability: float,
+) -> NDArray[np.float64]:
+    """Probabilities of prefixes: few of each permutation, for they tell much the same."""
+    # What would be best if utilities of all sizes varied alike, and is never far from it.
+    safe = np.sqrt(weights / costs)
+    best = np.sqrt(needed / costs)
+    if not best.max() > 0.0:
+        best = safe
+    probabilities = (1.0 - min_probability) * best / best.sum() + min_probability * safe / safe.sum()
+    return _scaled(probabilities, min(_MAX_PREFIXES, max(2, len(probabilities) // 4)))
+
+
+def _scaled(probabilities: NDArray[np.float64], total: int) -> NDArray[np.float64]:
+    """Multiply probabilities so that they sum to `total`, none being above 1."""
+    capped = np.zeros(len(probabilities), bool)
+    scaled = np.ones(len(probabilities))
+    while not capped.all():
+        scaled[~capped] = probabilities[~capped] * (total - capped.sum()) / probabilities[~capped].sum()
+        if not (scaled > 1.0).any():
+            break
+        capped |= scaled > 1.0
+        scaled[capped] = 1.0
+    return scaled

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.described import Described
 from ordinal_shapley.sampling.designs import design_of
-from ordinal_shapley.sampling.paper_truncation import PaperTruncation
-from ordinal_shapley.sampling.patience_truncation import PatienceTruncation
-from ordinal_shapley.sampling.roulette import Roulette
-from ordinal_shapley.sampling.truncation import TruncationRule
+from ordinal_shapley.sampling.truncation import (
+    PaperTruncation,
+    PatienceTruncation,
+    Roulette,
+    TruncationRule,
+)
 from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, check_choice
 
 if TYPE_CHECKING:

@@ -230,18 +230,12 @@ def reporting(game: Game) -> Iterator[None]:
 
 def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
     """Walk all sequences of `scope`, each once; an error names the sequence at fault."""
-    with reporting(game):
-        return _enumerate(game, scope, wanted, n_jobs, progress)
-
-
-def _enumerate(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
     from joblib import delayed
 
     from ordinal_shapley.common.progress import ProgressBar
 
     began = time.perf_counter()
     n = scope.n_players
-    empty_value = game(())
     split = n >= _SPLIT_FROM and scope.deepest > 1
     cancellation = Cancellation()
 
@@ -249,7 +243,8 @@ def _enumerate(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, pro
         return (game._workspace_maker, cancellation, len(scope), len(branch), *scope, *branch, *game._payload)
 
     count = sum(scope.counts())
-    with ProgressBar(total=count, enabled=progress, unit="sequences") as bar:
+    with reporting(game), ProgressBar(total=count, enabled=progress, unit="sequences") as bar:
+        empty_value = game(())
         whole = _whole(scope, wanted, empty_value, 1 if split else scope.deepest)
         if scope.deepest == 0:
             total = Totals(

@@ -33,9 +33,8 @@ _TARGET_ORDERS = 20
 # rule compares with of this share of its tolerance.
 _NEAR_SCORE = 0.005
 _NEAR_TARGET = 0.1
-# So many permutations of a pilot evaluate all sizes, others those that cost a twentieth of the dearest at most.
-_FEW = 6
-_DEAR = 20.0
+_FEW = 6  # permutations of a pilot that evaluate all sizes
+_DEAR = 20.0  # others leave those out that cost more than the dearest divided by this
 # Work that took less tells little about how long more of it will take.
 _MIN_TIMED = 0.3
 

@@ -23,8 +23,8 @@ class History(StoppingRule):
     """Stop when another rule does, and keep the values at the end of each round of the run.
 
     A run by itself keeps none, for they take memory in the number of players times that of rounds. Unlike
-    other rules this one holds a state, that of its latest run, so let each run have its own. Of a run that
-    goes on from a checkpoint it keeps the rounds from there.
+    other rules this one holds the state of its latest run, so let each run have its own. Of a run that goes
+    on from a checkpoint it keeps the rounds from there.
 
     Parameters
     ----------
@@ -33,13 +33,6 @@ class History(StoppingRule):
     most_rounds : int, default 500
         When there are more rounds than this, every other one is dropped, as often as need be; the last round
         is always kept.
-
-    Attributes
-    ----------
-    rule : StoppingRule
-        As given.
-    taken_up_at : int
-        Permutations that a checkpoint held when the run went on from it, 0 for a run from its beginning.
 
     Raises
     ------
@@ -67,11 +60,10 @@ class History(StoppingRule):
         self.most_rounds = arguments.integer("most_rounds", most_rounds, max=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
-        self.taken_up_at = 0
 
     def begin(self) -> Check:
         """Forget the last run, and return a fresh check."""
-        self._rounds, self._every, self.taken_up_at = [], 1, 0
+        self._rounds, self._every = [], 1
         return _HistoryCheck(self)
 
     def _limit(self, name: str) -> Any:
@@ -147,6 +139,5 @@ class _HistoryCheck(Check):
     def memory(self) -> Memory:
         return self._check.memory()
 
-    def recall(self, memory: Memory, n_permutations: int) -> None:
-        self._check.recall(memory, n_permutations)
-        self._history.taken_up_at = n_permutations
+    def recall(self, memory: Memory) -> None:
+        self._check.recall(memory)

@@ -53,8 +53,8 @@ class Check(ABC):
         """Return what a check of the same rule needs to go on from here in another run."""
         return {}
 
-    def recall(self, memory: Memory, n_permutations: int) -> None:  # noqa: B027 - most rules need nothing
-        """Go on after so many permutations of a checkpoint, from what a check of the same rule remembered."""
+    def recall(self, memory: Memory) -> None:  # noqa: B027 - most rules remember nothing
+        """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
 
 
 class StoppingRule(ABC):
@@ -273,6 +273,6 @@ class _PairCheck(Check):
         first, second = self._checks
         return first.memory() | second.memory()
 
-    def recall(self, memory: Memory, n_permutations: int) -> None:
+    def recall(self, memory: Memory) -> None:
         for check in self._checks:
-            check.recall(memory, n_permutations)
+            check.recall(memory)

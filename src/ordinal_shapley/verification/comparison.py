@@ -20,13 +20,14 @@ from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.driver import sample_values
-from ordinal_shapley.sampling.plan import Plan
+from ordinal_shapley.sampling.plan import Plan, make_plan
 from ordinal_shapley.sampling.running import Clock
 from ordinal_shapley.sampling.sampler import PermutationSampler
 from ordinal_shapley.sampling.stopping import StoppingRule
+from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.values import Value, as_value
-from ordinal_shapley.verification.expectation import Drawn, Utilities, expectation
+from ordinal_shapley.verification.expectation import Utilities, expectation
 from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
@@ -174,12 +175,12 @@ class Verification:
 
         low, high = self.valuation.confidence_interval(self.level)
         labels = self.valuation.player_names
-        columns = {name: getattr(self, name) for name in ("exact", "expected", "estimate", "stderr")}
-        columns |= {"ci_low": low, "ci_high": high}
-        for name in ("error", "bias", "class_bias", "truncation_bias", "noise", "z"):
-            columns[name] = getattr(self, name)
-        columns |= {"holds_expected": self.holds_expected, "holds_exact": self.holds_exact}
-        return pd.DataFrame(columns, index=None if labels is None else pd.Index(labels))
+        names = ["exact", "expected", "estimate", "stderr", "error", "bias", "class_bias", "truncation_bias"]
+        names += ["noise", "z", "holds_expected", "holds_exact"]
+        frame = pd.DataFrame({name: getattr(self, name) for name in names}, index=labels)
+        frame.insert(4, "ci_low", low)
+        frame.insert(5, "ci_high", high)
+        return frame
 
     def __len__(self) -> int:
         return len(self.exact)
@@ -288,9 +289,9 @@ def verify(
     )
 
     played = kind.played(game)
-    drawn = _drawn_by(played, valuation)
-    everyone = bool(drawn.quota.sum() == game.n_players)
-    unbiased = everyone and drawn.rule is None
+    plan, rule = _drawn_by(played, valuation)
+    everyone = bool(plan.quota.sum() == game.n_players)
+    unbiased = everyone and rule is None
     note = "" if unbiased else _why_unknown(played, kind, scope, budget)
     began = time.perf_counter()
     utilities, enumerated = None, game
@@ -309,32 +310,23 @@ def verify(
     # Without truncation, and with it: the exact values as they are wherever the method samples just those.
     whole = np.full(len(exact), math.nan) if note else exact.values
     if utilities is not None and not everyone:
-        whole = _settle(expectation(utilities, drawn._replace(rule=None)), exact.values)
+        whole = _settle(expectation(utilities, plan, None), exact.values)
     expected = whole
-    if utilities is not None and drawn.rule is not None:
-        expected = _settle(expectation(utilities, drawn), exact.values)
+    if utilities is not None and rule is not None:
+        expected = _settle(expectation(utilities, plan, rule), exact.values)
     return Verification(exact, valuation, expected, whole - exact.values, expected - whole, level, note)
 
 
-def _drawn_by(game: Game, valuation: Valuation) -> Drawn:
-    """Return what a run drew of the game that it evaluated, and how it credited players."""
-    sampler, kind = valuation.sampler, valuation.kind
-    members, starts, quota = sampler.draw_from(game)
-    classes = np.empty(game.n_players, np.int64)
-    classes[members] = np.repeat(np.arange(len(quota)), np.diff(starts))
-    drawn = Drawn(
-        classes,
-        quota,
-        in_out=kind.in_out(sampler.contribution_to(kind)),
-        selected=sampler.average == "selected",
-    )
+def _drawn_by(game: Game, valuation: Valuation) -> tuple[Plan, TruncationRule | None]:
+    """Return the plan of a run of the game that it evaluated, and its truncation rule if that is biased."""
+    sampler = valuation.sampler
+    plan = make_plan(game, valuation.kind, sampler, False)._replace(seed=valuation.seed)
     rule = sampler.rule
     if rule is None or not rule.bias:
-        return drawn
+        return plan, None
     ahead = Ahead(game, rule, 1, Clock(time.monotonic(), None), ProgressBar(enabled=False))
-    plan = Plan(members, starts, quota, game.player_sizes, valuation.seed, False, 0.0)
     with game._listening():
-        return drawn._replace(rule=rule, target=rule.prepare(plan, ahead).target)
+        return rule.prepare(plan, ahead), rule
 
 
 def _why_unknown(game: Game, value: Value, scope: Scope, budget: Budget) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.table import subtree_sizes
 
@@ -20,17 +21,6 @@ from ordinal_shapley_kernels.table import subtree_sizes
 _CHUNK = 20_000
 
 Floats = NDArray[np.float64]
-
-
-class Drawn(NamedTuple):
-    """What a sampler draws, and how it credits players."""
-
-    classes: NDArray[np.int64]  # class of each player, from 0
-    quota: NDArray[np.int64]  # players that are drawn of each class
-    rule: TruncationRule | None = None  # that ends permutations early
-    target: float = 0.0  # what it compares with
-    in_out: float = 0.0  # share of the in/out contributions; the rest are marginal
-    selected: bool = False  # whether contributions are averaged over the selections that hold a player
 
 
 class Utilities(NamedTuple):
@@ -46,26 +36,27 @@ class Utilities(NamedTuple):
         return len(self.values) == len(self.models)
 
 
-def expectation(utilities: Utilities, drawn: Drawn) -> Floats:
-    """Return the expected estimate of each player."""
-    n = len(drawn.classes)
-    rule = drawn.rule
+def expectation(utilities: Utilities, plan: Plan, rule: TruncationRule | None) -> Floats:
+    """Return the expected estimate of each player, by a plan whose permutations a rule may end early."""
+    n = len(plan.members)
+    classes = np.empty(n, np.int64)
+    classes[plan.members] = np.repeat(np.arange(len(plan.quota)), np.diff(plan.starts))
     sums, held = np.zeros((2, n))
     count = 0
-    for orders in ordered_selections(drawn.classes, drawn.quota):
+    for orders in ordered_selections(classes, plan.quota):
         worth, models, factors = _along(orders, utilities, n)
         full = worth[:, -1]
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
-            lengths = rule.lengths(worth, models, drawn.target)
+            lengths = rule.lengths(worth, models, plan.target)
             if rule.one_target:  # the walk kernel fills in what the rule compares with
-                full = np.full(len(orders), drawn.target)
-        credits = _credits(worth, lengths, full, factors, drawn.in_out)
+                full = np.full(len(orders), plan.target)
+        credits = _credits(worth, lengths, full, factors, plan.in_out)
         players = orders.ravel()
         sums += np.bincount(players, credits.ravel(), n)
         held += np.bincount(players, minlength=n)
         count += len(orders)
-    return sums / (held if drawn.selected else count)
+    return sums / (held if plan.keep_chosen else count)
 
 
 def ordered_selections(

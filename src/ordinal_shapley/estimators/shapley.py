@@ -24,16 +24,8 @@ from ordinal_shapley.values import Classic, Ordinal, PartialOrdinal, Value
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
 # What there is once `fit` was called.
-_FITTED = (
-    "values_",
-    "valuation_",
-    "game_",
-    "classes_",
-    "train_indices_",
-    "valid_indices_",
-    "n_features_in_",
-    "feature_names_in_",
-)
+_FITTED = {"values_", "valuation_", "game_", "classes_", "train_indices_", "valid_indices_"}
+_FITTED |= {"n_features_in_", "feature_names_in_"}
 
 __all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 

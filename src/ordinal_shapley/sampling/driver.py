@@ -233,8 +233,8 @@ def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
         if not moments.sums.any() and game(np.arange(game.n_players)) == plan.empty_value:
             advice = "no utility differed from that of all players, for which no tolerance is small enough"
         warnings.warn(
-            f"truncation ended {moments.completed_stops} of {moments.n_permutations} walks at {where}: the "
-            f"values say little; {advice}",
+            f"truncation ended {moments.completed_stops} of {moments.n_permutations} permutations at "
+            f"{where}: the values say little; {advice}",
             UserWarning,
             stacklevel=3,
         )

@@ -113,15 +113,12 @@ class Keeper:
         except OSError as error:
             if not self._warned:
                 self._warned = True
-                warnings.warn(f"{error}; {self._holds()}", RuntimeWarning, stacklevel=4)
+                warnings.warn(f"{error}; {self.holds()}", RuntimeWarning, stacklevel=4)
         else:
             self._warned = False
 
-    def note(self) -> str:
-        """Say what is kept where, and how to go on; empty without a file."""
-        return "" if self._path is None else f"{self._holds()}; run the same again to go on from there"
-
-    def _holds(self) -> str:
+    def holds(self) -> str:
+        """Say what is kept where."""
         count = 0 if self._written is None else self._written.moments.n_permutations
         return f"{count:,} permutations are kept in {self._name}"
 
@@ -176,7 +173,7 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
         try:
             yield keeper
         except KeyboardInterrupt as interrupt:
-            interrupt.args = (keeper.note(),)
+            interrupt.args = (f"{keeper.holds()}; run the same again to go on from there",)
             raise
 
 

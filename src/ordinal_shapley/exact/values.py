@@ -84,10 +84,7 @@ class ExactValues:
 
         rank = np.empty(len(self), dtype=np.int64)
         rank[self.ranking()] = np.arange(1, len(self) + 1)
-        return pd.DataFrame(
-            {"value": self.values, "rank": rank},
-            index=None if self.player_names is None else pd.Index(self.player_names),
-        )
+        return pd.DataFrame({"value": self.values, "rank": rank}, index=self.player_names)
 
     def __repr__(self) -> str:
         return f"ExactValues({len(self)} players, kind={self.kind!r}, n_evaluations={self.n_evaluations})"

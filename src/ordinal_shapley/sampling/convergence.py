@@ -264,14 +264,11 @@ def _agreement(values: Values, earlier: Values, k: int | None) -> tuple[float, f
     if len(now) == 0:
         return -1.0, 0.0
     k = min(len(now), max(1, len(now) // 10) if k is None else int(k))
-    overlap = min(
-        len(
-            np.intersect1d(
-                np.argsort(sign * now, kind="stable")[:k], np.argsort(sign * then, kind="stable")[:k]
-            )
-        )
-        for sign in (1.0, -1.0)
-    )
+
+    def first(of: Values) -> set[int]:
+        return set(np.argsort(of, kind="stable")[:k].tolist())
+
+    overlap = min(len(first(sign * now) & first(sign * then)) for sign in (1.0, -1.0))
     return _correlation(now, then), overlap / k
 
 

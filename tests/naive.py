@@ -356,8 +356,8 @@ class TableUtility:
 class JourneyUtility:
     """U of journeys of distinct channels with counts: rows of (channels, conversions, non-conversions)."""
 
-    def __init__(self, n_players, rows, worth="rate", unseen="backoff", ordered=True):
-        self.n_players, self.worth, self.unseen, self.ordered = n_players, worth, unseen, ordered
+    def __init__(self, n_players, rows, utility="rate", unseen="backoff", ordered=True):
+        self.n_players, self.utility, self.unseen, self.ordered = n_players, utility, unseen, ordered
         self.won, self.all = {}, {}
         self.sets = {}
         for channels, conversions, others in rows:
@@ -397,7 +397,7 @@ class JourneyUtility:
     def of_set(self, members, sequence):
         """What a set of channels adds to U."""
         part = tuple(channel for channel in sequence if channel in members)
-        if self.worth == "conversions":
+        if self.utility == "conversions":
             if len(part) < len(members):
                 return 0.0
             if not self.ordered:

@@ -164,8 +164,8 @@ OPTIONS = {
         --value blend: --value
         --unseen some: --unseen
         --repeats all: --repeats
-        --worth gold: --worth
-        --worth conversions --unseen zero: --unseen
+        --utility gold: --utility
+        --utility conversions --unseen zero: --unseen
         --path path --time t: --time
         --time t --file-order: --file-order
         --file-order --conversions x: --file-order

@@ -59,7 +59,7 @@ def test_credit_of_paths(run, paths, tmp_path):
         (["--value", "ordinal"], {}, "ordinal"),
         (["--value", "classic", "--unseen", "zero"], {"unseen": "zero"}, "classic"),
         (["--unseen", "zero"], {"unseen": "zero"}, "partial_ordinal"),
-        (["--worth", "conversions"], {"worth": "conversions"}, "partial_ordinal"),
+        (["--utility", "conversions"], {"utility": "conversions"}, "partial_ordinal"),
         (["--repeats", "last", "--path-sep", "|"], {"repeats": "last", "sep": "|"}, "partial_ordinal"),
     ],
 )
@@ -163,7 +163,7 @@ def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
         "paths": 2,
         "channels": 2,
     }
-    settings = {"value": "ordinal", "worth": "rate", "unseen": "backoff", "repeats": "error"}
+    settings = {"value": "ordinal", "utility": "rate", "unseen": "backoff", "repeats": "error"}
     assert whole["settings"] == settings
     for name in ("channel", "credit", "share", "rank"):
         assert [line[name] for line in whole["channels"]] == table[name].tolist()

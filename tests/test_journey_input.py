@@ -118,7 +118,7 @@ def test_games_in_which_every_journey_converts_are_warned_of():
             make()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            make(worth="conversions")
+            make(utility="conversions")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         osv.JourneyGame.from_paths(["A", "B > A"], [3, 1], [0, 1])
@@ -150,7 +150,7 @@ def odd_journeys(data):
     words = {
         "repeats": fuzzing.mostly(st.sampled_from(["first", "last", "first", "error"])),
         "unseen": fuzzing.mostly(st.sampled_from([None, None, "backoff", "zero"])),
-        "worth": fuzzing.mostly(st.sampled_from(["rate", "rate", "conversions"])),
+        "utility": fuzzing.mostly(st.sampled_from(["rate", "rate", "conversions"])),
         "ordered": fuzzing.mostly(st.booleans()),
     }
     options = draw(fuzzing.some(words))

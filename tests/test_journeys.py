@@ -23,7 +23,7 @@ VALUES = ["partial_ordinal", "ordinal", "classic"]
 KINDS = [
     {"unseen": "backoff"},
     {"unseen": "zero"},
-    {"worth": "conversions"},
+    {"utility": "conversions"},
 ]
 IDS = ["backoff", "zero", "conversions"]
 EXACT = {
@@ -55,8 +55,8 @@ def game_of(rows, n_channels, **options):
     )
 
 
-def utility_of(rows, n_channels, value="partial_ordinal", worth="rate", unseen="backoff"):
-    return naive.JourneyUtility(n_channels, rows, worth, unseen, ordered=value != "classic")
+def utility_of(rows, n_channels, value="partial_ordinal", utility="rate", unseen="backoff"):
+    return naive.JourneyUtility(n_channels, rows, utility, unseen, ordered=value != "classic")
 
 
 def credits(game, value="partial_ordinal"):
@@ -252,7 +252,7 @@ def test_conversions_alone_give_last_touch_and_equal_parts(value):
         else:
             expected[list(channels)] += won / len(channels)
     np.testing.assert_allclose(
-        credits(game_of(rows, 8, worth="conversions"), value), expected, rtol=1e-12, atol=1e-12
+        credits(game_of(rows, 8, utility="conversions"), value), expected, rtol=1e-12, atol=1e-12
     )
 
 
@@ -318,7 +318,7 @@ def test_a_channel_that_no_journey_has_gets_nothing(rows, kind, value):
 @given(rates=st.lists(st.integers(1, 9), min_size=16, max_size=16), kind=KIND, value=VALUE)
 def test_a_null_channel_gets_nothing(rates, kind, value):
     # Channel 3 changes no rate at whatever place: rates are those of the others' order.
-    if kind == {"worth": "conversions"}:
+    if kind == {"utility": "conversions"}:
         return  # there credit goes to whoever was there
     orders = {s: rate for s, rate in zip(naive.sequences_of(range(3)), rates, strict=True) if s}
     rows = []

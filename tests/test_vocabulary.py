@@ -25,7 +25,7 @@ WORDS = {
     "scoring": [vocabulary.SCORINGS, vocabulary.REGRESSION_SCORINGS, vocabulary.NEIGHBOR_SCORINGS],
     "unseen": [vocabulary.UNSEEN],
     "value": [vocabulary.VALUES],
-    "worth": [vocabulary.WORTHS],
+    "utility": [vocabulary.UTILITIES],
 }
 
 

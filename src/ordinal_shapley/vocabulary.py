@@ -17,7 +17,7 @@ POSITION_WEIGHTS = ("gaussian", "uniform")
 TRUNCATIONS = ("roulette", "paper", "patience")
 REPEATS = ("error", "first", "last")
 UNSEEN = ("backoff", "zero")
-WORTHS = ("rate", "conversions")
+UTILITIES = ("rate", "conversions")
 # The category of entries that are not there.
 MISSING = "missing"
 

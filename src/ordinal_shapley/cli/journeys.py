@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import file_columns
 from ordinal_shapley.cli.options import data_option, either, option
-from ordinal_shapley.vocabulary import REPEATS, UNSEEN, VALUES, WORTHS
+from ordinal_shapley.vocabulary import REPEATS, UNSEEN, UTILITIES, VALUES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,11 +95,11 @@ def journeys(
     touches: TouchOptions,
     file: Path = options.argument(MISSING, "Paths with counts, or touches.", "FILE.csv"),
     value_kind: str = option("partial_ordinal", f"{either(VALUES)}.", "NAME", flag="--value", choices=VALUES),
-    worth: str = option(
+    utility: str = option(
         "rate",
-        f"{either(WORTHS)}: the utility of a sequence, how often its journeys convert or how many do.",
+        f"{either(UTILITIES)}: the utility of a sequence, how often its journeys convert or how many do.",
         "NAME",
-        choices=WORTHS,
+        choices=UTILITIES,
     ),
     unseen: str | None = option(
         None,
@@ -162,7 +162,7 @@ def journeys(
                     "columns by --path, or by --journey, --channel, --time and --converted"
                 )
             form = touches if has_touches else paths
-            game = form.game(frame, repeats=repeats, worth=worth, unseen=unseen)
+            game = form.game(frame, repeats=repeats, utility=utility, unseen=unseen)
             credit = game.credit(value_kind)
             places = game.credit(value_kind, by_position=True) if by_position else None
         except (TypeError, ValueError) as error:
@@ -264,8 +264,8 @@ def _document(
         "data": {"name": name, **sizes, "paths": len(game.to_frame()), "channels": game.n_players},
         "settings": {
             "value": value,
-            "worth": game.worth,
-            "unseen": game.unseen if game.worth == "rate" else None,
+            "utility": game.utility,
+            "unseen": game.unseen if game.utility == "rate" else None,
             "repeats": game.repeats,
         },
         "channels": channels,
@@ -325,7 +325,7 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
     paths, channels = _count(len(game.to_frame()), "path"), _count(game.n_players, "channel")
     n_journeys = _numbers([game.n_journeys])[0]
     lines = [("journeys", f"{n_journeys}, {100 * rate:.3g} % converted; {paths} of {channels}")]
-    if game.worth == "conversions":
+    if game.utility == "conversions":
         lines.append(("utility", "number of journeys with this path that converted"))
     else:
         like = (

@@ -48,7 +48,7 @@ _FLAGS = {
 }
 _SAME = (
     *("C", "alpha", "average", "case", "class_fraction", "design", "max_seconds", "method", "partition"),
-    *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "value", "worth"),
+    *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "utility", "value"),
 )
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(_FLAGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Set
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,196 +25,162 @@ _MIN, _MAX = 1e-30, 1e30
 _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
 
+Key = TypeVar("Key", bound=tuple[Any, ...])
+# What messages call each row, and its channels; and two rows of counts, conversions and non-conversions.
+Journeys = tuple[Iterable[tuple[str, tuple[str, ...]]], NDArray[np.float64]]
+
 
 class Counted(NamedTuple):
-    """Journeys, each sequence of channels once.
+    """Journeys, each sequence of channels once."""
 
-    Attributes
-    ----------
-    channels : list of str
-        Their names; below channels are numbers.
-    sequences : list of tuple of int
-        Distinct channels in order of their touches, sorted.
-    conversions, totals : float64 (n_sequences,)
-        How many journeys of each sequence converted, and how many there were; not 0.
-    """
-
-    channels: list[str]
-    sequences: list[tuple[int, ...]]
-    conversions: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    channels: list[str]  # their names; below channels are numbers
+    sequences: list[tuple[int, ...]]  # sorted
+    conversions: NDArray[np.float64]  # of each sequence
+    totals: NDArray[np.float64]  # its journeys, converted or not; never 0
 
 
-def count_journeys(
-    journeys: Any, conversions: Any, non_conversions: Any, repeats: str, channels: Any
-) -> Counted:
-    """Count journeys that are given as lists of channels."""
-    check_choice("repeats", repeats, REPEATS)
-    rows = as_rows(journeys, "journeys")
-    counts = _as_counts(conversions, non_conversions, len(rows))
-    names = ((f"journeys[{row}]", _as_names(journey, row)) for row, journey in enumerate(rows))
-    return _count(names, counts, repeats, channels)
+def read_lists(journeys: Any, conversions: Any, non_conversions: Any) -> Journeys:
+    """Read lists of channels, one per journey."""
+    rows = as_list(journeys, "journeys", "journey")
+
+    def names() -> Iterator[tuple[str, tuple[str, ...]]]:
+        for row, journey in enumerate(rows):
+            where = f"journeys[{row}]"
+            yield where, tuple(_as_name(name, where) for name in as_list(journey, where, "channel"))
+
+    return names(), _as_counts(conversions, non_conversions, len(rows))
 
 
-def count_paths(
-    paths: Any, conversions: Any, non_conversions: Any, sep: Any, repeats: str, channels: Any
-) -> Counted:
-    """Count journeys that are given as texts."""
-    check_choice("repeats", repeats, REPEATS)
+def read_paths(paths: Any, conversions: Any, non_conversions: Any, sep: Any) -> Journeys:
+    """Read texts."""
     if not (isinstance(sep, str) and sep.strip()):
         raise ValueError(f"sep is {sep!r}, expected a text such as '>'")
-    rows = as_rows(paths, "paths")
+    rows = as_list(paths, "paths", "journey")
     counts = _as_counts(conversions, non_conversions, len(rows))
-    sums: dict[str, list[float]] = {}
     places: dict[str, int] = {}
-    for row, (path, *pair) in enumerate(zip(rows, *counts.tolist(), strict=True)):
+    for row, path in enumerate(rows):
         if not isinstance(path, str):
             raise TypeError(f"paths[{row}] is {path!r}, expected a text such as 'A {sep.strip()} B'")
-        if path not in sums:
-            sums[path] = [0.0, 0.0]
-            places[path] = row
-        sums[path][0] += pair[0]
-        sums[path][1] += pair[1]
+        places.setdefault(path, row)
     _warn_of_sep(places, sep)
-    distinct = np.array(list(sums.values()), np.float64).reshape(-1, 2).T
-    names = ((f"paths[{row}]", _split(path, row, sep)) for path, row in places.items())
-    return _count(names, distinct, repeats, channels)
+    names = {path: _split(path, row, sep) for path, row in places.items()}
+    return [(f"paths[{row}]", names[path]) for row, path in enumerate(rows)], counts
 
 
-def count_events(
-    frame: pd.DataFrame,
-    journey: str,
-    channel: str,
-    time: str | None,
-    converted: str,
-    repeats: str,
-    channels: Any,
-) -> Counted:
-    """Count journeys that are given by a table with one row a touch."""
+def read_events(
+    frame: pd.DataFrame, journey: str, channel: str, time: str | None, converted: str
+) -> Journeys:
+    """Read a table with one row per touch."""
     import pandas as pd
 
-    check_choice("repeats", repeats, REPEATS)
-    _check_frame(frame)
+    journeys, touched = column_of(frame, journey), column_of(frame, channel)
     if not len(frame):
         raise ValueError("frame has no rows, expected at least one")
-    journeys, touched = column_of(frame, journey), column_of(frame, channel)
-    for name, column in ((journey, journeys), (channel, touched)):
-        if column.isna().any():
-            raise ValueError(f"frame has no {name} at row {_row(frame, column.isna())!r}, expected one")
+    for column in (journeys, touched):
+        _refuse_missing(column)
     codes = pd.factorize(journeys)[0]
     order = np.argsort(codes, kind="stable")
+    ids, channels = journeys.tolist(), touched.to_numpy()
     if time is not None:
-        times = _as_times(frame, time)
+        times = _as_times(column_of(frame, time))
         order = np.lexsort((times, codes))
-        _refuse_ties(frame, journey, time, codes, times, touched, order)
-    flags = _as_flags(column_of(frame, converted), f"frame[{converted!r}]", frame.index)
+        before, after = order[:-1], order[1:]
+        tied = (codes[before] == codes[after]) & (times[before] == times[after])
+        tied &= channels[before] != channels[after]
+        if tied.any():
+            a, b = int(before[np.argmax(tied)]), int(after[np.argmax(tied)])
+            raise ValueError(
+                f"journey {ids[a]!r} touches {channels[a]!r} and {channels[b]!r} at the same {time}, "
+                f"{frame[time].iloc[a]}, so that their order is not known: sort the rows and give time=None "
+                "to take them as they stand"
+            )
+    flags = as_flags(column_of(frame, converted), f"frame[{converted!r}]", frame.index)
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     won = np.maximum.reduceat(flags[order], starts)
-    rows = touched.tolist()
-    ends = [*starts[1:].tolist(), len(order)]
-    ids = journeys.tolist()
 
-    def names() -> Iterator[tuple[str, list[str]]]:
+    in_order, ends = touched.iloc[order].tolist(), [*starts[1:].tolist(), len(order)]
+
+    def names() -> Iterator[tuple[str, tuple[str, ...]]]:
         for start, end in zip(starts.tolist(), ends, strict=True):
             where = f"journey {ids[order[start]]!r}"
-            yield where, [_as_name(rows[row], where) for row in order[start:end].tolist()]
+            yield where, tuple(_as_name(name, where) for name in in_order[start:end])
 
-    return _count(names(), np.stack([won, 1.0 - won]), repeats, channels)
-
-
-def as_converted(converted: Any, n_journeys: int) -> NDArray[np.float64]:
-    """Check whether each journey converted: True, False, 1 or 0."""
-    column = arrays.as_column(converted, "converted", n_journeys, "journey")
-    return _as_flags(column, "converted", range(n_journeys))
+    return names(), np.stack([won, 1.0 - won])
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     """Return a column; ValueError unless there is just one of that name."""
-    _check_frame(frame)
-    count = list(frame.columns).count(name)
-    if count != 1:
-        listed = ", ".join(map(repr, frame.columns))
-        raise ValueError(
-            f"frame has {'no' if count == 0 else count} column{'s'[: count > 1]} {name!r}, its columns are "
-            f"{listed}"
-        )
-    return frame[name]
-
-
-def _check_frame(frame: Any) -> None:
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame is a {type(frame).__name__}, expected a pandas DataFrame")
+    count = list(frame.columns).count(name)
+    if count != 1:
+        listed = ", ".join(map(repr, frame.columns))
+        raise ValueError(f"frame has {count or 'no'} columns {name!r}, expected one; it has {listed}")
+    return frame[name]
 
 
-def _count(
-    rows: Iterable[tuple[str, list[str]]], counts: NDArray[np.float64], repeats: str, channels: Any
-) -> Counted:
-    """Add up rows of named channels with their conversions and non-conversions, row by row."""
+def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
+    """Add up the journeys of each sequence of channels."""
+    check_choice("repeats", repeats, REPEATS)
+    rows, counts = journeys
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
-    sums: dict[tuple[str, ...], list[float]] = {}
-    for (where, names), pair in zip(rows, counts.T.tolist(), strict=True):
-        touched = tuple(names)
+    keys = []
+    for where, touched in rows:
         if touched not in kept:
             kept[touched] = _without_repeats(touched, where, repeats)
-        total = sums.setdefault(kept[touched], [0.0, 0.0])
-        total[0] += pair[0]
-        total[1] += pair[1]
-    found = sorted({name for sequence in sums for name in sequence})
+        keys.append(kept[touched])
+    named, sums = add_up(keys, counts)
+    found = sorted({name for sequence in named for name in sequence})
     names = found if channels is None else _as_channels(channels, found)
     if len(names) > _MAX_CHANNELS:
         raise ValueError(f"journeys have {len(names):,} channels, expected at most {_MAX_CHANNELS:,}")
     number = {name: i for i, name in enumerate(names)}
-    numbered = {tuple(number[name] for name in sequence): pair for sequence, pair in sums.items()}
-    sequences = sorted(sequence for sequence, pair in numbered.items() if sum(pair) > 0.0)
-    pairs = np.array([numbered[sequence] for sequence in sequences], np.float64).reshape(-1, 2)
-    return Counted(names, sequences, pairs[:, 0].copy(), pairs.sum(axis=1))
+    totals = sums.sum(axis=0)
+    numbered = sorted(
+        (tuple(number[name] for name in sequence), k) for k, sequence in enumerate(named) if totals[k] > 0.0
+    )
+    at = np.array([k for _, k in numbered], np.int64)
+    return Counted(names, [sequence for sequence, _ in numbered], sums[0][at], totals[at])
+
+
+def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:
+    """Return the distinct keys, sorted, and the sums of their columns of counts."""
+    distinct = sorted(set(keys))
+    number = {key: k for k, key in enumerate(distinct)}
+    which = np.array([number[key] for key in keys], np.int64)
+    sums = [np.bincount(which, row, len(distinct)) for row in counts]
+    return distinct, np.array(sums, np.float64)
 
 
 def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tuple[str, ...]:
-    first = tuple(dict.fromkeys(touched))
-    if len(first) == len(touched):
-        kept = touched
-    elif repeats == "error":
+    kept = tuple(dict.fromkeys(touched))
+    if repeats == "error" and len(kept) < len(touched):
         again = next(name for k, name in enumerate(touched) if name in touched[:k])
         raise ValueError(
             f"{where} touches {again!r} twice, expected distinct channels: say which touch counts, "
             "repeats='first' or repeats='last'"
         )
-    else:
-        kept = first if repeats == "first" else tuple(dict.fromkeys(touched[::-1]))[::-1]
+    if repeats == "last":
+        kept = tuple(dict.fromkeys(touched[::-1]))[::-1]
     if len(kept) > _MAX_TOUCHED:
         raise ValueError(f"{where} has {len(kept)} channels, expected at most {_MAX_TOUCHED}")
     return kept
 
 
-def as_rows(values: Any, name: str) -> Sequence[Any]:
-    """Check that there is one entry for each journey, and at least one."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is a {type(values).__name__}, expected a list with one entry a journey")
-    if hasattr(values, "columns"):
-        raise TypeError(f"{name} is a frame, expected one entry a journey: see from_frame and from_events")
-    if isinstance(values, Set):
-        raise TypeError(f"{name} is a {type(values).__name__}, which has no order, expected a list")
-    rows = list(values)
-    if not rows:
-        raise ValueError(f"{name} is empty, expected at least one journey")
-    return rows
-
-
-def _as_names(journey: Any, row: int) -> list[str]:
-    where = f"journeys[{row}]"
-    if isinstance(journey, str):
-        raise TypeError(f"{where} is {journey!r}, expected a list of channels: from_paths reads texts")
-    if not isinstance(journey, Iterable):
-        raise TypeError(f"{where} is {journey!r}, expected a list of channels")
-    if isinstance(journey, Set):
-        raise TypeError(f"{where} is a {type(journey).__name__}, which has no order, expected a list")
-    names = [_as_name(channel, where) for channel in journey]
-    if not names:
-        raise ValueError(f"{where} is empty, expected at least one channel")
-    return names
+def as_list(values: Any, name: str, of: str) -> Sequence[Any]:
+    """Check that values have an order, and that there is at least one."""
+    one_value = isinstance(values, str | bytes) or not isinstance(values, Iterable)
+    if one_value or isinstance(values, Set) or hasattr(values, "columns"):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}, expected a list with one entry per {of}: texts have "
+            "from_paths, and tables from_frame and from_events"
+        )
+    entries = list(values)
+    if not entries:
+        raise ValueError(f"{name} is empty, expected at least one {of}")
+    return entries
 
 
 def _as_name(channel: Any, where: str) -> str:
@@ -228,8 +194,8 @@ def _as_name(channel: Any, where: str) -> str:
     return str(name)
 
 
-def _split(path: str, row: int, sep: str) -> list[str]:
-    names = [name.strip() for name in path.split(sep)]
+def _split(path: str, row: int, sep: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in path.split(sep))
     if not all(names):
         hint = f"; if {2 * sep!r} stands between them, pass sep={2 * sep!r}" if 2 * sep in path else ""
         raise ValueError(f"paths[{row}] is {path!r}, expected channels such as 'A {sep.strip()} B'{hint}")
@@ -250,7 +216,7 @@ def _warn_of_sep(places: dict[str, int], sep: str) -> None:
         )
         if sep in other or whole or inside:
             warnings.warn(
-                f"paths[{places[holding[0]]}] is {holding[0]!r}, and channels are told apart by {sep!r}: if "
+                f"paths[{places[holding[0]]}] is {holding[0]!r}, and channels are separated by {sep!r}: if "
                 f"it should be {other!r}, pass sep={other!r}",
                 stacklevel=4,
             )
@@ -258,7 +224,7 @@ def _warn_of_sep(places: dict[str, int], sep: str) -> None:
 
 
 def _as_channels(channels: Any, found: list[str]) -> list[str]:
-    names = [_as_name(channel, "channels") for channel in as_rows(channels, "channels")]
+    names = [_as_name(channel, "channels") for channel in as_list(channels, "channels", "channel")]
     if len(set(names)) < len(names):
         raise ValueError("channels holds a name twice, expected distinct names")
     unknown = set(found) - set(names)
@@ -268,22 +234,25 @@ def _as_channels(channels: Any, found: list[str]) -> list[str]:
 
 
 def _as_counts(conversions: Any, non_conversions: Any, n: int) -> NDArray[np.float64]:
-    given = [("conversions", conversions)]
-    if non_conversions is not None:
-        given.append(("non_conversions", non_conversions))
     counts = np.zeros((2, n))
-    for row, (name, values) in enumerate(given):
+    for row, (name, values) in enumerate(
+        (("conversions", conversions), ("non_conversions", non_conversions))
+    ):
+        if name == "non_conversions" and values is None:
+            continue
         numbers = arrays.as_numbers(arrays.as_column(values, name, n, "journey"), name)
         bad = ~((numbers == 0.0) | ((numbers >= _MIN) & (numbers <= _MAX)))
         if bad.any():
             at = int(np.argmax(bad))
-            expected = f"0 or a number from {_MIN:g} to {_MAX:g}" if numbers[at] > 0 else "at least 0"
-            raise ValueError(f"{name}[{at}] is {numbers[at]:g}, expected {expected}")
+            raise ValueError(
+                f"{name}[{at}] is {numbers[at]:g}, expected 0 or a number from {_MIN:g} to {_MAX:g}"
+            )
         counts[row] = numbers
     return counts
 
 
-def _as_flags(column: Any, name: str, index: Any) -> NDArray[np.float64]:
+def as_flags(column: Any, name: str, index: Any) -> NDArray[np.float64]:
+    """Check whether each journey converted: True, False, 1 or 0."""
     values = column.tolist()
     for row, value in zip(index, values, strict=True):
         if not (isinstance(value, Real | np.bool_) and value in (0, 1)):
@@ -293,44 +262,19 @@ def _as_flags(column: Any, name: str, index: Any) -> NDArray[np.float64]:
     return np.array(values, np.float64)
 
 
-def _as_times(frame: pd.DataFrame, time: str) -> NDArray[Any]:
-    column = column_of(frame, time)
+def _as_times(column: pd.Series) -> NDArray[Any]:
     if getattr(column.dtype, "kind", "O") not in "iufM":
         raise TypeError(
-            f"frame[{time!r}] is of type {column.dtype}, expected numbers or dates: convert texts with "
-            "pandas.to_datetime first"
+            f"frame[{column.name!r}] is of type {column.dtype}, expected numbers or dates: convert texts "
+            "with pandas.to_datetime first"
         )
-    if column.isna().any():
-        raise ValueError(f"frame has no {time} at row {_row(frame, column.isna())!r}, expected one")
+    _refuse_missing(column)
     # Dates with a time zone as the moments that they are.
     return column.to_numpy() if column.dtype.kind != "M" else column.astype("int64").to_numpy()
 
 
-def _refuse_ties(
-    frame: pd.DataFrame,
-    journey: str,
-    time: str,
-    codes: NDArray[Any],
-    times: NDArray[Any],
-    touched: pd.Series,
-    order: NDArray[np.intp],
-) -> None:
-    """ValueError where two channels are touched at once."""
-    before, after = order[:-1], order[1:]
-    channels = touched.to_numpy()
-    tied = (
-        (codes[before] == codes[after])
-        & (times[before] == times[after])
-        & (channels[before] != channels[after])
-    )
-    if tied.any():
-        a, b = int(before[np.argmax(tied)]), int(after[np.argmax(tied)])
-        raise ValueError(
-            f"journey {arrays.plain(frame[journey].iloc[a])!r} touches {channels[a]!r} and {channels[b]!r} "
-            f"at the same {time}, {frame[time].iloc[a]}, so that their order is not known: sort the rows "
-            "and give time=None to take them as they stand"
-        )
-
-
-def _row(frame: pd.DataFrame, marked: pd.Series) -> Any:
-    return arrays.plain(frame.index[int(np.argmax(marked.to_numpy()))])
+def _refuse_missing(column: pd.Series) -> None:
+    missing = column.isna().to_numpy()
+    if missing.any():
+        row = arrays.plain(column.index[int(np.argmax(missing))])
+        raise ValueError(f"frame has no {column.name} at row {row!r}, expected one")

@@ -1,16 +1,16 @@
-"""What the journeys of each set of channels are worth, and how their conversions are shared."""
+"""Utilities of the journeys of each set of channels, and how their conversions are shared."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games._journey_input import Counted
+from ordinal_shapley.games._journey_input import Counted, add_up
 from ordinal_shapley_kernels import journey_credit as kernels
 
 # Tables hold every subset of a set.
@@ -19,64 +19,26 @@ MAX_TABULATED = 20
 _TOLERANCE = 1e-6
 
 
-class Trie(NamedTuple):
-    """Sequences seen, and their beginnings; see the kernels.
+class Utilities(NamedTuple):
+    """Utilities of the sequences seen, in a trie of them and their beginnings; see the kernels."""
 
-    Attributes
-    ----------
-    starts : int64 (n_nodes + 1,)
-        Where the edges to the children of each node begin in `channels`.
-    channels : int64 (n_nodes - 1,)
-        Channel of each edge.
-    parents, depths : int64 (n_nodes,)
-    """
-
-    starts: NDArray[np.int64]
-    channels: NDArray[np.int64]
+    starts: NDArray[np.int64]  # where the edges to the children of each node begin
+    channels: NDArray[np.int64]  # of each edge
     parents: NDArray[np.int64]
     depths: NDArray[np.int64]
-
-
-class Worths(NamedTuple):
-    """What sequences are worth, in a trie.
-
-    Attributes
-    ----------
-    trie : Trie
-    worths, beyond : float64 (n_nodes,)
-        Of the sequence of a node, and of those that leave the trie behind it.
-    gains : float64 (n_nodes,)
-        What a node adds to the worth of what comes after it.
-    ends : int64 (n_sequences,)
-        The node of each sequence.
-    """
-
-    trie: Trie
-    worths: NDArray[np.float64]
-    beyond: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    ends: NDArray[np.int64]
+    utilities: NDArray[np.float64]  # of each node's sequence
+    beyond: NDArray[np.float64]  # of those that leave the trie behind a node
+    gains: NDArray[np.float64]  # what a node adds to the utility of what comes after it
 
 
 class Sets(NamedTuple):
-    """The sets of channels whose journeys converted.
+    """The sets of channels whose journeys converted."""
 
-    Attributes
-    ----------
-    starts : int64 (n_sets + 1,)
-        Where the members of each set begin in `members`.
-    members : int64
-        Channels in increasing order.
-    conversions : float64 (n_sets,)
-    touches : int64 (3, n_touches)
-        Of each touch of each converting sequence: its place in `members`, its channel, its position.
-    touch_conversions : float64 (n_touches,)
-        Conversions of the touch's sequence.
-    """
-
-    starts: NDArray[np.int64]
-    members: NDArray[np.int64]
+    starts: NDArray[np.int64]  # where the members of each set begin in `members`
+    members: NDArray[np.int64]  # channels in increasing order
     conversions: NDArray[np.float64]
+    # Of each touch of each converting sequence: its place in `members`, its channel, its position; and
+    # the conversions of its sequence.
     touches: NDArray[np.int64]
     touch_conversions: NDArray[np.float64]
 
@@ -88,46 +50,35 @@ class Sets(NamedTuple):
 
 def pool(counted: Counted) -> Counted:
     """Return the journeys with those of the same channels as one, whatever their order."""
-    sums: dict[tuple[int, ...], list[float]] = {}
-    for sequence, *pair in zip(
-        counted.sequences, counted.conversions.tolist(), counted.totals.tolist(), strict=True
-    ):
-        total = sums.setdefault(tuple(sorted(sequence)), [0.0, 0.0])
-        total[0] += pair[0]
-        total[1] += pair[1]
-    sequences = sorted(sums)
-    pairs = np.array([sums[sequence] for sequence in sequences], np.float64).reshape(-1, 2)
-    return Counted(counted.channels, sequences, pairs[:, 0].copy(), pairs[:, 1].copy())
+    members = [tuple(sorted(sequence)) for sequence in counted.sequences]
+    sequences, (conversions, totals) = add_up(members, np.stack([counted.conversions, counted.totals]))
+    return Counted(counted.channels, sequences, conversions.copy(), totals.copy())
 
 
-def make_worths(counted: Counted, worth: str, unseen: str | None, ordered: bool = True) -> Worths:
-    """Put sequences into a trie, with what each is worth; if not `ordered` they are sets."""
-    trie, ends = _plant(counted.sequences)
-    n_nodes = len(trie.parents)
-    worths = np.zeros(n_nodes)
-    worths[ends] = counted.conversions
-    if worth == "rate":
-        worths[ends] /= counted.totals
+def make_utilities(counted: Counted, utility: str, unseen: str | None, ordered: bool = True) -> Utilities:
+    """Put sequences into a trie with their utilities; if not `ordered` they are sets."""
+    starts, channels, parents, depths, ends = _plant(counted.sequences)
+    utilities = np.zeros(len(parents))
+    utilities[ends] = counted.conversions
+    if utility == "rate":
+        utilities[ends] /= counted.totals
     if unseen == "zero" and ordered:
-        worths[ends] *= _orders_for_each(counted.sequences)
-    if unseen != "backoff":
-        return Worths(trie, worths, np.zeros(n_nodes), worths, ends)
-    known = np.zeros(n_nodes, bool)
-    known[ends] = True
-    for node in np.flatnonzero(~known)[1:].tolist():  # level by level, so that parents come first
-        worths[node] = worths[trie.parents[node]]
-    return Worths(trie, worths, worths, worths - worths[trie.parents], ends)
+        # Each stands for all orders of its channels, together with the others that were seen.
+        members = [tuple(sorted(sequence)) for sequence in counted.sequences]
+        seen = Counter(members)
+        utilities[ends] *= [math.factorial(len(channels)) / seen[channels] for channels in members]
+    beyond, gains = np.zeros(len(parents)), utilities
+    if unseen == "backoff":
+        known = np.zeros(len(parents), bool)
+        known[ends] = True
+        for node in np.flatnonzero(~known)[1:].tolist():  # level by level, so that parents come first
+            utilities[node] = utilities[parents[node]]
+        beyond, gains = utilities, utilities - utilities[parents]
+    return Utilities(starts, channels, parents, depths, utilities, beyond, gains)
 
 
-def _orders_for_each(sequences: list[tuple[int, ...]]) -> NDArray[np.float64]:
-    """Return how many orders of its channels each sequence stands for: all, by those that were seen."""
-    members = [tuple(sorted(sequence)) for sequence in sequences]
-    seen = Counter(members)
-    return np.array([math.factorial(len(channels)) / seen[channels] for channels in members], np.float64)
-
-
-def _plant(sequences: list[tuple[int, ...]]) -> tuple[Trie, NDArray[np.int64]]:
-    """Make the trie of sorted sequences, and say at which node each ends."""
+def _plant(sequences: list[tuple[int, ...]]) -> tuple[NDArray[np.int64], ...]:
+    """Make the trie of sorted sequences: the first fields of `Utilities`, and the node of each sequence."""
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     firsts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     touched = np.array([channel for sequence in sequences for channel in sequence], np.int64)
@@ -147,50 +98,41 @@ def _plant(sequences: list[tuple[int, ...]]) -> tuple[Trie, NDArray[np.int64]]:
     above = np.concatenate(parents)
     starts = np.concatenate([[0], np.cumsum(np.bincount(above[1:], minlength=n_nodes))]).astype(np.int64)
     edges = np.concatenate([*channels, np.zeros(0, np.int64)])
-    return Trie(starts, edges, above, np.concatenate(depths)), at
+    return starts, edges, above, np.concatenate(depths), at
 
 
 def make_sets(counted: Counted) -> Sets:
     """Find the sets of channels whose journeys converted, and where their touches are."""
-    won = [
-        (sequence, conversions)
-        for sequence, conversions in zip(counted.sequences, counted.conversions.tolist(), strict=True)
-        if conversions > 0.0
-    ]
-    number = {
-        members: s for s, members in enumerate(sorted({tuple(sorted(sequence)) for sequence, _ in won}))
-    }
-    sizes = np.array([len(members) for members in number], np.int64)
+    won = np.flatnonzero(counted.conversions > 0.0)
+    sequences = [counted.sequences[k] for k in won.tolist()]
+    members = [tuple(sorted(sequence)) for sequence in sequences]
+    distinct, (conversions,) = add_up(members, counted.conversions[None, won])
+    sizes = np.array([len(channels) for channels in distinct], np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    conversions = np.zeros(len(number))
-    touches: list[tuple[int, int, int]] = []
-    of_touch: list[float] = []
-    for sequence, count in won:
-        members = tuple(sorted(sequence))
-        s = number[members]
-        conversions[s] += count
-        rank = {channel: r for r, channel in enumerate(members)}
-        first = int(starts[s])
-        touches += [(first + rank[channel], channel, place) for place, channel in enumerate(sequence)]
-        of_touch += [count] * len(sequence)
-    flat = [channel for members in number for channel in members]
+    first = dict(zip(distinct, starts.tolist(), strict=False))
+    touches = [
+        (first[channels] + channels.index(channel), channel, place)
+        for sequence, channels in zip(sequences, members, strict=True)
+        for place, channel in enumerate(sequence)
+    ]
+    lengths = [len(sequence) for sequence in sequences]
     return Sets(
         starts,
-        np.array(flat, np.int64),
+        np.array([channel for channels in distinct for channel in channels], np.int64),
         conversions,
         np.array(touches, np.int64).reshape(-1, 3).T,
-        np.array(of_touch),
+        np.repeat(counted.conversions[won], lengths),
     )
 
 
 def share(
-    sets: Sets, worths: Worths, value: str, worth: str, unseen: str | None, n_by_place: int = 0
+    sets: Sets, known: Utilities, value: str, utility: str, unseen: str | None, n_by_place: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return each set's values as shares of their sum, in the order of its members, and that sum.
 
     Also the credit of `n_by_place` channels by their place in orders, for the partial ordinal value only.
 
-    For "classic" the sequences of `worths` are sets in increasing order, and unseen ones are worth 0.
+    For "classic" the sequences of `known` are sets in increasing order, and unseen ones have utility 0.
     """
     most = int(sets.sizes.max(initial=0))
     values, sums = np.zeros(len(sets.members)), np.zeros(len(sets.conversions))
@@ -198,13 +140,13 @@ def share(
     credit = np.zeros((n_by_place, most))
     kernels.share_by_trie(
         kernels.TrieShares(
-            trie_starts=worths.trie.starts,
-            trie_channels=worths.trie.channels,
-            worths=worths.worths,
-            beyond=worths.beyond,
-            gains=worths.gains,
+            trie_starts=known.starts,
+            trie_channels=known.channels,
+            worths=known.utilities,
+            beyond=known.beyond,
+            gains=known.gains,
             **coefficients,
-            whole=int(worth == "conversions"),
+            whole=int(utility == "conversions"),
             starts=sets.starts,
             members=sets.members,
             scratch=(5, most + 1),
@@ -245,7 +187,7 @@ def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64
     if off.any():
         raise ValueError(
             f"the journeys of {int(off.sum())} sets of channels convert so rarely beside their parts that "
-            "rounding hides their credit: leave the longest journeys out, or take worth='conversions'"
+            "rounding hides their credit: leave the longest journeys out, or take utility='conversions'"
         )
     return np.asarray(values / np.repeat(found, sets.sizes))
 
@@ -295,9 +237,9 @@ def check_tabulated(sets: Sets) -> None:
 def tabulate(
     pooled: Counted, sets: Sets, unseen: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where the table of each set begins, and what all subsets of all sets are worth.
+    """Return where the table of each set begins, and the utilities of all subsets of all sets.
 
-    `unseen` is None where a set is worth its conversions, to itself alone.
+    `unseen` is None where a set has its conversions as a whole, and its subsets have none.
     """
     check_tabulated(sets)
     ends = np.cumsum(1 << sets.sizes)
@@ -307,14 +249,14 @@ def tabulate(
         tables[ends - 1] = sets.conversions
         return starts, tables
     most = int(sets.sizes.max(initial=0))
-    trie, at = _plant(pooled.sequences)
-    conversions, totals = np.zeros((2, len(trie.parents)))
+    trie_starts, channels, parents, depths, at = _plant(pooled.sequences)
+    conversions, totals = np.zeros((2, len(parents)))
     conversions[at], totals[at] = pooled.conversions, pooled.totals
     kernels.fill_tables(
         kernels.Tables(
-            trie_starts=trie.starts,
-            trie_channels=trie.channels,
-            depths=trie.depths,
+            trie_starts=trie_starts,
+            trie_channels=channels,
+            depths=depths,
             conversions=conversions,
             totals=totals,
             pooled=int(unseen == "backoff"),
@@ -322,7 +264,7 @@ def tabulate(
             members=sets.members,
             table_starts=starts,
             scratch=(3, most + 1),
-            seen=(2, min(1 << most, len(trie.parents))),
+            seen=(2, min(1 << most, len(parents))),
             largest=(1 << most,),
             tables=tables,
         )
@@ -330,12 +272,45 @@ def tabulate(
     return starts, tables
 
 
-def sets_of_channels(
-    sets: Sets, n_channels: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the sets of each channel begin, these sets, and the channel's bit in each."""
+def game_arrays(
+    sets: Sets,
+    n_channels: int,
+    utility: str,
+    unseen: str | None,
+    known: Utilities | None,
+    tables: tuple[NDArray[np.int64], NDArray[np.float64]] | None,
+) -> dict[str, NDArray[Any]]:
+    """Return the compiled game's arrays: of `known` sequences, or of `tables` where order plays no part."""
+    table_starts, in_tables = (np.zeros(0, np.int64), np.zeros(0)) if tables is None else tables
+    if known is None:
+        nodes, numbers = np.zeros(0, np.int64), np.zeros(0)
+        known = Utilities(nodes, nodes, nodes, nodes, numbers, numbers, numbers)
+        means = in_tables[table_starts + (1 << sets.sizes) - 1]
+    else:
+        means = share(sets, known, "partial_ordinal", utility, unseen)[1]
     order = np.argsort(sets.members, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(sets.members, minlength=n_channels))])
+    counts = np.bincount(sets.members, minlength=n_channels)
     number = np.repeat(np.arange(len(sets.sizes)), sets.sizes)
     places = np.arange(len(sets.members)) - sets.starts[number]
-    return starts, number[order], 1 << np.minimum(places, 62)[order]
+    return {
+        "trie_starts": known.starts,
+        "trie_channels": known.channels,
+        "parents": known.parents,
+        "depths": known.depths,
+        "worths": known.utilities,
+        "beyond": known.beyond,
+        "tables": in_tables,
+        "table_starts": table_starts,
+        "weights": sets.conversions / means,
+        "needed": sets.sizes if utility == "conversions" else np.zeros_like(sets.sizes),
+        # The sets of each channel, and its bit in each.
+        "of_starts": np.concatenate([[0], np.cumsum(counts)]),
+        "of_sets": number[order],
+        "of_bits": 1 << np.minimum(places, 62)[order],
+    }
+
+
+def sum_up(cells: NDArray[np.int64], numbers: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Sum the numbers of each of n cells."""
+    # Of no numbers NumPy counts whole ones.
+    return np.bincount(cells, numbers, n).astype(np.float64, copy=False)

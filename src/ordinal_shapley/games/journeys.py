@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments
+from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
-from ordinal_shapley.games._journey_forms import JourneyForms
+from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.compiled import CompiledGame
-from ordinal_shapley.vocabulary import UNSEEN, VALUES, WORTHS, check_choice
+from ordinal_shapley.vocabulary import UNSEEN, UTILITIES, VALUES, check_choice
 from ordinal_shapley_kernels import journeys as kernels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class JourneyGame(JourneyForms):
+class JourneyGame(Game):
     r"""A game of channels whose values share out the conversions of journeys in which order matters.
 
     Parameters
@@ -38,19 +38,18 @@ class JourneyGame(JourneyForms):
         Which touch of a channel counts if a journey has several, for a channel plays once: "first" and "last"
         leave the others out, "error" refuses.
     unseen : {"backoff", "zero"}, optional
-        What a sequence is worth that no journey had. "backoff", the default for rates: as much as its longest
+        Utility of a sequence that no journey had. "backoff", the default for rates: that of its longest
         beginning that journeys had, so that a touch adds nothing if it is not known what it does there.
-        "zero": nothing; the orders of the same channels that journeys had count for the others, too.
-        Plays no part, and cannot be given, if ``worth="conversions"``.
-    worth : {"rate", "conversions"}, default "rate"
-        What a sequence is worth to the journeys of a set of channels, see Notes. "conversions" needs no
-        journeys that did not convert.
+        "zero": 0; the orders of the same channels that journeys had count for the others, too. Cannot be
+        given if ``utility="conversions"``.
+    utility : {"rate", "conversions"}, default "rate"
+        Utility of a sequence to the journeys of a set of channels, see Notes. "conversions" needs no journeys
+        that did not convert.
     ordered : bool, default True
         False: journeys with the same channels are pooled, whatever their order, so that there is a classic
         value. An unseen set backs off to the largest of its subsets that were seen, pooled.
     channels : list of str, optional
-        All channels, in order of their numbers; by default those that occur, sorted. Others than those get no
-        credit.
+        All channels, in order of their numbers; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -77,24 +76,24 @@ class JourneyGame(JourneyForms):
     over the sets with conversions, :math:`\sigma|_T` being the channels of :math:`\sigma` in :math:`T` in
     their order: the conversions to expect if :math:`\kappa_T` people could meet the channels of :math:`T`,
     but meet those of :math:`\sigma` only, in its order. Over all full orders this is on average
-    :math:`\sum_T c(T)`, so partial ordinal and ordinal values add up to the conversions. In other words, the
-    conversions of each set are shared in proportion to the values of the game of its rates. Where
-    all orders of T are equally frequent, :math:`\kappa_T` is the number of journeys with the set :math:`T`.
-    Not ordered, it always is, for all orders have one rate, and the classic value adds up as well.
+    :math:`\sum_T c(T)`, so partial ordinal and ordinal values add up to the conversions: those of each set
+    are shared in proportion to the values of the game of its rates. Where all orders of T are equally
+    frequent, or if not ordered, :math:`\kappa_T` is the number of journeys with the set :math:`T`; then the
+    classic value adds up as well.
 
-    With ``worth="conversions"`` a sequence is worth something to a set only if it has all of its channels:
+    With ``utility="conversions"`` a sequence has a utility to a set only if it has all of its channels:
     :math:`U(\sigma) = \sum_T |T|! c(\sigma|_T)` over :math:`T \subseteq \sigma`, where :math:`c` of a
     sequence is the conversions of its journeys. Then the partial ordinal value gives each conversion to the
     last channel, and both the ordinal and the classic value share it equally.
 
-    A set whose journeys never converted gets no credit, but its rate counts in larger sets. A credit is
-    negative where the channel lowers rates.
+    A set whose journeys never converted gets no credit, but its rate counts in larger sets. Where a channel
+    lowers rates, its credit is negative.
 
     References
     ----------
     K. Zhao, S. H. Mahboobi, S. R. Bagheri, "Shapley value methods for attribution modeling in online
     advertising", arXiv:1804.05327, for sums over sets of channels and for credit by position, here
-    ``worth="conversions"`` and ``credit("classic", by_position=True)``.
+    ``utility="conversions"`` and ``credit("classic", by_position=True)``.
 
     Examples
     --------
@@ -126,30 +125,32 @@ class JourneyGame(JourneyForms):
         *,
         repeats: str = "error",
         unseen: str | None = None,
-        worth: str = "rate",
+        utility: str = "rate",
         ordered: bool = True,
         channels: Any = None,
     ) -> None:
-        counted = reading.count_journeys(journeys, conversions, non_conversions, repeats, channels)
-        self._set(counted, repeats, unseen, worth, ordered)
+        read = reading.read_lists(journeys, conversions, non_conversions)
+        self._set(read, repeats, unseen, utility, ordered, channels)
 
     def _set(
         self,
-        counted: reading.Counted,
-        repeats: str,
+        journeys: reading.Journeys,
+        repeats: str = "error",
         unseen: str | None = None,
-        worth: str = "rate",
+        utility: str = "rate",
         ordered: bool = True,
+        channels: Any = None,
     ) -> None:
-        check_choice("worth", worth, WORTHS)
-        if worth == "conversions":
+        check_choice("utility", utility, UTILITIES)
+        if utility == "conversions":
             if unseen is not None:
-                raise ValueError(f"unseen is {unseen!r}, expected none with worth='conversions'")
+                raise ValueError(f"unseen is {unseen!r}, expected none with utility='conversions'")
         else:
             unseen = "backoff" if unseen is None else unseen
             check_choice("unseen", unseen, UNSEEN)
-        self.repeats, self.unseen, self.worth = repeats, unseen, worth
+        self.repeats, self.unseen, self.utility = repeats, unseen, utility
         self.ordered = arguments.flag("ordered", ordered)
+        self._counted = counted = reading.count_journeys(journeys, repeats, channels)
         self.n_players = len(counted.channels)
         self.order_free = not self.ordered
         self.player_names = np.array(counted.channels, object)
@@ -157,37 +158,189 @@ class JourneyGame(JourneyForms):
         self.player_sizes = np.ones(self.n_players, np.int64)
         self.n_journeys = float(counted.totals.sum())
         self.n_conversions = float(counted.conversions.sum())
-        self._counted = counted
         self._sets = sharing.make_sets(counted)
         if not self.ordered:
             sharing.check_tabulated(self._sets)
-        if worth == "rate" and self.n_conversions == self.n_journeys > 0:
+        if utility == "rate" and self.n_conversions == self.n_journeys > 0:
             warnings.warn(
                 "every journey converts, so no path does better than another: credit tells of last touches "
                 "or equal parts only; give those that did not convert, too",
                 stacklevel=3,
             )
 
+    @classmethod
+    def from_journeys(cls, journeys: Any, converted: Any, **options: Any) -> JourneyGame:
+        """Make a game of one list of channels for each journey.
+
+        Parameters
+        ----------
+        journeys : list of lists of str
+            The channels of each journey in order of their touches.
+        converted : array-like of bool, shape (n_journeys,)
+            Whether each journey converted.
+        **options
+            ``repeats``, ``unseen``, ``utility``, ``ordered`` and ``channels`` as in `JourneyGame`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be used.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> journeys = [["ad", "mail"], ["ad"], ["ad"], ["mail", "ad", "mail"]]
+        >>> game = osv.JourneyGame.from_journeys(journeys, [True, True, False, False], repeats="first")
+        >>> game.credit()["credit"].to_dict()
+        {'ad': 1.5, 'mail': 0.5}
+        """
+        rows = reading.as_list(journeys, "journeys", "journey")
+        flags = arrays.as_column(converted, "converted", len(rows), "journey")
+        flags = reading.as_flags(flags, "converted", range(len(rows)))
+        return cls(rows, flags, 1.0 - flags, **options)
+
+    @classmethod
+    def from_paths(
+        cls, paths: Any, conversions: Any, non_conversions: Any = None, *, sep: str = ">", **options: Any
+    ) -> JourneyGame:
+        """Make a game of texts such as "A > B > C" with counts.
+
+        Parameters
+        ----------
+        paths : list of str
+            Names of channels in order of their touches, blanks around them left out.
+        conversions : array-like of shape (n_paths,)
+            How many journeys of each path converted.
+        non_conversions : array-like of shape (n_paths,), optional
+            How many did not.
+        sep : str, default ">"
+            What stands between channels; blanks that it begins or ends with count.
+        **options
+            As in `from_journeys`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be used.
+
+        Examples
+        --------
+        >>> import ordinal_shapley as osv
+        >>> game = osv.JourneyGame.from_paths(["ad > mail", "ad"], [30, 10], [70, 90])
+        >>> game.credit(by_position=True)
+        position     1     2
+        channel
+        ad        20.0   0.0
+        mail       0.0  20.0
+        """
+        game = cls.__new__(cls)
+        game._set(reading.read_paths(paths, conversions, non_conversions, sep), **options)
+        return game
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        path: str = "path",
+        conversions: str = "conversions",
+        non_conversions: str | None = None,
+        **options: Any,
+    ) -> JourneyGame:
+        """Make a game of a frame with a column of paths such as "A > B > C" and columns of counts.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per path, or several whose counts are added up.
+        path, conversions, non_conversions : str
+            Columns of paths, of the journeys that converted, and of those that did not, if there is one.
+        **options
+            As in `from_paths`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing or a row cannot be read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import ordinal_shapley as osv
+        >>> frame = pd.DataFrame({"path": ["ad > mail", "ad"], "conversions": [30, 10], "lost": [70, 90]})
+        >>> osv.JourneyGame.from_frame(frame, non_conversions="lost").credit()["credit"].to_dict()
+        {'ad': 20.0, 'mail': 20.0}
+        """
+        lost = None if non_conversions is None else reading.column_of(frame, non_conversions)
+        return cls.from_paths(
+            reading.column_of(frame, path), reading.column_of(frame, conversions), lost, **options
+        )
+
+    @classmethod
+    def from_events(
+        cls,
+        frame: pd.DataFrame,
+        journey: str = "journey",
+        channel: str = "channel",
+        time: str | None = "time",
+        converted: str = "converted",
+        **options: Any,
+    ) -> JourneyGame:
+        """Make a game of a long table.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per touch, in any order.
+        journey, channel : str, default "journey" and "channel"
+            Columns of the journeys and the channels.
+        time : str or None, default "time"
+            Column of numbers or dates. Two channels of a journey at the same time are an error. None: touches
+            are in the order of the rows.
+        converted : str, default "converted"
+            Column of True or False, or 1 or 0. A journey converted if one of its rows says so; all of its
+            touches count, so leave out those after the conversion.
+        **options
+            As in `from_journeys`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a column is missing or a row cannot be read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import ordinal_shapley as osv
+        >>> touches = [("u1", "mail", 2, 1), ("u1", "ad", 1, 0), ("u2", "ad", 1, 0)]
+        >>> frame = pd.DataFrame(touches, columns=["journey", "channel", "time", "converted"])
+        >>> osv.JourneyGame.from_events(frame).to_frame()
+                path  conversions  non_conversions  rate
+        0         ad          0.0              1.0   0.0
+        1  ad > mail          1.0              0.0   1.0
+        """
+        game = cls.__new__(cls)
+        game._set(reading.read_events(frame, journey, channel, time, converted), **options)
+        return game
+
     def credit(self, value: str = "partial_ordinal", *, by_position: bool = False) -> pd.DataFrame:
         """Share out the conversions among channels, by the exact values of the game.
 
-        They are added up set by set of channels that journeys have in common: how many channels there are in
-        all does not matter.
+        They are added up set by set, so it does not matter how many channels there are in all.
 
         Parameters
         ----------
         value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
             As in `exact_values`; "classic" is that of the game with ``ordered=False``.
         by_position : bool, default False
-            Say at which positions credit was earned. The partial ordinal value of a set's game is a mean over
-            positions: what the channel adds as the first, the second, ... touch. For the other two, and if
-            not ``ordered``, what a channel gets of the conversions of a set goes to the positions that it had
-            in the journeys that converted, in proportion to their number.
+            Say at which positions credit was earned. The partial ordinal value is a mean over positions: what
+            the channel adds as the first, the second, ... touch. For the other two, and if not ``ordered``,
+            what a channel gets of a set's conversions goes to its positions in the journeys that converted,
+            in proportion to their number.
 
         Returns
         -------
         pandas.DataFrame
-            One row a channel. Columns credit and share, that of all conversions; the credits add up to the
+            One row per channel. Columns credit and share, that of all conversions; the credits add up to the
             conversions. By position: the credits at position 1, 2, ..., which do so all together.
 
         Raises
@@ -199,7 +352,7 @@ class JourneyGame(JourneyForms):
         Examples
         --------
         >>> import ordinal_shapley as osv
-        >>> game = osv.JourneyGame.from_paths(["A > B", "B > A"], [30, 10], worth="conversions")
+        >>> game = osv.JourneyGame.from_paths(["A > B", "B > A"], [30, 10], utility="conversions")
         >>> game.credit()["credit"].to_dict(), game.credit("ordinal")["credit"].to_dict()
         ({'A': 10.0, 'B': 30.0}, {'A': 20.0, 'B': 20.0})
         >>> game.credit("classic", by_position=True)
@@ -216,14 +369,14 @@ class JourneyGame(JourneyForms):
         n = max(1, int(self._sets.sizes.max(initial=0)))
         positions = pd.RangeIndex(1, n + 1, name="position")
         if by_position and self.ordered and value == "partial_ordinal" and self.n_conversions:
-            options = (value, self.worth, self.unseen, self.n_players)
-            return pd.DataFrame(sharing.share(self._sets, self._worths, *options)[2], index, positions)
+            options = (value, self.utility, self.unseen, self.n_players)
+            return pd.DataFrame(sharing.share(self._sets, self._utilities, *options)[2], index, positions)
         at, channel, position = self._sets.touches
         credit = self._shares(value)[at] * self._sets.touch_conversions
         if by_position:
-            cells = _sums(channel * n + position, credit, self.n_players * n)
+            cells = sharing.sum_up(channel * n + position, credit, self.n_players * n)
             return pd.DataFrame(cells.reshape(-1, n), index, positions)
-        credits = _sums(channel, credit, self.n_players)
+        credits = sharing.sum_up(channel, credit, self.n_players)
         whole = self.n_conversions or 1.0
         return pd.DataFrame({"credit": credits, "share": credits / whole}, index)
 
@@ -233,8 +386,8 @@ class JourneyGame(JourneyForms):
         Returns
         -------
         pandas.DataFrame
-            One row a channel, with columns touched, first_touch and last_touch: conversions of the journeys
-            that the channel is part of, begins and ends. The latter two add up to the conversions.
+            One row per channel: conversions of the journeys that the channel is part of (column touched),
+            begins (first_touch) and ends (last_touch).
 
         Examples
         --------
@@ -254,9 +407,9 @@ class JourneyGame(JourneyForms):
             "first_touch": first,
             "last_touch": np.append(first, True)[1:],
         }
+        won = self._sets.touch_conversions
         counts = {
-            name: _sums(channel[kept], self._sets.touch_conversions[kept], self.n_players)
-            for name, kept in ends.items()
+            name: sharing.sum_up(channel[kept], won[kept], self.n_players) for name, kept in ends.items()
         }
         return pd.DataFrame(counts, pd.Index(self._counted.channels, dtype=object, name="channel"))
 
@@ -266,8 +419,7 @@ class JourneyGame(JourneyForms):
         Returns
         -------
         pandas.DataFrame
-            With columns path, conversions, non_conversions and rate, which `from_frame` reads if no name
-            holds a ">".
+            Columns path, conversions, non_conversions and rate; `from_frame` reads it if no name holds a ">".
 
         Examples
         --------
@@ -278,17 +430,10 @@ class JourneyGame(JourneyForms):
         """
         import pandas as pd
 
-        conversions, totals = self._counted.conversions, self._counted.totals
-        names = self._counted.channels
-        paths = [" > ".join(names[channel] for channel in sequence) for sequence in self._counted.sequences]
-        return pd.DataFrame(
-            {
-                "path": pd.Series(paths, dtype=object),
-                "conversions": conversions,
-                "non_conversions": totals - conversions,
-                "rate": conversions / totals,
-            }
-        )
+        names, sequences, conversions, totals = self._counted
+        paths = [" > ".join(names[channel] for channel in sequence) for sequence in sequences]
+        counts = {"conversions": conversions, "non_conversions": totals - conversions}
+        return pd.DataFrame({"path": pd.Series(paths, dtype=object), **counts, "rate": conversions / totals})
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""
@@ -299,17 +444,17 @@ class JourneyGame(JourneyForms):
         return sharing.pool(self._counted)
 
     @cached_property
-    def _worths(self) -> sharing.Worths:
-        return sharing.make_worths(self._counted, self.worth, self.unseen)
+    def _utilities(self) -> sharing.Utilities:
+        return sharing.make_utilities(self._counted, self.utility, self.unseen)
 
     def _shares(self, value: str) -> NDArray[np.float64]:
         """Of each member of each set: its value as a share of the set's sum."""
         if value != "classic" and self.ordered:
-            return sharing.share(self._sets, self._worths, value, self.worth, self.unseen)[0]
+            return sharing.share(self._sets, self._utilities, value, self.utility, self.unseen)[0]
         if self.unseen == "backoff":
             return sharing.share_tables(self._sets, *sharing.tabulate(self._pooled, self._sets, self.unseen))
-        worths = sharing.make_worths(self._pooled, self.worth, self.unseen, ordered=False)
-        return sharing.share(self._sets, worths, "classic", self.worth, self.unseen)[0]
+        of_sets = sharing.make_utilities(self._pooled, self.utility, self.unseen, ordered=False)
+        return sharing.share(self._sets, of_sets, "classic", self.utility, self.unseen)[0]
 
     @property
     def _workspace_maker(self) -> Callable[..., Any]:
@@ -321,66 +466,35 @@ class JourneyGame(JourneyForms):
 
     @cached_property
     def _compiled(self) -> CompiledGame:
-        sets, none = self._sets, np.zeros(0, np.int64)
-        if self.ordered:
-            worths = self._worths
-            means = sharing.share(sets, worths, "partial_ordinal", self.worth, self.unseen)[1]
-            trie, of_sequence, beyond = worths.trie, worths.worths, worths.beyond
-            tables, table_starts = np.zeros(0), none
-        else:
-            table_starts, tables = sharing.tabulate(self._pooled, sets, self.unseen)
-            means = tables[table_starts + (1 << sets.sizes) - 1]
-            trie, of_sequence, beyond = sharing.Trie(none, none, none, none), np.zeros(0), np.zeros(0)
-        of_starts, of_sets, of_bits = sharing.sets_of_channels(sets, self.n_players)
+        known = self._utilities if self.ordered else None
+        tables = None if self.ordered else sharing.tabulate(self._pooled, self._sets, self.unseen)
         return CompiledGame(
             self.n_players,
             kernels.evaluate,
             kernels.push,
             kernels.pop,
-            arrays={
-                "trie_starts": trie.starts,
-                "trie_channels": trie.channels,
-                "parents": trie.parents,
-                "depths": trie.depths,
-                "worths": of_sequence,
-                "beyond": beyond,
-                "tables": tables,
-                "table_starts": table_starts,
-                "weights": sets.conversions / means,
-                "needed": sets.sizes if self.worth == "conversions" else np.zeros_like(sets.sizes),
-                "of_starts": of_starts,
-                "of_sets": of_sets,
-                "of_bits": of_bits,
-            },
-            state={"at": np.zeros_like(sets.sizes), "behind": np.zeros_like(sets.sizes)},
+            arrays=sharing.game_arrays(self._sets, self.n_players, self.utility, self.unseen, known, tables),
+            state={"at": np.zeros_like(self._sets.sizes), "behind": np.zeros_like(self._sets.sizes)},
             numbers={"ordered": int(self.ordered)},
             cache="JourneyGame",
         )
 
     @property
     def _settings(self) -> dict[str, Any]:
-        sequences = self._counted.sequences
+        _, sequences, conversions, totals = self._counted
         touched = np.array([channel for sequence in sequences for channel in sequence], np.int64)
         lengths = np.array([len(sequence) for sequence in sequences], np.int64)
         return {
             "game": "JourneyGame",
-            "journeys": (touched, lengths, self._counted.conversions, self._counted.totals),
+            "journeys": (touched, lengths, conversions, totals),
             "unseen": self.unseen,
-            "worth": self.worth,
+            "utility": self.utility,
             "ordered": self.ordered,
         }
 
     def __repr__(self) -> str:
-        n, journeys, conversions = self.n_players, self.n_journeys, self.n_conversions
-        options = [f"repeats={self.repeats!r}"]
-        options += [f"worth={self.worth!r}" if self.unseen is None else f"unseen={self.unseen!r}"]
-        return (
-            f"JourneyGame({n:,} channel{'s' * (n != 1)}, {journeys:,.10g} journey{'s' * (journeys != 1)}, "
-            f"{conversions:,.10g} conversion{'s' * (conversions != 1)}, {', '.join(options)}"
-            f"{'' if self.ordered else ', ordered=False'})"
-        )
-
-
-def _sums(cells: NDArray[np.int64], numbers: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    # Of no numbers NumPy counts whole ones.
-    return np.bincount(cells, numbers, n).astype(np.float64, copy=False)
+        counts = {"channel": self.n_players, "journey": self.n_journeys, "conversion": self.n_conversions}
+        sizes = ", ".join(f"{count:,.10g} {name}{'s' * (count != 1)}" for name, count in counts.items())
+        kind = f"utility={self.utility!r}" if self.unseen is None else f"unseen={self.unseen!r}"
+        unordered = "" if self.ordered else ", ordered=False"
+        return f"JourneyGame({sizes}, repeats={self.repeats!r}, {kind}{unordered})"

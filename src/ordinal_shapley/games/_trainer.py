@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,49 +23,36 @@ from sklearn.base import clone, is_classifier, is_regressor
 from ordinal_shapley.common.arrays import take
 from ordinal_shapley.games._rows import PositionWeights
 
-# Games whose utilities a worker process keeps.
-_MAX_GAMES = 4
+_MAX_GAMES = 4  # whose utilities a worker process keeps
 
 
 class Memory:
-    """Utilities that are known, by what they are of; the one not asked for the longest goes first."""
+    """Utilities that are known; the one not asked for the longest goes first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._values: OrderedDict[bytes, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def get(self, key: bytes) -> float | None:
         """Return what is known of `key`."""
         with self._lock:
-            value = self._values.get(key)
-            if value is not None:
+            if key in self._values:
                 self._values.move_to_end(key)
-            return value
+            return self._values.get(key)
 
     def put(self, key: bytes, value: float) -> None:
         """Keep a utility."""
         with self._lock:
             self._values[key] = value
-            while len(self._values) > self.size:
+            if len(self._values) > self.size:
                 self._values.popitem(last=False)
 
 
-_memories: OrderedDict[str, Memory] = OrderedDict()
-_memories_lock = threading.Lock()
-
-
+@lru_cache(maxsize=_MAX_GAMES)
 def _memory_of_process(game: str, size: int) -> Memory:
     """What copies of a game share in a process that they were sent to, task after task."""
-    with _memories_lock:
-        memory = _memories.setdefault(game, Memory(size))
-        _memories.move_to_end(game)
-        while len(_memories) > _MAX_GAMES:
-            _memories.popitem(last=False)
-        return memory
+    return Memory(size)
 
 
 class _Quiet:
@@ -100,19 +88,15 @@ def is_regression(estimator: Any, expected: str = "a classifier or regressor") -
     expected = f"expected {expected} with scikit-learn's interface"
     if isinstance(estimator, type):
         raise TypeError(f"estimator is the class {estimator.__name__}, {expected}: an instance of it")
-    if not all(hasattr(estimator, method) for method in ("fit", "get_params", "set_params")):
-        raise TypeError(f"estimator is {_shown(estimator)}, {expected}")
-    if is_regressor(estimator):
+    usable = all(hasattr(estimator, method) for method in ("fit", "get_params", "set_params"))
+    if usable and is_regressor(estimator):
         return True
-    if not is_classifier(estimator):
-        raise TypeError(f"estimator is {type(estimator).__name__}, {expected}")
+    if not usable or not is_classifier(estimator):
+        # Of a short value as it is: a table given in the wrong place would fill the screen.
+        text = repr(estimator)
+        shown = text if len(text) <= 60 and "\n" not in text else f"a {type(estimator).__name__}"
+        raise TypeError(f"estimator is {shown}, {expected}")
     return False
-
-
-def _shown(value: Any) -> str:
-    """A short value as it is, of another its type: a table given in the wrong place would fill the screen."""
-    text = repr(value)
-    return text if len(text) <= 60 and "\n" not in text else f"a {type(value).__name__}"
 
 
 def weight_name(estimator: Any) -> str | None:
@@ -159,41 +143,18 @@ class Trainer:
     """Scores the model trained on a sequence of players.
 
     A copy in another process keeps utilities there, with other copies of the same game.
-
-    Attributes
-    ----------
-    estimator : object
-        The model, unfitted.
-    weight_name : str or None
-        Under what name `fit` takes weights; None to give it none.
-    rows : tuple
-        X, y, X_valid, y_valid.
-    scorer : callable
-        ``scorer(model, X_valid, y_valid)``.
-    player_rows, player_starts : ndarray of int64
-        Who brings which rows.
-    weights : PositionWeights
-        Weights of positions.
-    sample_weight : ndarray of float64 or None
-        Weights of rows.
-    error_score : float or None
-        Utility where `fit` or the score fails; None to raise.
-    order_free : bool
-        Whether players are put in order first.
-    memory : Memory
-        Utilities that are known.
     """
 
-    estimator: Any
-    weight_name: str | None
-    rows: tuple[Any, NDArray[Any], Any, NDArray[Any]]
+    estimator: Any  # unfitted
+    weight_name: str | None  # under which `fit` takes weights; None to give it none
+    rows: tuple[Any, NDArray[Any], Any, NDArray[Any]]  # X, y, X_valid, y_valid
     scorer: Any
     player_rows: NDArray[np.int64]
     player_starts: NDArray[np.int64]
     weights: PositionWeights
     sample_weight: NDArray[np.float64] | None
-    error_score: float | None
-    order_free: bool
+    error_score: float | None  # utility where `fit` or the score fails; None to raise
+    order_free: bool  # whether players are put in order first
     memory: Memory
     _game: str = field(default_factory=lambda: uuid.uuid4().hex)
     _threads: Any = None
@@ -237,7 +198,7 @@ class Trainer:
             from threadpoolctl import ThreadpoolController
 
             self._threads = ThreadpoolController()
-        # With more threads sums are in another order, and bits would depend on the number of workers.
+        # With more threads sums come in another order, and bits would depend on the number of workers.
         with self._threads.limit(limits=1):
             model = clone(self.estimator).fit(take(X, rows), y[rows], **options)
             value = float(self.scorer(model, X_valid, y_valid))

@@ -1,4 +1,4 @@
-"""Any scikit-learn model: a sequence is worth what a model trained on it scores."""
+"""Any scikit-learn model: the utility of a sequence is the score of the model trained on it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
 from ordinal_shapley.common import arguments, arrays
@@ -47,11 +46,11 @@ def make_workspace(
 
 
 class EstimatorGame(RowGame):
-    r"""Sequences of training rows, worth the score of any scikit-learn model on validation rows.
+    r"""Any scikit-learn model: the utility is its score on validation rows.
 
-    A sequence is worth the score of a clone of ``estimator``, fitted to the rows in order of entry with the
-    weights of their positions as ``sample_weight``. A sequence that lacks a class is worth ``empty_value``,
-    for a regressor the empty one only.
+    A clone of ``estimator`` is fitted to the rows in order of entry, with the weights of their positions as
+    ``sample_weight``. The utility of a sequence that lacks a class, for a regressor of the empty one only, is
+    ``empty_value``.
 
     Utilities are kept, so a sequence is fitted once by each worker. With ``n_jobs`` workers are processes.
     Each fit runs with one thread of BLAS and OpenMP, so results do not depend on ``n_jobs``.
@@ -77,10 +76,10 @@ class EstimatorGame(RowGame):
     groups, sample_weight : array-like, optional
         As for `LogisticGame`.
     empty_value : "majority" or float, default "majority"
-        Utility of sequences without a model. "majority": the score of always predicting the commonest
-        validation label, or for a regressor the mean of ``y_valid``.
+        Utility of sequences without a model. "majority": the score of always predicting the majority class
+        of the validation rows, or for a regressor the mean of ``y_valid``.
     error_score : "raise" or float, default "raise"
-        What a sequence is worth whose fit or score fails. "raise" stops with an error that names it.
+        Utility of a sequence whose fit or score fails. "raise" stops with an error that names it.
     order_free : bool, optional
         Whether a set of rows is always handed to ``fit`` in the same order, so that the order of entry plays
         no part. By default True if no position weighs more than another. False is for models that are
@@ -159,47 +158,51 @@ class EstimatorGame(RowGame):
         cache_size: int = 100_000,
     ) -> None:
         regression = is_regression(estimator)
+        self._awaits_classes, self._predicts_numbers = not regression, regression
         X, X_valid = arrays.indexable(X, "X"), arrays.indexable(X_valid, "X_valid")
         columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
         arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, self._n_valid = X.shape[0], X_valid.shape[0]
+        self.n_rows, self._n_valid = n_rows, n_valid = X.shape[0], X_valid.shape[0]
         self.classes_: NDArray[Any] | None = None
         self._n_classes = 1
         if regression:
-            y = arrays.as_targets(y, "y", self.n_rows, "row of X")
-            y_valid = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-            self._codes, self._truth = np.zeros(self.n_rows, np.int64), np.zeros(0, np.int64)
+            y = arrays.as_targets(y, "y", n_rows, "row of X")
+            y_valid = arrays.as_targets(y_valid, "y_valid", n_valid, "row of X_valid")
+            self._codes, self._truth = np.zeros(n_rows, np.int64), np.zeros(0, np.int64)
         else:
-            n_rows, n_valid = self.n_rows, self._n_valid
             self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
-        self._awaits_classes, self._predicts_numbers = not regression, regression
-        rows = (X, y, X_valid, y_valid)
         self._scorer, self.scoring = self._read_scoring(scoring)
         if regression:
             check_spread(self.scoring, y_valid)
         words = ("mean", "majority") if regression else ("majority",)
         known = not callable(self.scoring)
-        self._read_empty_value(empty_value, words, lambda: self._constant_score(rows), known)
+        self._read_empty_value(empty_value, words, lambda: self._constant_score(X_valid, y_valid), known)
         index = X.index.to_numpy() if hasattr(X, "iloc") else None
         self._read_players(index, groups, None if regression else self._codes)
         if sample_weight is not None:
             sample_weight = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
-        self._read_order_free(order_free)
+        if order_free is not None:
+            self.order_free = arguments.flag("order_free", order_free)
+            if order_free and not self._weights.uniform:
+                raise ValueError(
+                    "order_free is True, but positions matter: expected position_weight='uniform'"
+                )
         weighted = sample_weight is not None or not self._weights.uniform
-        name = _weight_name(estimator, weight_name, self._weights.name, weighted)
+        name = _weight_name(estimator, weight_name, weighted)
         seed = arguments.integer("random_state", random_state, min=0, max=2**32 - 1)
         self.estimator = with_seeds(estimator, seed)
-        self.error_score = _error_score(error_score)
-        kept = arguments.integer("cache_size", cache_size, max=_MAX_KEPT, min=0)
+        self.error_score = error_score
+        if not (isinstance(error_score, str) and error_score == "raise"):
+            self.error_score = arguments.number("error_score", error_score, instead="'raise' or a")
         self._trainer = Trainer(
             self.estimator,
             name,
-            rows,
+            (X, y, X_valid, y_valid),
             self._scorer,
             self._player_rows,
             self._player_starts,
@@ -207,10 +210,12 @@ class EstimatorGame(RowGame):
             sample_weight,
             None if isinstance(self.error_score, str) else self.error_score,
             self.order_free,
-            Memory(kept),
+            Memory(arguments.integer("cache_size", cache_size, max=_MAX_KEPT, min=0)),
         )
+        # Of scikit-learn's own classes names count, of others the code.
+        is_sklearns = type(estimator).__module__.split(".")[0] == "sklearn"
         self._described = {
-            "estimator": _fingerprint_of_model(self.estimator),
+            "estimator": fingerprint(self.estimator, "__main__" if is_sklearns else None),
             "X": fingerprint_of_rows(X),
             "y": fingerprint((y, y_valid)),
             "X_valid": fingerprint_of_rows(X_valid),
@@ -227,7 +232,7 @@ class EstimatorGame(RowGame):
             self._trainer,
             self.n_players,
             fingerprint(self._described),
-            f"estimator {_name(self.estimator)}",
+            f"estimator {self._name}",
             " (error_score=NUMBER goes on with that utility)",
         )
 
@@ -245,15 +250,8 @@ class EstimatorGame(RowGame):
                 options = {"pos_label": self.classes_[1]} if self._n_classes == 2 else {"average": "macro"}
                 return make_scorer(f1_score, zero_division=0.0, **options), scoring
             if scoring == "neg_log_loss":
-                return (
-                    make_scorer(
-                        log_loss,
-                        response_method="predict_proba",
-                        greater_is_better=False,
-                        labels=self.classes_,
-                    ),
-                    scoring,
-                )
+                options = {"response_method": "predict_proba", "labels": self.classes_}
+                return make_scorer(log_loss, greater_is_better=False, **options), scoring
         try:
             return get_scorer(scoring), scoring
         except (TypeError, ValueError):
@@ -262,19 +260,17 @@ class EstimatorGame(RowGame):
                 "(sklearn.metrics.get_scorer_names() lists them)"
             ) from None
 
-    def _constant_score(self, rows: tuple[Any, Any, Any, Any]) -> float:
-        _, y, X_valid, y_valid = rows
+    def _constant_score(self, X_valid: Any, y_valid: NDArray[Any]) -> float:
+        constant: Any
         if self.classes_ is None:
-            dummy = DummyRegressor(strategy="constant", constant=float(np.mean(y_valid)))
+            constant = _ConstantRegressor(float(np.mean(y_valid)))
         elif isinstance(self.scoring, str) and self.scoring in SCORINGS:
             return majority_score(self.scoring, self._truth, self._n_classes)
         else:
-            commonest = self.classes_[np.bincount(self._truth).argmax()]
-            dummy = DummyClassifier(strategy="constant", constant=commonest)
-        dummy.fit(np.zeros((len(y), X_valid.shape[1])), y)
+            constant = _ConstantClassifier(self.classes_, int(np.bincount(self._truth).argmax()))
         try:
             with quiet():
-                value = float(self._scorer(dummy, X_valid, y_valid))
+                value = float(self._scorer(constant, X_valid, y_valid))
         except Exception as error:
             raise ValueError(
                 "empty_value is 'majority', but scoring does not score a constant prediction "
@@ -287,19 +283,11 @@ class EstimatorGame(RowGame):
             )
         return value
 
-    def _read_order_free(self, order_free: Any) -> None:
-        if order_free is None:
-            return
-        order_free = arguments.flag("order_free", order_free)
-        if order_free and not self._weights.uniform:
-            raise ValueError("order_free is True, but positions matter: expected position_weight='uniform'")
-        self.order_free = order_free
-
     def _expect_walks(self, n_rows: int | None = None) -> bool:
         """Fit all rows before anything else: what is wrong with the model most often is so at once."""
         if self._was_tried:
             return False
-        everyone, name = np.arange(self.n_players), _name(self.estimator)
+        everyone, name = np.arange(self.n_players), self._name
         try:
             differs = self._trainer.score(everyone) != self._trainer(everyone)
         except Exception as error:
@@ -339,25 +327,7 @@ class EstimatorGame(RowGame):
         return {"game": "EstimatorGame", **self._described}
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the score of the model trained on a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The score.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
-        RuntimeError
-            If the model cannot be fitted or scored.
-        """
+        """Return the utility of a sequence of distinct players; () is the empty one."""
         players = self._check_sequence(sequence)
         starts, codes = self._player_starts, self._codes[self._player_rows]
         present = {code for p in players for code in codes[starts[p] : starts[p + 1]].tolist()}
@@ -388,11 +358,15 @@ class EstimatorGame(RowGame):
         return self._callback.listening()
 
     def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"Game": f"{type(self).__name__} of {type(self.estimator).__name__}"}
+        return super()._facts() | {"Game": f"EstimatorGame of {self._name}"}
+
+    @property
+    def _name(self) -> str:
+        return type(self.estimator).__name__
 
     def __repr__(self) -> str:
         return (
-            f"EstimatorGame({_name(self.estimator)}, {self.n_players} players, {self.n_rows} rows, "
+            f"EstimatorGame({self._name}, {self.n_players} players, {self.n_rows} rows, "
             f"position_weight={self.position_weight!r}, scoring={self.scoring!r})"
         )
 
@@ -402,39 +376,43 @@ def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
     return float(np.mean(np.asarray(model.predict(X)).ravel() == y))
 
 
-def _name(estimator: Any) -> str:
-    return type(estimator).__name__
+class _ConstantClassifier(ClassifierMixin, BaseEstimator):
+    """Predicts one of the classes; there is nothing to fit."""
+
+    def __init__(self, classes: NDArray[Any], code: int) -> None:
+        self.classes_ = classes
+        self.code = code
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return np.repeat(self.classes_[[self.code]], X.shape[0])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        return np.tile(np.eye(len(self.classes_))[self.code], (X.shape[0], 1))
 
 
-def _weight_name(estimator: Any, given: str | None, position_weight: str, weighted: bool) -> str | None:
+class _ConstantRegressor(RegressorMixin, BaseEstimator):
+    """Predicts one number; there is nothing to fit."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return np.full(X.shape[0], self.value)
+
+
+def _weight_name(estimator: Any, given: str | None, weighted: bool) -> str | None:
     """Under what name `fit` gets weights; None if there are none to give."""
     if given is not None and not isinstance(given, str):
         raise TypeError(f"weight_name is {given!r}, expected a name such as 'clf__sample_weight'")
-    if not weighted:
-        return None
-    name = weight_name(estimator) if given is None else given
+    if not weighted or given is not None:
+        return given if weighted else None
+    name = weight_name(estimator)
     if name is None:
-        needs = (
-            f"position_weight={position_weight!r} needs one: use position_weight='uniform'"
-            if position_weight != "uniform"
-            else "there are weights to take: leave sample_weight out"
-        )
         last = getattr(estimator, "steps", None)
-        whose = f"last step {_name(last[-1][1])}" if last else "fit"
+        whose = f"last step {type(last[-1][1]).__name__}" if last else "fit"
         raise ValueError(
-            f"estimator is {_name(estimator)}, whose {whose} takes no sample_weight, and {needs}, or another "
-            "model; or name the argument of fit in weight_name"
+            f"estimator is {type(estimator).__name__}, whose {whose} takes no sample_weight: expected "
+            "position_weight='uniform' and no sample_weight, another model, or the argument's name in "
+            "weight_name"
         )
     return name
-
-
-def _error_score(value: Any) -> str | float:
-    if isinstance(value, str) and value == "raise":
-        return value
-    return arguments.number("error_score", value, instead="'raise' or a")
-
-
-def _fingerprint_of_model(estimator: Any) -> str:
-    """Of parameters and of the code that is the user's own."""
-    module = type(estimator).__module__
-    return fingerprint(estimator, "__main__" if module.split(".")[0] == "sklearn" else None)

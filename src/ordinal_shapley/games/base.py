@@ -66,7 +66,25 @@ class Game(ABC):
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the utility of a sequence of distinct players; () is the empty one."""
+        """Return the utility of a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The utility.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is not a sequence of distinct players, or its utility not a finite number.
+        RuntimeError
+            If a function or a model of the user's fails.
+        """
 
     @property
     @abstractmethod

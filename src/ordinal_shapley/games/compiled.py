@@ -288,25 +288,7 @@ class CompiledGame(Game):
         }
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the utility of a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The utility.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players, or its utility no finite number.
-        RuntimeError
-            If a function raises.
-        """
+        """Return the utility of a sequence of distinct players; () is the empty one."""
         players = self._check_sequence(sequence)
         workspace = self._spare_workspace()
         functions = workspace.functions

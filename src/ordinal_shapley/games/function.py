@@ -244,25 +244,7 @@ class FunctionGame(Game):
         return (self._callback,)
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return what the function says of a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The utility.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players, or its utility no finite number.
-        RuntimeError
-            If the function raises.
-        """
+        """Return the utility of a sequence of distinct players; () is the empty one."""
         return self._callback.value(self._check_sequence(sequence))
 
     def _listening(self) -> AbstractContextManager[None]:

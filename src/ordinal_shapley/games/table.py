@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.common.parallel import check_memory
+from ordinal_shapley.games._journey_input import column_of
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import (
@@ -128,11 +129,6 @@ class TableGame(Game):
         names : array-like of shape (n_players,), optional
             Names of the players.
 
-        Returns
-        -------
-        TableGame
-            The game.
-
         Raises
         ------
         TypeError, ValueError
@@ -180,11 +176,6 @@ class TableGame(Game):
         path : path
             The file.
 
-        Returns
-        -------
-        TableGame
-            The game.
-
         Raises
         ------
         ValueError
@@ -201,38 +192,26 @@ class TableGame(Game):
         1.0
         """
         path = Path(path)
-        repeated: list[str] = []
-
-        def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            counts = Counter(name for name, _ in pairs)
-            repeated.extend(name for name, count in counts.items() if count > 1)
-            return dict(pairs)
-
         try:
-            content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=as_object)
+            content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_as_object)
         except OSError as error:
             raise ValueError(f"{str(path)!r} can't be read: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path.name} is not JSON: {error}") from error
-        if repeated:
-            raise ValueError(f"{path.name} lists {repeated[0]!r} twice")
-        if not isinstance(content, dict) or not {"players", "utilities"} <= set(content):
-            raise ValueError(f"{path.name} holds no game, expected an object with 'players' and 'utilities'")
-        unknown = sorted(set(content) - {"players", "utilities", "default"})
-        if unknown:
-            raise ValueError(f"{path.name} has {unknown[0]!r}, expected 'players', 'utilities' and 'default'")
-        players, utilities = content["players"], content["utilities"]
-        if not isinstance(utilities, dict):
-            raise ValueError(f"{path.name}: utilities is no object from sequences to numbers")
+            raise ValueError(f"{path.name} can't be read as JSON: {error}") from error
         try:
+            if not isinstance(content, dict) or not {"players", "utilities"} <= set(content):
+                raise ValueError("it holds no game, expected an object with 'players' and 'utilities'")
+            unknown = sorted(set(content) - {"players", "utilities", "default"})
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is unknown, expected 'players', 'utilities' and 'default'")
+            players, utilities = content["players"], content["utilities"]
+            if not isinstance(utilities, dict):
+                raise ValueError("utilities is not an object from sequences to numbers")
             names = players if isinstance(players, list) else None
             for name in names or ():
                 if isinstance(name, bool) or not isinstance(name, str | int | float):
-                    raise TypeError(f"players holds {name!r}, expected names")
-            if names:
-                n_players = _check_number(len(names), f"players holds {len(names)} names")
-            else:
-                n_players = arguments.integer("players", players, max=_MAX_PLAYERS)
+                    raise ValueError(f"players holds {name!r}, expected names")
+            n_players = arguments.integer("players", len(names) if names else players, max=_MAX_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
             return cls(n_players, table, content.get("default", 0.0), names=names)
@@ -312,11 +291,6 @@ class TableGame(Game):
         default : float, default 0.0
             Utility of the sequences that are not listed.
 
-        Returns
-        -------
-        TableGame
-            The game.
-
         Raises
         ------
         TypeError, ValueError
@@ -331,28 +305,19 @@ class TableGame(Game):
         >>> game.player_names.tolist(), game([1, 0])
         (['ann', 'bob'], 3.0)
         """
-        for column in (sequence, value):
-            if column not in frame.columns:
-                raise ValueError(
-                    f"frame has no column {column!r}, its columns are {', '.join(map(repr, frame.columns))}"
-                )
-        texts, values = frame[sequence].tolist(), frame[value].tolist()
+        texts, values = (column_of(frame, name).tolist() for name in (sequence, value))
         for row, text in zip(frame.index, texts, strict=True):
-            if isinstance(text, float) and math.isnan(text):
-                raise TypeError(
-                    f"frame has no sequence at row {row!r}: if it is the empty one, expected the text '', "
-                    "which read_csv keeps with keep_default_na=False"
-                )
             if not isinstance(text, str):
-                raise TypeError(f"frame has {text!r} at row {row!r}, expected a text such as 'a > b'")
-        where = "players holds"
+                raise TypeError(
+                    f"frame has {text!r} at row {row!r}, expected a text such as 'a > b', or '' for the "
+                    "empty sequence, which read_csv keeps with keep_default_na=False"
+                )
         if players is None:
             players = sorted({name for text in texts for name in split_names(text)})
-            where = f"column {sequence!r} holds"
         names = check_names([str(name) for name in arrays.as_player_names(players, "players", len(players))])
-        _check_number(len(names), f"{where} {len(names)} names of players")
         table = read_sequences(zip(texts, values, strict=True), names)
-        return cls(len(names), table, default, names=names)
+        n_players = arguments.integer("the number of players", len(names), max=_MAX_PLAYERS)
+        return cls(n_players, table, default, names=names)
 
     @property
     def _workspace_maker(self) -> Callable[..., TableWorkspace]:
@@ -363,23 +328,7 @@ class TableGame(Game):
         return self.values, self.n_players
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the utility of a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The utility.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
-        """
+        """Return the utility of a sequence of distinct players; () is the empty one."""
         return float(self.values[self._node(self._check_sequence(sequence))])
 
     def _node(self, players: NDArray[np.int64]) -> int:
@@ -404,7 +353,8 @@ class TableGame(Game):
         return f"TableGame({self.n_players} players, {len(self.values):,} sequences{kind})"
 
 
-def _check_number(n_players: int, told: str) -> int:
-    if not 1 <= n_players <= _MAX_PLAYERS:
-        raise ValueError(f"{told}, expected 1 to {_MAX_PLAYERS}")
-    return n_players
+def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    name, count = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+    if count > 1:
+        raise ValueError(f"it lists {name!r} twice")
+    return dict(pairs)

@@ -11,29 +11,25 @@ from ordinal_shapley.common.arguments import retold
 
 
 class UtilityError(Exception):
-    """A utility that a kernel could not use.
+    """A utility that a kernel could not use, of the sequence at fault.
 
-    Parameters
-    ----------
-    sequence : sequence of int
-        The sequence at fault.
-    failure : Exception, optional
-        What the interpreter saw go wrong there, its cause what a user's function raised.
-
-    Attributes
-    ----------
-    permutation : int or None
-        Index of the permutation that it came up in, where there is one.
+    `failure` is what the interpreter saw go wrong there, its cause what a user's function raised.
     """
 
     def __init__(self, sequence: Sequence[int], failure: Exception | None = None) -> None:
         super().__init__(sequence)
         self.sequence = tuple(int(player) for player in sequence)
         self.failure = failure
-        self.permutation: int | None = None
+        self.permutation: int | None = None  # that it came up in
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpack, (type(self), self.sequence, self.permutation, _packed(self.failure))
+        told: tuple[Any, ...] = ()
+        if self.failure is not None:
+            again = retold("", self.failure)
+            cause = again.__cause__
+            assert cause is not None
+            told = type(again), str(again), "".join(traceback.format_exception(cause)), _pickled(cause)
+        return _unpack, (type(self), self.sequence, self.permutation, *told)
 
 
 class RemoteError(Exception):
@@ -49,15 +45,6 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return "its message cannot be read"
-
-
-def _packed(failure: Exception | None) -> tuple[Any, ...] | None:
-    if failure is None:
-        return None
-    again = retold("", failure)
-    cause = again.__cause__
-    assert cause is not None
-    return type(again), str(again), "".join(traceback.format_exception(cause)), _pickled(cause)
 
 
 def _pickled(cause: BaseException) -> bytes:
@@ -76,12 +63,14 @@ def _unpack(
     kind: type[UtilityError],
     sequence: tuple[int, ...],
     permutation: int | None,
-    packed: tuple[Any, ...] | None,
+    failure_kind: type[Exception] | None = None,
+    message: str = "",
+    told: str = "",
+    held: bytes = b"",
 ) -> UtilityError:
     error = kind(sequence)
     error.permutation = permutation
-    if packed is not None:
-        failure_kind, message, told, held = packed
+    if failure_kind is not None:
         error.failure = failure_kind(message)
         error.failure.__cause__ = _cause(told, held)
     return error

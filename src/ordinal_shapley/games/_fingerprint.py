@@ -17,6 +17,16 @@ from ordinal_shapley.common.arrays import is_sparse
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(Ellipsis))
 # What a class says of itself by more than its name.
 _OF_A_CLASS = (*_PLAIN, tuple, list, dict, set, frozenset, np.ndarray, FunctionType)
+# What counts of objects that hold little else; builtins are methods of C types and functions of C modules.
+_COUNTED: dict[type, tuple[str, ...]] = {
+    ModuleType: ("__name__",),
+    BuiltinFunctionType: ("__name__", "__self__"),
+    MethodType: ("__func__", "__self__"),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget", "fset"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+}
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
 
 
@@ -98,24 +108,19 @@ class _Reader:
         return self.known[mark][0]
 
     def _parts(self, thing: Any) -> Iterator[bytes]:
-        if isinstance(thing, ModuleType):
-            yield thing.__name__.encode()
-        elif type(thing) in (np.ndarray, np.memmap):
+        for kind, names in _COUNTED.items():
+            if isinstance(thing, kind):
+                yield from (self.digest(getattr(thing, name)) for name in names)
+                return
+        if type(thing) in (np.ndarray, np.memmap):
             yield f"{thing.dtype}{thing.shape}".encode()
             yield self.digest(thing.tolist()) if thing.dtype.hasobject else thing.tobytes()
         elif isinstance(thing, CodeType):
             yield from self._code(thing)
         elif isinstance(thing, FunctionType):
             yield from self._function(thing)
-        elif isinstance(thing, BuiltinFunctionType):  # a method of a C type, or a function of a C module
-            yield thing.__name__.encode()
-            yield self.digest(thing.__self__)
         elif isinstance(thing, type):
             yield from self._class(thing)
-        elif isinstance(thing, functools.partial):
-            yield from map(self.digest, (thing.func, thing.args, thing.keywords))
-        elif isinstance(thing, MethodType):
-            yield from map(self.digest, (thing.__func__, thing.__self__))
         elif _inner(thing) is not None:
             yield self.digest(_inner(thing))
             if is_jitted(thing):  # they change what is compiled, and some what comes out
@@ -126,10 +131,6 @@ class _Reader:
             yield from sorted(map(self.digest, thing))
         elif type(thing) is dict:
             yield from sorted(self.digest(key) + self.digest(value) for key, value in thing.items())
-        elif isinstance(thing, staticmethod | classmethod):
-            yield self.digest(thing.__func__)
-        elif isinstance(thing, property):
-            yield from map(self.digest, (thing.fget, thing.fset))
         else:
             yield from self._object(thing)
 
@@ -149,7 +150,10 @@ class _Reader:
         read, written = _outside(func.__code__)
         for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True):
             if name not in written:
-                yield _hash(name, _content(self, cell))
+                try:
+                    yield _hash(name, self.digest(cell.cell_contents))
+                except ValueError:  # nothing in it yet
+                    yield _hash(name, b"empty")
         yield self.digest({key: value for key, value in vars(func).items() if key != "__wrapped__"})
         if _module(func) == self.home:
             for name in sorted(read - written):
@@ -176,13 +180,6 @@ class _Reader:
             yield self.digest(part)
         for items in reduced[3:5]:
             yield self.digest(None if items is None else list(items))
-
-
-def _content(reader: _Reader, cell: Any) -> bytes:
-    try:
-        return reader.digest(cell.cell_contents)
-    except ValueError:  # nothing in it yet
-        return b"empty"
 
 
 def _outside(code: CodeType) -> tuple[set[str], set[str]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import retold
+from ordinal_shapley.common.arrays import as_player_names
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
 from ordinal_shapley.games._failures import UtilityError as UtilityError
 
@@ -203,6 +204,13 @@ class Game(ABC):
             f"the utility of {sequence} failed or was not finite, and is {value} when asked again: "
             "expected a function of the sequence alone"
         )
+
+    def _take_players(self, n_players: int, names: Any = None) -> None:
+        """Have players without classes or rows of their own."""
+        self.n_players = n_players
+        self.player_names = None if names is None else as_player_names(names, "names", n_players)
+        self.player_classes = None
+        self.player_sizes = np.ones(n_players, np.int64)
 
     def _check_sequence(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         players = np.asarray(sequence)

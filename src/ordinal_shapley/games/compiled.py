@@ -5,22 +5,20 @@ from __future__ import annotations
 import inspect
 import keyword
 import math
-import os
-import threading
 import unicodedata
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from numbers import Integral
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.compiled import (
@@ -43,55 +41,33 @@ _MAX_LINKED = 100
 _ORDERS_BACK = 20  # that are tried for an error in `pop`
 
 
+@dataclass(frozen=True, repr=False)
 class Compiled:
     """Users' functions and the fields that they see, compiled once in every process that needs them."""
 
-    _linked: ClassVar[OrderedDict[str, Linked]] = OrderedDict()  # by token
-    _lock: ClassVar[Any] = threading.RLock()
+    token: str
+    given: UserFunctions = field(compare=False)
+    layout: Layout = field(compare=False)
+    cache: str | None = field(compare=False)
+    told: tuple[str, ...] = field(compare=False)
 
-    @classmethod
-    def renew_lock(cls) -> None:
-        """Forget a lock that a thread held which does not live on in a forked process."""
-        cls._lock = threading.RLock()
-
-    def __init__(
-        self, given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...], token: str
-    ) -> None:
-        self.given = given
-        self.layout = layout
-        self.cache = cache
-        self.told = told
-        self.token = token
-        self._own: Linked | None = None  # what this was linked with, whatever becomes of the data since
-
-    @property
+    @cached_property
     def linked(self) -> Linked:
-        """What kernels and Python call."""
-        if self._own is None:
-            with hearing_interrupts():
-                self._own = self._link()
-        return self._own
+        """What kernels and Python call, whatever becomes of the functions' data from now on."""
+        with hearing_interrupts():
+            return _link(self)
 
-    def _link(self) -> Linked:
-        with self._lock:
-            if self.token in self._linked:
-                self._linked.move_to_end(self.token)
-            else:
-                self._linked[self.token] = link(self.layout, self.given, " ".join(self.told), self.cache)
-                if len(self._linked) > _MAX_LINKED:
-                    self._linked.popitem(last=False)
-            return self._linked[self.token]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.given, self.layout, self.cache, self.told, self.token)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "linked"}
 
     def __repr__(self) -> str:
         # Part of the fingerprint that says which results may be pooled.
         return f"{self.layout} {' '.join(self.told)}"
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=Compiled.renew_lock)
+@lru_cache(maxsize=_MAX_LINKED)
+def _link(compiled: Compiled) -> Linked:
+    return link(compiled.layout, compiled.given, " ".join(compiled.told), compiled.cache)
 
 
 @lru_cache(maxsize=_MAX_LINKED)
@@ -230,23 +206,14 @@ class CompiledGame(Game):
         empty_value: float | None = None,
         cache: str | None = None,
     ) -> None:
-        self.n_players = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
+        self._take_players(arguments.integer("n_players", n_players, max=_MAX_PLAYERS), names)
         given = UserFunctions(evaluate, push, pop, reset, is_defined)
         _check_functions(given)
-        fields: set[str] = set()
-        self._arrays = {
-            name: _as_array("arrays", name, array) for name, array in _items("arrays", arrays, fields)
-        }
-        self._state = {
-            name: _as_array("state", name, array).copy() for name, array in _items("state", state, fields)
-        }
-        self._numbers = {
-            name: _as_number(name, number) for name, number in _items("numbers", numbers, fields)
-        }
+        _check_fields(arrays=arrays, state=state, numbers=numbers)
+        self._arrays = {name: _as_array(f"arrays[{name!r}]", a) for name, a in (arrays or {}).items()}
+        self._state = {name: _as_array(f"state[{name!r}]", a).copy() for name, a in (state or {}).items()}
+        self._numbers = {name: _as_number(f"numbers[{name!r}]", n) for name, n in (numbers or {}).items()}
         self.order_free = arguments.flag("order_free", order_free)
-        self.player_names = _player_names(names, self.n_players)
-        self.player_classes = None
-        self.player_sizes = np.ones(self.n_players, np.int64)
         self.empty_value = None if empty_value is None else arguments.number("empty_value", empty_value)
         if is_defined is not None and empty_value is None:
             raise ValueError("is_defined is given, but not empty_value, the utility of what is not defined")
@@ -258,7 +225,7 @@ class CompiledGame(Game):
             tuple((name, isinstance(number, float)) for name, number in self._numbers.items()),
         )
         told = tuple("none" if func is None else f"{full_name(func)} {fingerprint(func)}" for func in given)
-        self._compiled = Compiled(given, layout, cache, told, _token(given, layout, cache, told))
+        self._compiled = Compiled(_token(given, layout, cache, told), given, layout, cache, told)
         try:
             self._compiled.linked  # noqa: B018
         except Exception as error:
@@ -337,10 +304,6 @@ def _of(players: NDArray[np.int64]) -> str:
     return f"for the sequence {tuple(players.tolist())}"
 
 
-def _player_names(names: Any, n_players: int) -> NDArray[Any] | None:
-    return None if names is None else arrays.as_player_names(names, "names", n_players)
-
-
 def _check_functions(given: UserFunctions) -> None:
     functions: dict[str, Any] = given._asdict()
     for name, func in functions.items():
@@ -358,33 +321,29 @@ def _check_functions(given: UserFunctions) -> None:
         raise ValueError(f"{here} is given without {missing}, expected both or neither")
 
 
-def _items(argument: str, fields: Any, before: set[str]) -> list[tuple[str, Any]]:
-    """Check the names of fields; `before` has those that are taken."""
-    if fields is None:
-        return []
-    if not isinstance(fields, Mapping):
-        raise TypeError(f"{argument} is a {type(fields).__name__}, expected a dict of names")
-    for name in fields:
-        usable = isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
-        if not usable or name.startswith("_") or name != unicodedata.normalize("NFKC", name):
-            raise ValueError(f"{argument} holds the name {name!r}, expected one for an attribute of game")
-        if name in reserved_names():
-            raise ValueError(f"{argument} holds the name {name!r}, which every game has: expected another")
-        if name in before:
-            raise ValueError(f"{argument} holds the name {name!r} a second time, expected another")
-        before.add(name)
-    return [*fields.items()]
+def _check_fields(**given: Any) -> None:
+    """Check the names of arrays, state and numbers, which share one name space."""
+    taken = set(reserved_names())
+    for argument, fields in given.items():
+        if fields is not None and not isinstance(fields, Mapping):
+            raise TypeError(f"{argument} is a {type(fields).__name__}, expected a dict of names")
+        for name in fields or ():
+            usable = isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
+            if not usable or name.startswith("_") or name != unicodedata.normalize("NFKC", name):
+                raise ValueError(f"{argument} holds the name {name!r}, expected one for an attribute of game")
+            if name in taken:
+                raise ValueError(f"{argument} holds the name {name!r}, which is taken: expected another")
+            taken.add(name)
 
 
-def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
+def _as_array(shown: str, values: Any) -> NDArray[Any]:
     """Convert to an array of an element type that kernels know."""
-    shown = f"{argument}[{name!r}]"
     if np.ma.isMaskedArray(values):
         raise TypeError(f"{shown} is masked, expected an array without a mask: fill in its missing values")
     try:
         array = np.asarray(values)
     except ValueError:  # ragged
-        raise TypeError(f"{shown} is no array of numbers") from None
+        raise TypeError(f"{shown} is not an array of numbers") from None
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{shown} has elements of type {array.dtype}, expected numbers or booleans")
     if not 1 <= array.ndim <= _MAX_DIMENSIONS:
@@ -396,8 +355,7 @@ def _as_array(argument: str, name: str, values: Any) -> NDArray[Any]:
     return np.require(array, dtype, ["C", "A"])
 
 
-def _as_number(name: str, value: Any) -> int | float:
-    shown = f"numbers[{name!r}]"
+def _as_number(shown: str, value: Any) -> int | float:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return arguments.integer(shown, value, min=-(2**63))
     return arguments.number(shown, value)

@@ -13,7 +13,7 @@ import numpy as np
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments
 from ordinal_shapley.common.parallel import heeding_interrupts
 from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
@@ -226,12 +226,9 @@ class FunctionGame(Game):
     ) -> None:
         if not callable(func):
             raise TypeError(f"func is {func!r}, expected a function of a sequence of players")
-        self.n_players = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
+        self._take_players(arguments.integer("n_players", n_players, max=_MAX_PLAYERS), names)
         self.func = func
         self.order_free = arguments.flag("order_free", order_free)
-        self.player_names = None if names is None else arrays.as_player_names(names, "names", self.n_players)
-        self.player_classes = None
-        self.player_sizes = np.ones(self.n_players, np.int64)
         self._callback = Callback(func, self.n_players)
         self._runs_in_parallel = bool(is_jitted(func))
 

@@ -151,11 +151,8 @@ class JourneyGame(Game):
         self.repeats, self.unseen, self.utility = repeats, unseen, utility
         self.ordered = arguments.flag("ordered", ordered)
         self._counted = counted = reading.count_journeys(journeys, repeats, channels)
-        self.n_players = len(counted.channels)
+        self._take_players(len(counted.channels), np.array(counted.channels, object))
         self.order_free = not self.ordered
-        self.player_names = np.array(counted.channels, object)
-        self.player_classes = None
-        self.player_sizes = np.ones(self.n_players, np.int64)
         self.n_journeys = float(counted.totals.sum())
         self.n_conversions = float(counted.conversions.sum())
         self._sets = sharing.make_sets(counted)

@@ -102,14 +102,11 @@ class TableGame(Game):
         self._set(values, names)
 
     def _set(self, values: NDArray[np.float64], names: Any) -> None:
-        n = self.n_players
+        self._take_players(self.n_players, names)
         self.values = values.view()
         self.values.flags.writeable = False
-        self.player_names = None if names is None else arrays.as_player_names(names, "names", n)
-        self.player_classes = None
-        self.player_sizes = np.ones(n, np.int64)
-        orders = Orders(values=self.values, first=np.full(2**n, np.nan))
-        self.order_free = bool(is_order_free(orders, n))
+        orders = Orders(values=self.values, first=np.full(2**self.n_players, np.nan))
+        self.order_free = bool(is_order_free(orders, self.n_players))
 
     @classmethod
     def from_array(cls, n_players: int, values: Any, *, names: Any = None) -> TableGame:

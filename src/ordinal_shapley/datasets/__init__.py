@@ -88,8 +88,8 @@ def load_wine() -> Dataset:
 
     References
     ----------
-    S. Aeberhard and M. Forina (1992). Wine [Dataset]. UCI Machine Learning Repository.
-    DOI 10.24432/C5PC7J. Read from scikit-learn, which carries a copy.
+    S. Aeberhard and M. Forina (1992). Wine [Dataset]. UCI Machine Learning Repository. DOI
+    10.24432/C5PC7J. Read from scikit-learn's copy.
 
     Examples
     --------
@@ -105,10 +105,7 @@ def load_wine() -> Dataset:
         frame=frame,
         target=target.rename("cultivar"),
         description="Wines from one region of Italy; the class is the cultivar.",
-        source=(
-            "S. Aeberhard and M. Forina (1992). Wine. UCI Machine Learning Repository, "
-            "doi:10.24432/C5PC7J. Read from scikit-learn."
-        ),
+        source="S. Aeberhard and M. Forina (1992). Wine. UCI, doi:10.24432/C5PC7J. Read from scikit-learn.",
         licence="CC BY 4.0",
     )
 
@@ -117,7 +114,7 @@ def load_cancer() -> Dataset:
     """Load the Breast Cancer data from Ljubljana, the paper's Cancer set: 286 patients.
 
     All nine features are categories, the degree of malignancy (1, 2, 3) included, and ``?`` (9
-    entries) is a category of its own. The rows come sorted by class, so shuffle before you split.
+    values) is a category of its own. The rows come sorted by class, so shuffle before you split.
 
     Returns
     -------
@@ -126,9 +123,9 @@ def load_cancer() -> Dataset:
 
     References
     ----------
-    M. Zwitter and M. Soklic (1988). Breast Cancer [Dataset]. UCI Machine Learning Repository.
-    DOI 10.24432/C51P4M. The data come from the University Medical Centre, Institute of Oncology,
-    Ljubljana; thanks to M. Zwitter and M. Soklic for providing them.
+    M. Zwitter and M. Soklic (1988). Breast Cancer [Dataset]. UCI Machine Learning Repository. DOI
+    10.24432/C51P4M. The data come from the University Medical Centre, Institute of Oncology, Ljubljana;
+    thanks to both for providing them.
 
     Examples
     --------
@@ -143,9 +140,8 @@ def load_cancer() -> Dataset:
         target=table["class"],
         description="Breast cancer patients; the class says whether the cancer came back.",
         source=(
-            "M. Zwitter and M. Soklic (1988). Breast Cancer. UCI Machine Learning Repository, "
-            "doi:10.24432/C51P4M. Data from the University Medical Centre, Institute of Oncology, "
-            "Ljubljana; thanks to M. Zwitter and M. Soklic for providing them."
+            "M. Zwitter and M. Soklic (1988). Breast Cancer. UCI, doi:10.24432/C51P4M. Data from the "
+            "University Medical Centre, Institute of Oncology, Ljubljana; thanks to both for providing them."
         ),
         licence="CC BY 4.0",
     )
@@ -161,9 +157,8 @@ def load_cancer_wisconsin() -> Dataset:
 
     References
     ----------
-    W. Wolberg, O. Mangasarian, N. Street and W. Street (1993). Breast Cancer Wisconsin
-    (Diagnostic) [Dataset]. UCI Machine Learning Repository. DOI 10.24432/C5DW2B. Read from
-    scikit-learn, which carries a copy.
+    W. Wolberg, O. Mangasarian, N. Street and W. Street (1993). Breast Cancer Wisconsin (Diagnostic)
+    [Dataset]. UCI Machine Learning Repository. DOI 10.24432/C5DW2B. Read from scikit-learn's copy.
 
     Examples
     --------
@@ -181,8 +176,7 @@ def load_cancer_wisconsin() -> Dataset:
         description="Cell nuclei in images of breast tumours; the class is the diagnosis.",
         source=(
             "W. Wolberg, O. Mangasarian, N. Street and W. Street (1993). Breast Cancer Wisconsin "
-            "(Diagnostic). UCI Machine Learning Repository, doi:10.24432/C5DW2B. "
-            "Read from scikit-learn."
+            "(Diagnostic). UCI, doi:10.24432/C5DW2B. Read from scikit-learn."
         ),
         licence="CC BY 4.0",
     )
@@ -219,8 +213,7 @@ def load_adult(
 
     References
     ----------
-    B. Becker and R. Kohavi (1996). Adult [Dataset]. UCI Machine Learning Repository.
-    DOI 10.24432/C5XW20.
+    B. Becker and R. Kohavi (1996). Adult [Dataset]. UCI Machine Learning Repository. DOI 10.24432/C5XW20.
 
     Examples
     --------
@@ -245,9 +238,7 @@ def load_adult(
         frame=features.loc[kept],
         target=table.loc[kept, "income"],
         description="People in the US census of 1994; the class says who earns over $50,000.",
-        source=(
-            "B. Becker and R. Kohavi (1996). Adult. UCI Machine Learning Repository, doi:10.24432/C5XW20."
-        ),
+        source="B. Becker and R. Kohavi (1996). Adult. UCI, doi:10.24432/C5XW20.",
         licence="CC BY 4.0",
         _categories_from=features,
     )
@@ -256,5 +247,5 @@ def load_adult(
 def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    # Only `?` marks a missing entry here, and it is kept, so no text may be read as NaN.
+    # Only `?` marks a missing value here, and it is kept, so no text may be read as NaN.
     return pd.read_csv(path, keep_default_na=False)

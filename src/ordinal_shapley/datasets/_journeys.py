@@ -1,4 +1,4 @@
-"""Journeys made up so that the credit of every channel is known."""
+"""Synthetic journeys: the credit of every channel is known."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.vocabulary import VALUES, check_choice
 
 if TYPE_CHECKING:
@@ -31,17 +33,15 @@ class Journeys:
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row for each path that was drawn, with columns path, conversions and non_conversions.
+        One row per path that was drawn, with columns path, conversions and non_conversions.
     channels : list of str
         Names of the channels, in order.
     rates : ndarray of float64, shape (n_channels,)
-        What a touch of each channel adds to the chance to convert.
+        What a touch of each channel adds to the probability of conversion.
     boosts : dict
-        By pair of names: what is added to that chance if the first comes before the second.
-    n_journeys : int
-        How many journeys were drawn.
-    max_length : int
-        Touches of the longest journeys.
+        By pair of names: what is added if the first comes before the second.
+    n_journeys, max_length : int
+        How many journeys were drawn, and the touches of the longest.
 
     Examples
     --------
@@ -61,17 +61,7 @@ class Journeys:
     max_length: int
 
     def game(self, **options: Any) -> JourneyGame:
-        """Return the game of the journeys.
-
-        Parameters
-        ----------
-        **options
-            As in `ordinal_shapley.JourneyGame`.
-
-        Returns
-        -------
-        JourneyGame
-            The game, of all channels.
+        """Return the game of the journeys; options are those of `ordinal_shapley.JourneyGame`.
 
         Examples
         --------
@@ -87,17 +77,12 @@ class Journeys:
         )
 
     def true_rate(self, path: Any) -> float:
-        """Return the chance that a journey of these channels, in this order, converts.
+        """Return the probability that a journey of these channels, in this order, converts.
 
         Parameters
         ----------
         path : list of str
             Distinct channels in order of their touches.
-
-        Returns
-        -------
-        float
-            The chance.
 
         Examples
         --------
@@ -105,16 +90,14 @@ class Journeys:
         >>> datasets.make_journeys(100, random_state=0).true_rate(["A"])
         0.05
         """
-        numbers = {name: i for i, name in enumerate(self.channels)}
         for k, name in enumerate(path):
-            if name not in numbers or name in path[:k]:
+            if name not in self.channels or name in path[:k]:
                 raise ValueError(f"path holds {name!r}, expected distinct channels of {self.channels}")
-        rates, boosts = self._arrays()
-        touched = np.array([[numbers[name] for name in path]], np.int64)
-        return float(_chances(touched, rates, boosts)[0])
+        touched = np.array([[self.channels.index(name) for name in path]], np.int64)
+        return float(_chances(touched, self.rates, self._boosts())[0])
 
     def true_credit(self, value: str = "partial_ordinal") -> pd.Series:
-        """Return the credit of each channel in as many journeys, on average over all that could be drawn.
+        """Return the expected credit of each channel in as many journeys.
 
         Parameters
         ----------
@@ -137,51 +120,20 @@ class Journeys:
         import pandas as pd
 
         check_choice("value", value, VALUES)
-        n = len(self.channels)
-        rates, boosts = self._arrays()
+        n, boosts = len(self.channels), self._boosts()
         lengths = np.arange(1, self.max_length + 1)
         one = np.mean(lengths) / n
         two = np.mean(lengths * (lengths - 1)) / (n * (n - 1)) if n > 1 else 0.0
         # The first comes before the second in half of the journeys with both.
         of_pairs = boosts.sum(axis=0) if value == "partial_ordinal" else (boosts + boosts.T).sum(axis=0) / 2
-        credit = self.n_journeys * (one * rates + two / 2 * of_pairs)
+        credit = self.n_journeys * (one * self.rates + two / 2 * of_pairs)
         return pd.Series(credit, pd.Index(self.channels, name="channel"), name="credit")
 
-    def to_events(self) -> pd.DataFrame:
-        """Return the journeys as a long table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a touch, with columns journey, channel, time and converted, which
-            `JourneyGame.from_events` reads.
-
-        Examples
-        --------
-        >>> from ordinal_shapley import datasets
-        >>> datasets.make_journeys(2, n_channels=2, random_state=3).to_events()
-           journey channel  time  converted
-        0        0       A     0          0
-        1        0       B     1          0
-        2        1       B     0          0
-        """
-        import pandas as pd
-
-        rows: list[tuple[int, str, int, int]] = []
-        journey = 0
-        for path, *counts in self.frame.itertuples(index=False):
-            channels = path.split(" > ")
-            for converted, count in zip((1, 0), counts, strict=True):
-                for _ in range(count):
-                    rows += [(journey, name, time, converted) for time, name in enumerate(channels)]
-                    journey += 1
-        return pd.DataFrame(rows, columns=["journey", "channel", "time", "converted"])
-
-    def _arrays(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _boosts(self) -> npt.NDArray[np.float64]:
         boosts = np.zeros((len(self.channels),) * 2)
         for (first, second), boost in self.boosts.items():
             boosts[self.channels.index(first), self.channels.index(second)] = boost
-        return self.rates, boosts
+        return boosts
 
     def __repr__(self) -> str:
         return (
@@ -199,11 +151,11 @@ def make_journeys(
     boosts: Mapping[tuple[int, int], float] | None = None,
     random_state: Any = None,
 ) -> Journeys:
-    """Draw journeys of which it is known what every channel is worth.
+    """Draw journeys of channels whose credit is known.
 
-    A journey has 1 to ``max_length`` distinct channels, each number with the same chance, drawn without
-    preference and touched in random order. It converts with a chance that is the sum of its channels'
-    ``rates`` and of the ``boosts`` of the pairs that it has in order.
+    A journey has 1 to ``max_length`` distinct channels, all numbers equally likely, in random order. The
+    probability that it converts is the sum of its channels' ``rates`` and of the ``boosts`` of the pairs that
+    it has in order.
 
     Parameters
     ----------
@@ -214,7 +166,7 @@ def make_journeys(
     max_length : int, optional
         Touches of the longest journeys; by default 3, or all channels if there are fewer.
     rates : float or array-like of shape (n_channels,), default 0.05
-        What a touch adds to the chance to convert.
+        What a touch adds to the probability of conversion.
     boosts : mapping, optional
         By pair of numbers of channels: what is added if the first comes before the second; by default 0.15
         for (0, 1).
@@ -229,7 +181,7 @@ def make_journeys(
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used, or the chance of some journey would not lie between 0 and 1.
+        If an argument cannot be used, or a probability would not lie between 0 and 1.
 
     Examples
     --------
@@ -240,9 +192,6 @@ def make_journeys(
     0  A > B            1                2
     1      B            0                2
     """
-    from ordinal_shapley.common import arguments
-    from ordinal_shapley.common.seeds import seed_of
-
     n = arguments.integer("n_journeys", n_journeys, max=_MAX_JOURNEYS)
     k = arguments.integer("n_channels", n_channels, max=_MAX_CHANNELS)
     longest = min(3, k)
@@ -264,7 +213,7 @@ def make_journeys(
         row = int(np.argmax(out))
         path = " > ".join(names[i] for i in touched[row, : lengths[row]].tolist())
         raise ValueError(
-            f"rates and boosts give {path} the chance {chances[row]:g} to convert, expected 0 to 1"
+            f"rates and boosts give {path} a probability to convert of {chances[row]:g}, expected 0 to 1"
         )
     frame = _tabulate(touched, rng.random(n) < chances, names)
     listed = {(names[i], names[j]): float(pairs[i, j]) for i, j in np.argwhere(pairs).tolist()}
@@ -272,18 +221,14 @@ def make_journeys(
 
 
 def _as_rates(rates: Any, k: int) -> npt.NDArray[np.float64]:
-    from ordinal_shapley.common.arrays import as_column, as_numbers
-
-    given = np.full(k, rates) if np.ndim(rates) == 0 else as_column(rates, "rates", k, "channel")
-    numbers = as_numbers(given, "rates")
+    given = np.full(k, rates) if np.ndim(rates) == 0 else arrays.as_column(rates, "rates", k, "channel")
+    numbers = arrays.as_numbers(given, "rates")
     if not np.isfinite(numbers).all():
         raise ValueError(f"rates holds {numbers[~np.isfinite(numbers)][0]}, expected finite numbers")
     return numbers
 
 
 def _as_boosts(boosts: Any, k: int) -> npt.NDArray[np.float64]:
-    from ordinal_shapley.common.arguments import number
-
     pairs = np.zeros((k, k))
     if not isinstance(boosts, Mapping):
         raise TypeError(f"boosts is a {type(boosts).__name__}, expected a mapping from pairs of channels")
@@ -291,7 +236,7 @@ def _as_boosts(boosts: Any, k: int) -> npt.NDArray[np.float64]:
         distinct = isinstance(pair, tuple) and len(set(pair)) == len(pair) == 2
         if not distinct or not all(isinstance(i, int | np.integer) and 0 <= i < k for i in pair):
             raise ValueError(f"boosts has the key {pair!r}, expected two channels, numbers from 0 to {k - 1}")
-        pairs[pair] = number(f"the boost of {pair}", boost)
+        pairs[pair] = arguments.number(f"the boost of {pair}", boost)
     return pairs
 
 
@@ -307,7 +252,7 @@ def _draw_orders(rng: np.random.Generator, n: int, k: int, longest: int) -> npt.
 def _chances(
     touched: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], boosts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the chance of each row of channels to convert; -1 fills rows up."""
+    """Return the probability of each row of channels to convert; -1 fills rows up."""
     # A channel of no rate and no boosts in the last place, which -1 picks.
     own, pairs = np.append(rates, 0.0), np.pad(boosts, (0, 1))
     chances = own[touched].sum(axis=1)
@@ -322,8 +267,7 @@ def _tabulate(
     import pandas as pd
 
     paths, which = np.unique(touched, axis=0, return_inverse=True)
-    n = len(paths)
-    won = np.bincount(which.ravel(), converted, n).astype(np.int64)
-    everyone = np.bincount(which.ravel(), minlength=n)
+    won = np.bincount(which.ravel(), converted, len(paths)).astype(np.int64)
+    everyone = np.bincount(which.ravel())
     texts = [" > ".join(names[i] for i in path if i >= 0) for path in paths.tolist()]
     return pd.DataFrame({"path": texts, "conversions": won, "non_conversions": everyone - won})

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
-from ordinal_shapley.experiments._values import as_values
 from ordinal_shapley.experiments.noise import LabelNoise
 
 if TYPE_CHECKING:
@@ -26,15 +25,13 @@ class NoiseDetection:
 
     Attributes
     ----------
-    inspected : ndarray of float64, shape (n_rows + 1,)
-        Shares of the rows, from 0 to 1.
-    found : ndarray of float64, shape (n_rows + 1,)
-        Share of the wrong labels among the rows inspected by then.
+    inspected, found : ndarray of float64, shape (n_rows + 1,)
+        Share of the rows inspected, from 0 to 1, and share of the wrong labels found by then.
     n_noisy : int
         Wrong labels in all.
     auc : float
-        Area under the ROC curve of the negative values: the chance that a wrong label has a lower value than
-        a right one. 0.5 is no better than chance.
+        Area under the ROC curve of the negative values: the probability that a wrong label has a lower value
+        than a right one. 0.5 is no better than chance.
     precision : float
         Share of wrong labels among the ``n_noisy`` lowest rows.
 
@@ -67,15 +64,10 @@ class NoiseDetection:
         share : float
             From 0 to 1.
 
-        Returns
-        -------
-        float
-            From 0 to 1.
-
         Raises
         ------
         TypeError, ValueError
-            If ``share`` is no number from 0 to 1.
+            If ``share`` is not a number from 0 to 1.
         """
         share = arguments.number("share", share, min=0.0, max=1.0)
         return float(np.interp(share, self.inspected, self.found))
@@ -139,6 +131,25 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     return NoiseDetection(steps, found, n_noisy, auc, float(found[n_noisy]))
 
 
+def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
+    """Return the values of a Valuation, a fitted estimator or an array: finite, one a row."""
+    for name in ("values_", "values"):  # of an estimator; of a Valuation, of ExactValues or a Series
+        inner = getattr(values, name, None)
+        if inner is not None and not callable(inner):
+            values = inner
+            break
+    if n_rows is None:
+        n_rows = arrays.as_array(values, "values").size
+    column = arrays.as_numbers(arrays.as_column(values, "values", n_rows, "training row"), "values")
+    if not n_rows:
+        raise ValueError("values is empty, expected one for each training row")
+    bad = ~np.isfinite(column)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"values is {column[row]} at row {row}, expected a finite value for every row")
+    return column
+
+
 def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:
     if isinstance(noisy, LabelNoise):
         noisy = noisy.mask
@@ -149,14 +160,15 @@ def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:
         raise TypeError(
             f"noisy holds values of type {rows.dtype}, expected row numbers or a mask of booleans"
         )
-    if rows.ndim != 1:
-        raise ValueError(f"noisy has {rows.ndim} dimensions, expected 1")
     bad = (rows < 0) | (rows >= n)
-    if bad.any():
-        raise ValueError(f"noisy names row {rows[bad][0]}, expected rows from 0 to {n - 1}")
+    if rows.ndim != 1 or bad.any():
+        raise ValueError(
+            f"noisy has shape {rows.shape} and rows from {rows.min()} to {rows.max()}, expected a list of "
+            f"rows from 0 to {n - 1}"
+        )
     counts = np.bincount(rows.astype(np.intp), minlength=n)
     if counts.max() > 1:
         raise ValueError(
-            f"noisy names row {counts.argmax()} more than once, expected distinct rows, or a mask of booleans"
+            f"noisy names row {counts.argmax()} more than once, expected distinct rows, or a mask"
         )
     return counts > 0

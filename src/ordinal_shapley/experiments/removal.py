@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.arrays import indexable, take
-from ordinal_shapley.experiments._values import as_values
+from ordinal_shapley.experiments.detection import as_values
 from ordinal_shapley.games import LogisticGame
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class RemovalCurves:
         Rows removed at each mark, from 0.
     high_first : ndarray of float64, shape (n_marks,)
         Accuracy when the rows with the highest values are removed first. The lower it falls, the better
-        the values say which rows the model lives on.
+        the values say which rows the model depends on.
     low_first : ndarray of float64, shape (n_marks,)
         Accuracy when those with the lowest values are removed first.
 
@@ -81,13 +81,8 @@ class RemovalCurves:
         """Return both curves, one line a mark."""
         import pandas as pd
 
-        columns = {
-            "removed": self.removed,
-            "share": self.share,
-            "high_first": self.high_first,
-            "low_first": self.low_first,
-        }
-        return pd.DataFrame(columns)
+        names = ("removed", "share", "high_first", "low_first")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
 def _mean_height(at: NDArray[np.int64], heights: NDArray[np.float64]) -> float:
@@ -185,23 +180,21 @@ def remove_high_value(
 def _logistic_score(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any]) -> Score:
     """Accuracy of the logistic model trained on some of the rows."""
     train, test = (table.values for table in arrays.as_tables(X, X_test, "X_test"))
-    games: dict[bytes, tuple[LogisticGame, NDArray[np.intp], float]] = {}
+    games: dict[bytes, LogisticGame] = {}
 
     def score(rows: NDArray[np.intp]) -> float:
         classes = np.unique(y[rows])
         known = np.isin(y_test, classes)
         if len(classes) == 1 or not known.any():
             return float(known.mean()) if len(classes) == 1 else 0.0
-        # A held-out row of a class that is gone is predicted wrongly whatever the model.
+        # A test row of a class that is gone is predicted wrongly whatever the model.
         which = np.isin(y, classes)
         key = which.tobytes()
         if key not in games:
-            game = LogisticGame(
+            games[key] = LogisticGame(
                 train[which], y[which], test[known], y_test[known], position_weight="uniform", empty_value=0.0
             )
-            games[key] = game, np.cumsum(which) - 1, float(known.mean())
-        game, numbers, share = games[key]
-        return game(numbers[rows]) * share
+        return games[key]((np.cumsum(which) - 1)[rows]) * float(known.mean())
 
     return score
 

@@ -135,7 +135,7 @@ def test_frames():
     for bad, message in (
         ((frame, "who"), "frame has no columns 'who'"),
         ((frame.assign(how=[1, "", "a"]), "how", "much"), "frame has 1 at row 7"),
-        ((frame.assign(how=["a", np.nan, "b"]), "how", "much"), "at row 8: .* with keep_default_na=False"),
+        ((frame.assign(how=["a", np.nan, "b"]), "how", "much"), "at row 8, .* with keep_default_na=False"),
         ((frame.assign(much=[1, 2, np.nan]), "how", "much"), r"the utility of '.*' is nan"),
         ((frame.assign(how="a"), "how", "much"), "listed twice"),
     ):

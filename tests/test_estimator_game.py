@@ -344,7 +344,9 @@ def test_empty_value_of_any_score_is_that_of_a_dummy(scoring):
     )
 
 
-@pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "explained_variance", "neg_median_absolute_error"])
+@pytest.mark.parametrize(
+    "scoring", ["neg_mean_absolute_error", "explained_variance", "neg_median_absolute_error"]
+)
 def test_empty_value_of_a_regressor_is_that_of_a_dummy(scoring):
     X, y, X_valid, y_valid = problem = regression()
     dummy = DummyRegressor(strategy="constant", constant=y_valid.mean()).fit(X, y)

@@ -122,10 +122,11 @@ class _Evaluator(ModelMixin):
 
     def _scoring(self, regression: bool) -> str:
         """What OpenDataVal's metric is called here."""
-        if regression:
-            known, function, ours = Metrics.NEG_MSE, neg_mse, "neg_mean_squared_error"
-        else:
-            known, function, ours = Metrics.ACCURACY, accuracy, "accuracy"
+        known, function, ours = (
+            (Metrics.NEG_MSE, neg_mse, "neg_mean_squared_error")
+            if regression
+            else (Metrics.ACCURACY, accuracy, "accuracy")
+        )
         if self.metric is None or self.metric is function or self.metric == known:
             return ours
         names = [getattr(getattr(m, "value", m), "__name__", m) for m in (self.metric, function)]
@@ -136,10 +137,9 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     """Partial ordinal Shapley values as a data evaluator of OpenDataVal.
 
     It takes data, model and metric as OpenDataVal's own evaluators do, so its experiments run with it as they
-    are. What OpenDataVal calls the prediction model says by what rows are valued. For logistic regression, or
-    if there is none, it is the compiled one of `ordinal_shapley.LogisticGame`; that also stands for
-    OpenDataVal's own logistic regression, a network that it trains by some steps of gradient descent. Any
-    other model of scikit-learn's, and any other network for classes, is fitted for each sequence of rows by
+    are. Rows are valued by its prediction model: by the compiled `ordinal_shapley.LogisticGame` if that is
+    logistic regression, scikit-learn's or OpenDataVal's own network, or if there is none. Any other model of
+    scikit-learn's, and any other network for classes, is fitted for each sequence of rows by
     `ordinal_shapley.EstimatorGame`, which takes milliseconds: a network always from the weights that it
     has, with one seed, and as the keywords of ``train_data_values`` say.
 
@@ -148,8 +148,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     estimator : classifier, regressor or pipeline, optional
         A model of scikit-learn's to value rows by, in place of the prediction model.
     model : {"given", "logistic"}, default "given"
-        "given": by the prediction model. "logistic": by logistic regression, whatever the prediction model
-        is; it then serves the experiments only.
+        "logistic": value rows by logistic regression, whatever the prediction model is.
     random_state : None, int or RandomState
         The same integer gives the same values as in `ordinal_shapley.PartialOrdinalShapley`.
     **options
@@ -166,8 +165,6 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
         Values with their standard errors; None before ``train_data_values``.
     data_values : ndarray of shape (n_rows,)
         The values, as OpenDataVal's experiments ask for them.
-    pred_model, metric : object
-        As handed over by OpenDataVal.
 
     Raises
     ------
@@ -200,12 +197,8 @@ class OrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     Parameters
     ----------
     estimator, model, random_state, **options
-        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.OrdinalShapley`.
-
-    Attributes
-    ----------
-    shapley, valuation, data_values, pred_model, metric
-        As for `PartialOrdinalShapleyEvaluator`.
+        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.OrdinalShapley`. The
+        attributes are the same, too.
 
     Examples
     --------
@@ -227,12 +220,8 @@ class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
     Parameters
     ----------
     estimator, model, random_state, **options
-        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.ClassicShapley`.
-
-    Attributes
-    ----------
-    shapley, valuation, data_values, pred_model, metric
-        As for `PartialOrdinalShapleyEvaluator`.
+        As for `PartialOrdinalShapleyEvaluator`, with the defaults of `ordinal_shapley.ClassicShapley`. The
+        attributes are the same, too.
 
     Examples
     --------
@@ -294,20 +283,23 @@ def _features(rows: Any, name: str) -> NDArray[Any]:
         rows = next(iter(DataLoader(rows, batch_size=len(rows))))
     if not isinstance(rows, torch.Tensor | np.ndarray):
         raise TypeError(f"{name} holds {type(rows[0]).__name__}, expected numbers: embed it first")
-    table = rows if isinstance(rows, np.ndarray) else rows.numpy(force=True)
+    table = _as_array(rows)
     return table.reshape(len(table), -1)
 
 
 def _labels(labels: Any, name: str, regression: bool) -> NDArray[Any]:
     """Return classes of one-hot rows as numbers, or the only column of targets."""
-    table = labels if isinstance(labels, np.ndarray) else labels.numpy(force=True)
-    if regression:
-        if table.size != len(table):
-            raise ValueError(
-                f"{name} has shape {table.shape}, expected one column of numbers for a regressor"
-            )
+    table = _as_array(labels)
+    if regression and table.size == len(table):
         return table.reshape(-1)
     one_hot = table.ndim == 2 and table.shape[1] > 1 and bool(np.isin(table, (0, 1)).all())
-    if not (one_hot and (table.sum(axis=1) == 1).all()):
-        raise ValueError(f"{name} has shape {table.shape}, expected one-hot rows, a single 1 in each")
+    if regression or not one_hot or not (table.sum(axis=1) == 1).all():
+        expected = (
+            "one column of numbers for a regressor" if regression else "one-hot rows, a single 1 in each"
+        )
+        raise ValueError(f"{name} has shape {table.shape}, expected {expected}")
     return np.asarray(table.argmax(axis=1))
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    return values if isinstance(values, np.ndarray) else np.asarray(values.numpy(force=True))

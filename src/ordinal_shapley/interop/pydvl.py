@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ _ORDERS = ("sorted", "listed")
 def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[Any] | None = None) -> Any:
     """Return a result of this library as pyDVL's.
 
-    pyDVL's standard error is the root of variance over count. The variances are chosen so that it comes to
-    ours, also where permutations depend on one another and it is not that of independent marginals.
+    pyDVL's standard error is the root of variance over count. The variances are such that it comes to ours,
+    also where permutations depend on one another.
 
     Parameters
     ----------
@@ -40,21 +41,20 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
         What `ordinal_shapley.sample_values` or `ordinal_shapley.exact_values` returns, or ``valuation_`` of a
         fitted estimator.
     names : iterable, optional
-        A name for each player, all distinct; pyDVL writes them as strings. By default the labels of the
+        A name for each player, all distinct; pyDVL writes them as strings. By default the names of the
         players, or else their numbers.
 
     Returns
     -------
     pydvl.valuation.result.ValuationResult
-        Values, variances, counts and names in the order of the players. Its status is "converged" if a rule
-        of convergence ended the run or the values are exact, else "pending". What was done is in
-        ``algorithm`` and in further attributes: ``n_permutations``, ``n_evaluations``, ``stopped_by`` and
+        Its status is "converged" if a rule of convergence ended the run or the values are exact, else
+        "pending". It has the further attributes ``n_permutations``, ``n_evaluations``, ``stopped_by`` and
         ``seed``.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used; the message names it. Labels that are not distinct call for ``names``.
+        If an argument cannot be used; the message names it.
 
     Examples
     --------
@@ -97,27 +97,21 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
 
 
 class GameUtility(UtilityBase):
-    """A game of this library as a utility of pyDVL's.
-
-    pyDVL's utilities are functions of sets. A game in which order plays no part is one already; for any other
-    say in ``order`` which sequence stands for a set.
+    """A game of this library as a utility of pyDVL's, which is a function of sets.
 
     Parameters
     ----------
     game : Game
         For example a `LogisticGame`.
     order : {"sorted", "listed"} or callable, optional
-        "sorted": the players of a set in increasing order, a game in which order plays no part.
-        "listed": the players as pyDVL's sampler lists them. Its permutation samplers list them in order of
-        entry, so that `ShapleyValuation` with one of them estimates the *partial ordinal* Shapley value, and
-        other samplers in some order of their own, so that values then mean little. A function is called with
-        the array of players and returns the sequence. Required unless ``game.order_free``.
+        Which sequence stands for a set; required unless ``game.order_free``. "sorted": the players in
+        increasing order. "listed": as pyDVL's sampler lists them. Its permutation samplers list them in order
+        of entry, so that `ShapleyValuation` with one of them estimates the *partial ordinal* Shapley value;
+        values by other samplers mean little. A function takes the array of players and returns the sequence.
 
     Attributes
     ----------
-    game : Game
-        The game.
-    order : str, callable or None
+    game, order
         As given.
 
     Raises
@@ -140,26 +134,23 @@ class GameUtility(UtilityBase):
 
     def __init__(self, game: Game, *, order: str | Callable[..., Any] | None = None) -> None:
         check_game("game", game)
-        if order is None and not game.order_free:
+        if not (callable(order) or order in _ORDERS or (order is None and game.order_free)):
             raise ValueError(
-                "order is None, but the utility of this game depends on the order of players, and a set has "
-                "none: expected 'sorted', 'listed' or a function that puts a set in order"
+                f"order is {order!r}, expected 'sorted', 'listed' or a function: the utility of this game "
+                "depends on the order of players, and a set has none"
             )
-        if not (order is None or callable(order) or order in _ORDERS):
-            raise ValueError(f"order is {order!r}, expected 'sorted', 'listed' or a function")
         self.game = game
         self.order = order
 
     def dataset(self, names: Iterable[Any] | None = None) -> Any:
         """Return a data set to fit pyDVL's valuations to: a row for each player.
 
-        Any other data set will do that has as many rows (or groups) as there are players; only the indices
-        are used.
+        Any other with as many rows (or groups) will do, for only the indices are used.
 
         Parameters
         ----------
         names : iterable, optional
-            A name for each player, all distinct. By default the labels of the players, or else their numbers.
+            As for `to_valuation_result`.
 
         Returns
         -------
@@ -169,7 +160,7 @@ class GameUtility(UtilityBase):
         Raises
         ------
         TypeError, ValueError
-            If ``names`` cannot be used, or is left out and the labels of the players are not distinct.
+            If ``names`` cannot be used.
 
         Examples
         --------
@@ -184,33 +175,7 @@ class GameUtility(UtilityBase):
         return Dataset(np.arange(float(n))[:, None], np.zeros(n), feature_names=["player"], data_names=labels)
 
     def with_dataset(self, data: Any, copy: bool = True) -> Any:
-        """Return the utility with a data set, whose indices are the players; pyDVL calls this.
-
-        Parameters
-        ----------
-        data : pydvl.valuation.dataset.Dataset
-            One with a row (or group) for each player.
-        copy : bool, default True
-            Whether to leave this utility as it is and return another.
-
-        Returns
-        -------
-        GameUtility
-            The utility.
-
-        Raises
-        ------
-        ValueError
-            If there are other indices than players.
-
-        Examples
-        --------
-        >>> import ordinal_shapley as osv
-        >>> from ordinal_shapley.interop.pydvl import GameUtility
-        >>> utility = GameUtility(osv.TableGame(2, {(0, 1): 1.0}), order="sorted")
-        >>> len(utility.with_dataset(utility.dataset()).training_data)
-        2
-        """
+        """Return the utility with a data set that has a row (or group) for each player; pyDVL calls this."""
         if not np.array_equal(np.sort(data.indices), np.arange(self.game.n_players)):
             raise ValueError(
                 f"data has {len(data.indices)} rows or groups, expected one a player, numbered from 0 to "
@@ -219,38 +184,11 @@ class GameUtility(UtilityBase):
         return super().with_dataset(data, copy)
 
     def __call__(self, sample: Any) -> float:
-        """Return the utility of a set of players.
-
-        Parameters
-        ----------
-        sample : pydvl.valuation.types.Sample or None
-            The set is its ``subset``; None is the empty one.
-
-        Returns
-        -------
-        float
-            The utility.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there are others in the set than players, or ``order`` returns no order of it.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import ordinal_shapley as osv
-        >>> from ordinal_shapley.interop.pydvl import GameUtility
-        >>> from pydvl.valuation.types import Sample
-        >>> game = osv.TableGame(2, {(0, 1): 1.0})
-        >>> [GameUtility(game, order=order)(Sample(None, np.array([1, 0]))) for order in ("listed", "sorted")]
-        [0.0, 1.0]
-        """
+        """Return the utility of a sample's ``subset``, or of the empty set for None; pyDVL calls this."""
         if sample is None or len(sample.subset) == 0:
             return self.game(())
         players = np.asarray(sample.subset)
-        if self.order == "sorted":
-            return self.game(np.sort(players))
+        sequence = np.sort(players) if self.order == "sorted" else players
         if callable(self.order):
             sequence = np.asarray(self.order(players))
             if not np.array_equal(np.sort(sequence), np.sort(players)):
@@ -258,30 +196,22 @@ class GameUtility(UtilityBase):
                     f"order returned {sequence.tolist()} for the set {sorted(players.tolist())}, expected "
                     "these players in some order"
                 )
-            return self.game(sequence)
-        return self.game(players)
+        return self.game(sequence)
 
     def __str__(self) -> str:
         return f"GameUtility({self.game!r})"
 
 
-def _distinct_names(
-    names: Iterable[Any] | None, labels: NDArray[Any] | Sequence[Any] | None, n: int
-) -> NDArray[np.str_]:
+def _distinct_names(names: Iterable[Any] | None, player_names: Any, n: int) -> NDArray[np.str_]:
     """Return names as strings, which pyDVL needs to be distinct."""
-    if names is not None:
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise TypeError(f"names is {names!r}, expected one name a player")
-        texts = [str(name) for name in names]
-        if len(texts) != n:
-            raise ValueError(f"names has {len(texts)} entries, expected one a player, {n}")
-    else:
-        texts = [str(label) for label in (range(n) if labels is None else labels)]
-    seen: set[str] = set()
-    for text in texts:
-        if text in seen:
-            source = "the labels of the players hold" if names is None else "names holds"
-            wanted = "pass distinct ones in names" if names is None else "expected distinct ones"
-            raise ValueError(f"{source} {text!r} twice, which pyDVL does not take: {wanted}")
-        seen.add(text)
+    if names is None:
+        names = range(n) if player_names is None else player_names
+    elif isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"names is {names!r}, expected one name per player")
+    texts = [str(name) for name in names]
+    if len(texts) != n:
+        raise ValueError(f"names has {len(texts)} entries, expected one per player, {n}")
+    text, count = Counter(texts).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"the players' names hold {text!r} twice: pass names that are distinct")
     return np.array(texts, dtype=np.str_)

@@ -1,4 +1,4 @@
-"""What else tells good training rows from bad ones: the values to beat."""
+"""Other values of training rows: the baselines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     r"""Compute the exact classic Shapley values of the rows of a nearest neighbour classifier.
 
     The utility of a set of training rows is, for one validation row, the share of its class among its
-    ``n_neighbors`` nearest rows of the set; a place that a smaller set leaves empty counts as wrong. The
-    values are means over the validation rows and sum to the mean utility of all training rows. Distances are
-    Euclidean, so put the features on one scale first.
+    ``n_neighbors`` nearest rows of the set; a place that a smaller set leaves empty counts as wrong. Values
+    are means over the validation rows. Distances are Euclidean, so put the features on one scale first.
 
     Parameters
     ----------
@@ -57,8 +56,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     .. math:: s_n = \frac{\min(K, n)}{K n} m_n, \qquad
         s_i = s_{i+1} + \frac{m_i - m_{i+1}}{K} \frac{\min(K, i)}{i}.
 
-    This takes :math:`O(n \log n)` a validation row, beside the distances. Of rows at the same distance the
-    one with the lower index counts as the nearer.
+    Of rows at the same distance the one with the lower index counts as the nearer.
 
     References
     ----------
@@ -92,7 +90,7 @@ def data_oob(
     """Compute how often decision trees that have not seen a row predict its label.
 
     Each tree is grown on a bootstrap sample of the rows. The value of a row is the share of right predictions
-    among the trees whose sample lacks it. It needs no validation rows.
+    among the trees whose sample lacks it; no validation rows are needed.
 
     Parameters
     ----------

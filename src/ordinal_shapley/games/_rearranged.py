@@ -17,7 +17,7 @@ CASE_CODES = {"within": WITHIN, "between": BETWEEN}
 
 
 def representative(sequence: NDArray[np.int64], groups: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
-    """Return the sequence that stands for `sequence` among those that are worth the same.
+    """Return the sequence that stands for `sequence` among those of the same utility.
 
     WITHIN: group after group. BETWEEN: each group's players in increasing order, at its places.
     """
@@ -38,20 +38,11 @@ def make_workspace(kind: int, groups: NDArray[np.int64], make_inner: Any, *inner
 class RearrangedGame(Game):
     """A game whose utilities are those of the representatives of its sequences.
 
-    Parameters
-    ----------
-    game : Game
-        The game that says what a representative is worth.
-    groups : ndarray of int64, shape (n_players,)
-        Group of each player, from 0.
-    kind : int
-        WITHIN or BETWEEN.
+    `groups` has the group of each player, from 0; `kind` is WITHIN or BETWEEN.
     """
 
     def __init__(self, game: Game, groups: NDArray[np.int64], kind: int) -> None:
-        self._game = game
-        self._groups = groups
-        self._kind = kind
+        self._game, self._groups, self._kind = game, groups, kind
         self.n_players = game.n_players
         self.order_free = game.order_free
         self.player_names = game.player_names

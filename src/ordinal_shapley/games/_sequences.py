@@ -38,11 +38,11 @@ def read_sequences(rows: Iterable[tuple[str, Any]], names: list[str]) -> dict[tu
 
 
 def check_names(names: list[str]) -> list[str]:
-    """ValueError unless the names can be told apart in a text."""
+    """ValueError unless the names are unambiguous in a text."""
     for name in names:
         if ARROW in name or name != name.strip() or not name or names.count(name) > 1:
             raise ValueError(
-                f"names holds {name!r}, which cannot be told apart in a sequence like 'a > b': expected "
+                f"names holds {name!r}, which is ambiguous in a sequence like 'a > b': expected "
                 f"distinct names without {ARROW!r} and without spaces around them"
             )
     return names

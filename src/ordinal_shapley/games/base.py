@@ -228,15 +228,6 @@ class Game(ABC):
         return players.astype(np.int64)
 
 
-class Spare(threading.local):
-    """A workspace that a thread keeps for its next evaluation; copies and other processes begin with none."""
-
-    workspace: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Spare, ()
-
-
 def check_game(name: str, game: object) -> None:
     """TypeError unless this is a game."""
     if not isinstance(game, Game):

@@ -95,12 +95,11 @@ def make_workspace(
 class CompiledGame(Game):
     """A game of your own at full speed: Python functions that are compiled, on arrays.
 
-    Each function takes ``game``, an object with these attributes: the arrays and numbers that you give, under
-    their names, and the sequence of players as it stands, ``game.sequence[:game.length]``. They are compiled
-    by Numba in each process that needs them, those jitted already (``@numba.njit``) with their own options.
-    So they may use what Numba supports, and call jitted functions. Data that they find outside, in closures
-    and global variables, become part of what is compiled: don't change them, or give them as ``arrays``.
-    Indices out of bounds are not noticed (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or
+    Each function takes ``game``, whose attributes are the arrays and numbers that you give, under their
+    names, and the sequence of players as it stands, ``game.sequence[:game.length]``. Numba compiles them in
+    each process that needs them, those jitted already (``@numba.njit``) with their own options. Data in
+    closures and global variables become part of what is compiled: don't change them, or give them as
+    ``arrays``. Indices out of bounds are not noticed (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or
     ``NUMBA_DISABLE_JIT=1``).
 
     Parameters
@@ -115,10 +114,10 @@ class CompiledGame(Game):
         ``pop(game, player)`` before the last one is taken out again, to keep ``state`` and ``numbers`` up to
         date. Both or neither.
     reset : function, optional
-        ``reset(game)`` is called when the sequence is emptied. By default all state and numbers become what
-        they were at the start; a function sees to that itself, and can leave alone what does not matter.
+        ``reset(game)`` is called when the sequence is emptied, in place of the default, by which all state
+        and numbers become what they were at the start.
     is_defined : function, optional
-        ``is_defined(game)`` says whether the sequence is evaluated; if not, it is worth ``empty_value``.
+        ``is_defined(game)`` says whether the sequence is evaluated; if not, its utility is ``empty_value``.
     arrays : dict of str to array, optional
         Arrays that functions only read. All workers share them, and they are not copied: don't change them.
     state : dict of str to array, optional
@@ -134,10 +133,9 @@ class CompiledGame(Game):
         Utility of the sequences that are not defined; without ``is_defined`` that is the empty one. They are
         not evaluated, and truncation does not end a walk at one. By default all are evaluated.
     cache : str, optional
-        Keep compiled code on disk under this name, so that the next process need not compile it. The code and
-        data of the functions count, too, but not those of functions imported from other modules: change the
-        name when they do. Where a function calls one that was compiled before, nothing is kept. By default
-        every process compiles.
+        Keep compiled code on disk under this name, so that the next process need not compile it. Change the
+        name when functions imported from other modules change. Where a function calls one that was compiled
+        before, nothing is kept.
 
     Attributes
     ----------

@@ -271,16 +271,13 @@ class EstimatorGame(RowGame):
         try:
             with quiet():
                 value = float(self._scorer(constant, X_valid, y_valid))
+            if not math.isfinite(value):
+                raise ValueError(f"it is {value}")
         except Exception as error:
             raise ValueError(
-                "empty_value is 'majority', but scoring does not score a constant prediction "
-                f"({type(error).__name__}: {error}): expected a number"
+                "empty_value is 'majority', but scoring gives a constant prediction no finite score "
+                f"({type(error).__name__}: {error}): expected a number, or another scoring"
             ) from error
-        if not math.isfinite(value):
-            raise ValueError(
-                f"empty_value is 'majority', but a constant prediction scores {value}: expected a number, or "
-                "another scoring"
-            )
         return value
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:

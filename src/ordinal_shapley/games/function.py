@@ -183,7 +183,7 @@ class FunctionGame(Game):
         Players are 0, ..., n_players - 1.
     order_free : bool, default False
         Whether the order of the players does not matter. Taken on trust, but for a few random sequences that
-        the classic value tries: it warns if their reverse is worth something else.
+        the classic value tries: it warns if their reverse has another utility.
     names : array-like of shape (n_players,), optional
         Names of the players for tables of results.
 

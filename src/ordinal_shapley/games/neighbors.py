@@ -1,4 +1,4 @@
-"""Nearest neighbours: a sequence is worth what the votes of its rows say of validation rows."""
+"""Nearest neighbours: the utility of a sequence is how well its rows vote on validation rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK = 2**20  # numbers in one block of distances
 
 
 class NearestNeighborGame(CompiledRowGame):
-    r"""Sequences of training rows, worth the score of a weighted nearest neighbour classifier.
+    r"""A weighted nearest neighbour classifier: the utility is its score on validation rows.
 
     For each validation row the ``n_neighbors`` nearest rows of the sequence vote for their classes, each with
     the weight of its position, and the class with the most votes is decided for. Every sequence but the empty
@@ -45,8 +45,8 @@ class NearestNeighborGame(CompiledRowGame):
     groups, sample_weight : array-like, optional
         As for `LogisticGame`.
     empty_value : "majority" or float, default "majority"
-        Utility of the empty sequence. "majority": the score of always predicting the commonest validation
-        label. KNN-Shapley has 0.
+        Utility of the empty sequence. "majority": the score of always predicting the majority class of the
+        validation rows. KNN-Shapley has 0.
 
     Attributes
     ----------

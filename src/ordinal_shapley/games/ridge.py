@@ -1,4 +1,4 @@
-"""Regression: a sequence is worth how well a weighted ridge regression on it predicts."""
+"""Ridge regression: the utility of a sequence is how well the model trained on it predicts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MIN_ALPHA = 1e-30
 
 
 class RidgeGame(CompiledRowGame):
-    r"""Sequences of training rows, worth how well a weighted ridge regression predicts validation rows.
+    r"""Ridge regression: the utility is how well the model predicts validation rows.
 
-    A sequence of :math:`m` rows is worth the score of the model :math:`w \cdot x + b` that minimises
+    The utility of a sequence of :math:`m` rows is the score of the model :math:`w \cdot x + b` that minimises
 
     .. math:: \sum_{i<m} W_i(m)\, s_i (y_i - w \cdot x_i - b)^2 + \alpha |w|^2,
 

@@ -221,12 +221,12 @@ class TableGame(Game):
         Parameters
         ----------
         path : path
-            The file; sequences with the commonest of all utilities are left out.
+            The file; sequences with the most frequent utility are left out.
 
         Raises
         ------
         ValueError
-            If a name cannot be told apart in a sequence.
+            If a name holds '>' or has spaces around it, or two are the same.
 
         Examples
         --------

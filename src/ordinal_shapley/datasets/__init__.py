@@ -106,7 +106,6 @@ def load_wine() -> Dataset:
         target=target.rename("cultivar"),
         description="Wines from one region of Italy; the class is the cultivar.",
         source="S. Aeberhard and M. Forina (1992). Wine. UCI, doi:10.24432/C5PC7J. Read from scikit-learn.",
-        licence="CC BY 4.0",
     )
 
 
@@ -143,7 +142,6 @@ def load_cancer() -> Dataset:
             "M. Zwitter and M. Soklic (1988). Breast Cancer. UCI, doi:10.24432/C51P4M. Data from the "
             "University Medical Centre, Institute of Oncology, Ljubljana; thanks to both for providing them."
         ),
-        licence="CC BY 4.0",
     )
 
 
@@ -178,7 +176,6 @@ def load_cancer_wisconsin() -> Dataset:
             "W. Wolberg, O. Mangasarian, N. Street and W. Street (1993). Breast Cancer Wisconsin "
             "(Diagnostic). UCI, doi:10.24432/C5DW2B. Read from scikit-learn."
         ),
-        licence="CC BY 4.0",
     )
 
 
@@ -239,7 +236,6 @@ def load_adult(
         target=table.loc[kept, "income"],
         description="People in the US census of 1994; the class says who earns over $50,000.",
         source="B. Becker and R. Kohavi (1996). Adult. UCI, doi:10.24432/C5XW20.",
-        licence="CC BY 4.0",
         _categories_from=features,
     )
 
@@ -247,5 +243,5 @@ def load_adult(
 def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    # Only `?` marks a missing value here, and it is kept, so no text may be read as NaN.
+    # Only `?` marks a missing value here, and it is kept: no text may be read as NaN.
     return pd.read_csv(path, keep_default_na=False)

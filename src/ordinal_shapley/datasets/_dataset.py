@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class Dataset:
         One line: what a row is and what its class says.
     source : str
         Authors, year, repository and DOI.
-    licence : str
+    licence : str, default "CC BY 4.0"
         The terms the data come under.
 
     Examples
@@ -50,10 +50,10 @@ class Dataset:
     target: pd.Series
     description: str
     source: str
-    licence: str
+    licence: str = "CC BY 4.0"
     # The rows whose categories become columns: more than `frame` where that is one part of a table,
     # so that all parts have the same columns.
-    _categories_from: pd.DataFrame | None = field(default=None)
+    _categories_from: pd.DataFrame | None = None
 
     @cached_property
     def _encoder(self) -> Encoder:

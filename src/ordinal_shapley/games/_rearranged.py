@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -57,9 +57,7 @@ class RearrangedGame(Game):
         players = self._check_sequence(sequence)
         return self._game(representative(players, self._groups, self._kind))
 
-    @property
-    def _workspace_maker(self) -> Callable[..., RearrangedWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

@@ -230,9 +230,7 @@ class CompiledGame(Game):
             name = getattr(error, "function", "evaluate")
             raise TypeError(f"{name} cannot be compiled: {error}") from error
 
-    @property
-    def _workspace_maker(self) -> Callable[..., CompiledWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

@@ -300,9 +300,7 @@ class EstimatorGame(RowGame):
             )
         return False
 
-    @property
-    def _workspace_maker(self) -> Callable[..., EstimatorWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

@@ -232,9 +232,7 @@ class FunctionGame(Game):
         self._callback = Callback(func, self.n_players)
         self._runs_in_parallel = bool(is_jitted(func))
 
-    @property
-    def _workspace_maker(self) -> Callable[..., FunctionWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

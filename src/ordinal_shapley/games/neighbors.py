@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
 from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, check_choice
-from ordinal_shapley_kernels.neighbors import VOTE_SHARE, NeighborsWorkspace, make_workspace
+from ordinal_shapley_kernels.neighbors import VOTE_SHARE, make_workspace
 
 _MAX_NEIGHBORS = 1_000_000
 _BLOCK = 2**20  # numbers in one block of distances
@@ -131,9 +131,7 @@ class NearestNeighborGame(CompiledRowGame):
         )
         self._ranks = _ranks(train.values, valid.values)
 
-    @property
-    def _workspace_maker(self) -> Callable[..., NeighborsWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

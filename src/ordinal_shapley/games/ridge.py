@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
 from ordinal_shapley.games._scores import check_spread
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
-from ordinal_shapley_kernels.ridge import RidgeWorkspace, make_workspace, pad_data
+from ordinal_shapley_kernels.ridge import make_workspace, pad_data
 from ordinal_shapley_kernels.walks import utilities_of
 
 # The largest number in a system that is solved, which is squared on the way.
@@ -140,9 +140,7 @@ class RidgeGame(CompiledRowGame):
         self._n_coordinates = features.shape[1]
         self._features, self._valid = pad_data(features, held_out)
 
-    @property
-    def _workspace_maker(self) -> Callable[..., RidgeWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

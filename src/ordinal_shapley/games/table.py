@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from ordinal_shapley.games._sequences import check_names, join_names, read_seque
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import (
     Orders,
-    TableWorkspace,
     is_order_free,
     make_workspace,
     subtree_sizes,
@@ -316,9 +315,7 @@ class TableGame(Game):
         n_players = arguments.integer("the number of players", len(names), max=_MAX_PLAYERS)
         return cls(n_players, table, default, names=names)
 
-    @property
-    def _workspace_maker(self) -> Callable[..., TableWorkspace]:
-        return make_workspace
+    _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

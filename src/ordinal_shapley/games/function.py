@@ -31,10 +31,7 @@ _MAX_VIEWS = 100
 
 
 class Callback:
-    """A user's function with an address that kernels can call.
-
-    It is made on first use, and made again where a copy has been sent to another process.
-    """
+    """A user's function with an address that kernels can call; each process makes its own, on first use."""
 
     def __init__(
         self,
@@ -63,15 +60,7 @@ class Callback:
         return int(self._callable.address)
 
     def value(self, players: NDArray[np.int64]) -> float:
-        """Return what the function says of a sequence.
-
-        Raises
-        ------
-        RuntimeError
-            If it raises; the cause is what it raised.
-        TypeError, ValueError
-            If it says no finite number.
-        """
+        """Return what the function says of a sequence; a RuntimeError has what it raised as its cause."""
         try:
             result = self.func(players.copy())
         except Exception as error:
@@ -133,10 +122,9 @@ class Callback:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Raise at the end what interrupted the function, Ctrl-C above all.
+        """Raise at the end what interrupted the function, Ctrl-C above all: it cannot pass through a kernel.
 
-        It cannot pass through a kernel. And it most often comes on the first line of `call`, before `try`,
-        where ctypes catches it.
+        It most often comes on the first line of `call`, before `try`, where ctypes catches it.
         """
         self.interrupt = None
         try:
@@ -170,8 +158,7 @@ class FunctionGame(Game):
     and no walk over sequences is compiled again for it.
 
     Sampled results pool (`Valuation.merge`) if their functions were the same when the games were made: code,
-    defaults, and the data in their closures, attributes and global variables. Of what is imported from other
-    modules names count, or code alone.
+    defaults, and data in closures, attributes and global variables. Of other modules names or code count.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class _ConvergenceCheck(Check):
         rounds, values = zip(*self._history, strict=True)
         return {repr(self._rule): (np.array(rounds, np.int64), np.array(values))}
 
-    def recall(self, memory: Memory) -> None:
+    def recall(self, memory: Memory, n_permutations: int) -> None:
         if repr(self._rule) in memory:
             rounds, values = memory[repr(self._rule)]
             self._history = list(zip(rounds.tolist(), values, strict=True))

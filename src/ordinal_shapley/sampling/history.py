@@ -60,10 +60,11 @@ class History(StoppingRule):
         self.most_rounds = arguments.integer("most_rounds", most_rounds, max=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
+        self.taken_up_at = 0  # permutations of the checkpoint that the run went on from
 
     def begin(self) -> Check:
         """Forget the last run, and return a fresh check."""
-        self._rounds, self._every = [], 1
+        self._rounds, self._every, self.taken_up_at = [], 1, 0
         return _HistoryCheck(self)
 
     def _limit(self, name: str) -> Any:
@@ -139,5 +140,6 @@ class _HistoryCheck(Check):
     def memory(self) -> Memory:
         return self._check.memory()
 
-    def recall(self, memory: Memory) -> None:
-        self._check.recall(memory)
+    def recall(self, memory: Memory, n_permutations: int) -> None:
+        self._check.recall(memory, n_permutations)
+        self._history.taken_up_at = n_permutations

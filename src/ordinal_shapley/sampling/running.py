@@ -92,7 +92,7 @@ def run_shards(
 
     cap = stopping.max_permutations
     check = stopping.begin()
-    check.recall(state.memory)
+    check.recall(state.memory, state.moments.n_permutations)
     if state.moments.n_permutations and _says_stop(check, state, stopping, average, clock):
         return state, check
     state = _looked_at(state, check)

@@ -53,7 +53,7 @@ class Check(ABC):
         """Return what a check of the same rule needs to go on from here in another run."""
         return {}
 
-    def recall(self, memory: Memory) -> None:  # noqa: B027 - most rules remember nothing
+    def recall(self, memory: Memory, n_permutations: int) -> None:  # noqa: B027 - most rules remember nothing
         """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
 
 
@@ -273,6 +273,6 @@ class _PairCheck(Check):
         first, second = self._checks
         return first.memory() | second.memory()
 
-    def recall(self, memory: Memory) -> None:
+    def recall(self, memory: Memory, n_permutations: int) -> None:
         for check in self._checks:
-            check.recall(memory)
+            check.recall(memory, n_permutations)

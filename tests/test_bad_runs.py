@@ -122,10 +122,7 @@ SAMPLING = [
     ("checkpoint", "a number", {"checkpoint": 3}),
     ("checkpoint", "bytes", {"checkpoint": b"run.npz"}),
 ]
-EXACT = [
-    ("max_seconds", "0", {"max_seconds": 0}),
-    ("max_seconds", "no number", {"max_seconds": NAN}),
-]
+EXACT = [("max_seconds", "0", {"max_seconds": 0}), ("max_seconds", "no number", {"max_seconds": NAN})]
 VERIFY = [
     ("level", "1", {"level": 1.0}),
     ("level", "a text", {"level": "high"}),

@@ -130,11 +130,7 @@ def test_every_option(run, train, more):
 
 @pytest.mark.parametrize(
     ("name", "more", "rows"),
-    [
-        ("wine", [], 124),
-        ("cancer", [], 200),
-        ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284),
-    ],
+    [("wine", [], 124), ("cancer", [], 200), ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284)],
 )
 def test_bundled_data(run, tmp_path, name, more, rows):
     out = tmp_path / "values.csv"

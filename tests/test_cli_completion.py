@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ordinal_shapley.datasets import NAMES
-from ordinal_shapley.vocabulary import (
-    METHODS,
-    NEIGHBOR_SCORINGS,
-    SCORINGS,
-    VALUES,
-)
+from ordinal_shapley.vocabulary import METHODS, NEIGHBOR_SCORINGS, SCORINGS, VALUES
 
 VALUE = ("value",)
 NOISE = ("experiment", "noise")

@@ -83,13 +83,7 @@ def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     train, valid = split(rest, 0.3, 1)
     problem, test = (encode(train, part, raw=False) for part in (valid, held))
     game = osv.LogisticGame(problem.X, problem.y, problem.X_valid, problem.y_valid, position_weight="uniform")
-    valuation = osv.sample_values(
-        game,
-        "classic",
-        "mc",
-        n_permutations=N,
-        random_state=1,
-    )
+    valuation = osv.sample_values(game, "classic", "mc", n_permutations=N, random_state=1)
     curves = osv.remove_high_value(valuation, problem.X, problem.y, test.X_valid, test.y_valid, marks=4)
     mine = table[(table["value"] == "classic") & (table["seed"] == 1)]
     np.testing.assert_allclose(mine["high_first"], curves.high_first, atol=1e-12)

@@ -90,11 +90,7 @@ def test_cancer_duplicates_and_contradictions():
 
 def test_adult_unknown_entries(adult):
     unknown = (adult.frame == "?").sum()
-    assert unknown[unknown > 0].to_dict() == {
-        "workclass": 2_799,
-        "occupation": 2_809,
-        "native-country": 857,
-    }
+    assert unknown[unknown > 0].to_dict() == {"workclass": 2_799, "occupation": 2_809, "native-country": 857}
     assert (adult.frame == "?").any(axis=1).sum() == 3_620
     assert "income" not in adult.frame
     assert "split" not in adult.frame
@@ -102,10 +98,7 @@ def test_adult_unknown_entries(adult):
 
 @pytest.mark.parametrize(
     ("split", "first", "classes"),
-    [
-        ("train", 0, {"<=50K": 24_720, ">50K": 7_841}),
-        ("test", 32_561, {"<=50K": 12_435, ">50K": 3_846}),
-    ],
+    [("train", 0, {"<=50K": 24_720, ">50K": 7_841}), ("test", 32_561, {"<=50K": 12_435, ">50K": 3_846})],
 )
 def test_adult_splits_share_columns_and_index(adult, split, first, classes):
     part = datasets.load_adult(split)

@@ -72,12 +72,7 @@ def test_latin_blocks(n, method):
     rule = osv.PatienceTruncation(0.1, patience=2, target="given") if method == "tmc" else None
     n_permutations = 3 * n + 4
     result = sample_with(
-        game,
-        method=method,
-        truncation=rule,
-        design="latin",
-        n_permutations=n_permutations,
-        random_state=3,
+        game, method=method, truncation=rule, design="latin", n_permutations=n_permutations, random_state=3
     )
     sequences = [
         naive.permutation(result.seed, t, [list(range(n))], [n], "latin") for t in range(n_permutations)

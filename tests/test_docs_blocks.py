@@ -68,10 +68,7 @@ def test_blocks_run(page, tmp_path, monkeypatch):
             )
         elif kind == "bash":
             done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", text],
-                capture_output=True,
-                text=True,
-                check=False,
+                ["bash", "-euo", "pipefail", "-c", text], capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, f"{page.name}:{line}\n{text}\n{done.stderr}"
             printed = done.stdout

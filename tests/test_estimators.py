@@ -105,10 +105,7 @@ class TestGivenValidation:
     @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
     @pytest.mark.parametrize(
         ("estimator", "value", "weight"),
-        [
-            (PartialOrdinalShapley, "partial_ordinal", "gaussian"),
-            (ClassicShapley, "classic", "uniform"),
-        ],
+        [(PartialOrdinalShapley, "partial_ordinal", "gaussian"), (ClassicShapley, "classic", "uniform")],
     )
     def test_equals_game_and_run(self, estimator, value, weight, method):
         X, y = data(20, classes=3)

@@ -24,10 +24,7 @@ from problems import JIT, random_problem, size, wine
 from runs import exact_with
 from test_golden import CASES as GOLDEN
 
-VALUES = {
-    "partial_ordinal": naive.exact_partial_ordinal,
-    "ordinal": naive.exact_ordinal,
-}
+VALUES = {"partial_ordinal": naive.exact_partial_ordinal, "ordinal": naive.exact_ordinal}
 
 
 def random_table(n, seed=0):
@@ -102,11 +99,7 @@ def test_classic_takes_one_sequence_of_each_set(n):
     expected = naive.exact_classic(U, n)
     by_subsets = osv.exact_values(game, "classic")
     assert by_subsets.n_evaluations == 2**n
-    for result in (
-        by_subsets,
-        osv.exact_values(game, "partial_ordinal"),
-        osv.exact_values(game, "ordinal"),
-    ):
+    for result in (by_subsets, osv.exact_values(game, "partial_ordinal"), osv.exact_values(game, "ordinal")):
         np.testing.assert_allclose(result.values, expected, atol=1e-12)
 
 

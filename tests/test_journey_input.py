@@ -75,8 +75,7 @@ def test_every_form_gives_the_same_game():
 
 
 @pytest.mark.parametrize(
-    ("repeats", "expected"),
-    [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})],
+    ("repeats", "expected"), [("first", {"A > B > C": (5, 2)}), ("last", {"B > A > C": (5, 2)})]
 )
 def test_repeats(repeats, expected):
     journey = ["A", "B", "A", "A", "C", "C"]

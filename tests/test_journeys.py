@@ -20,11 +20,7 @@ from problems import size
 pytestmark = pytest.mark.filterwarnings("ignore:every journey converts")
 
 VALUES = ["partial_ordinal", "ordinal", "classic"]
-KINDS = [
-    {"unseen": "backoff"},
-    {"unseen": "zero"},
-    {"utility": "conversions"},
-]
+KINDS = [{"unseen": "backoff"}, {"unseen": "zero"}, {"utility": "conversions"}]
 IDS = ["backoff", "zero", "conversions"]
 EXACT = {
     "partial_ordinal": naive.exact_partial_ordinal,

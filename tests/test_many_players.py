@@ -30,12 +30,7 @@ KINDS = {
     "independent": {"method": "tmc", "truncation": RULE},
     "antithetic": {"method": "tmc", "truncation": RULE, "design": "antithetic"},
     "by class": {"method": "ctmc", "truncation": RULE, "strata": np.arange(N) % 3},
-    "selected": {
-        "method": "cmc",
-        "strata": np.arange(N) % 3,
-        "class_fraction": 4 / N,
-        "average": "selected",
-    },
+    "selected": {"method": "cmc", "strata": np.arange(N) % 3, "class_fraction": 4 / N, "average": "selected"},
     "roulette": {"method": "tmc", "truncation": osv.Roulette(min_probability=0.001)},
 }
 

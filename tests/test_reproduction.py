@@ -172,9 +172,7 @@ def test_the_loop_over_scikit_learn_walks_as_the_method_does(method, monkeypatch
     split = splits.make_split("wine", 0, scaled=True)
     lengths = []
     monkeypatch.setattr(
-        sklearn_loop,
-        "accuracy",
-        lambda split, order, classes: lengths.append(len(order)) or len(order) / 110,
+        sklearn_loop, "accuracy", lambda split, order, classes: lengths.append(len(order)) or len(order) / 110
     )
     seconds, fits = sklearn_loop.seconds_per_fit(method, split, 1)
     counts = np.bincount(split.y)

@@ -44,10 +44,7 @@ def transcription(result, utility, codes, method, rule=None, class_fraction=0.8)
     if rule is None:
         return naive.marginal_contributions(utility, n, sequences), sequences
     target = utility(range(n)) if rule.name == "patience" else None
-    return (
-        naive.marginal_contributions(utility, n, sequences, *plain_rule(rule), target),
-        sequences,
-    )
+    return (naive.marginal_contributions(utility, n, sequences, *plain_rule(rule), target), sequences)
 
 
 def check(result, walks, average, sizes=None):
@@ -212,12 +209,7 @@ def test_a_whole_walk_is_no_early_stop():
 
 @pytest.mark.parametrize(
     ("class_fraction", "counts", "expected"),
-    [
-        (0.7, (90, 10), (63, 7)),
-        (0.58, (50, 50), (29, 29)),
-        (0.5, (1, 9), (1, 4)),
-        (1.0, (3, 4), (3, 4)),
-    ],
+    [(0.7, (90, 10), (63, 7)), (0.58, (50, 50), (29, 29)), (0.5, (1, 9), (1, 4)), (1.0, (3, 4), (3, 4))],
 )
 def test_class_fraction(class_fraction, counts, expected):
     y = np.repeat([0, 1], counts)

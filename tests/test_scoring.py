@@ -18,11 +18,7 @@ roc_auc = callable_from_python(scoring.roc_auc)
 neg_log_loss = callable_from_python(scoring.neg_log_loss)
 fill_position_weights = callable_from_python(position_weights.fill_position_weights)
 
-CODES = {
-    "accuracy": scoring.ACCURACY,
-    "balanced_accuracy": scoring.BALANCED_ACCURACY,
-    "f1": scoring.F1,
-}
+CODES = {"accuracy": scoring.ACCURACY, "balanced_accuracy": scoring.BALANCED_ACCURACY, "f1": scoring.F1}
 
 
 @settings(max_examples=size(200, 100), deadline=None)

@@ -297,10 +297,7 @@ class TestComposition:
         assert (check.fired, check.converged) == ("MaxPermutations", False)
 
     def test_convergence_at_the_cap_is_convergence(self):
-        for rule in (
-            RelativeChange() | MaxPermutations(200),
-            MaxPermutations(200) | RelativeChange(),
-        ):
+        for rule in (RelativeChange() | MaxPermutations(200), MaxPermutations(200) | RelativeChange()):
             check = rule.begin()
             check(at(100))
             assert check(at(200))

@@ -55,10 +55,7 @@ def test_coefficients_agree_with_liblinear(name):
     rng = np.random.default_rng(1)
     # On raw data liblinear is the one that is off, and the gradient's own rounding is 1e-8.
     check_coefficients(
-        problem,
-        prefixes(problem, lengths, rng),
-        tol=1e-6 if raw else 1e-9,
-        norm_wise=1e-3 if raw else 1e-6,
+        problem, prefixes(problem, lengths, rng), tol=1e-6 if raw else 1e-9, norm_wise=1e-3 if raw else 1e-6
     )
 
 

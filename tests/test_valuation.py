@@ -208,15 +208,7 @@ class TestRankingAndFrame:
         labels = np.array(["a", "b", "c"], dtype=object)
         valuation = by_hand([0.1, 0.3, -0.2], [0.2, 0.01, 0.05], player_names=labels)
         frame = valuation.to_frame()
-        assert list(frame.columns) == [
-            "value",
-            "stderr",
-            "ci_low",
-            "ci_high",
-            "rank",
-            "count",
-            "below_zero",
-        ]
+        assert list(frame.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count", "below_zero"]
         assert frame.index.tolist() == ["a", "b", "c"]
         assert frame["rank"].tolist() == [2, 1, 3]
         assert frame["below_zero"].tolist() == [False, False, True]
@@ -300,10 +292,7 @@ class TestSaveAndLoad:
         with pytest.warns(UserWarning, match="Timestamp") as caught:
             saved.save(tmp_path / "v.npz")
         assert caught[0].filename == __file__, "the warning points at the caller"
-        assert Valuation.load(tmp_path / "v.npz").player_names.tolist() == [
-            "2020-01-01 00:00:00+00:00",
-            "b",
-        ]
+        assert Valuation.load(tmp_path / "v.npz").player_names.tolist() == ["2020-01-01 00:00:00+00:00", "b"]
 
     def test_file_holds_no_pickle(self, tmp_path):
         by_hand([1.0], [0.1], player_names=np.array(["a"], object)).save(tmp_path / "v.npz")

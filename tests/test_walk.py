@@ -78,9 +78,7 @@ def test_regularisation(C):
     problem = wine(True)
     game = LogisticGame(*problem, C=C)
     check_walk(
-        game,
-        naive.LogisticUtility(*problem, C=C),
-        np.random.default_rng(0).permutation(89)[: size(60, 8)],
+        game, naive.LogisticUtility(*problem, C=C), np.random.default_rng(0).permutation(89)[: size(60, 8)]
     )
 
 
@@ -249,10 +247,7 @@ def test_frames_series_and_their_labels():
     columns = [f"feature {j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X, index=index, columns=columns)
     game = LogisticGame(
-        frame,
-        pd.Series(y, index=index),
-        pd.DataFrame(X_valid, columns=columns),
-        pd.Series(y_valid),
+        frame, pd.Series(y, index=index), pd.DataFrame(X_valid, columns=columns), pd.Series(y_valid)
     )
     same_walk(LogisticGame(*problem), game)
     assert list(game.player_names) == index

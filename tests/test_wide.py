@@ -253,8 +253,7 @@ def test_rows_that_nearly_coincide_under_a_weak_penalty():
 
 
 @pytest.mark.parametrize(
-    ("seed", "m", "decay"),
-    size([(8, 8, 1.5), (8, 48, 0.3), (160, 20, 1.0), (213, 8, 1.5)], [(8, 8, 1.5)]),
+    ("seed", "m", "decay"), size([(8, 8, 1.5), (8, 48, 0.3), (160, 20, 1.0), (213, 8, 1.5)], [(8, 8, 1.5)])
 )
 def test_near_duplicates_among_rows_of_a_decaying_spectrum(seed, m, decay):
     # What tells three rows apart is 1e-6 of their length, far more than rounding, and others have coordinates

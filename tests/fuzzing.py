@@ -88,9 +88,7 @@ def require(condition, what):
         raise NonsenseError(what)
 
 
-# --------------------------------------------------------------------------------------------
 # Inputs
-# --------------------------------------------------------------------------------------------
 
 SCALES = (1.0, 1e-300, 1e300, 1e150, 1e-150, 1e8, 5e-324, 1e16)
 NUMBERS = st.one_of(
@@ -191,9 +189,7 @@ def some(options):
     return st.fixed_dictionaries({}, optional=options)
 
 
-# --------------------------------------------------------------------------------------------
 # Targets
-# --------------------------------------------------------------------------------------------
 
 
 def check_run(game, run, options, scale):
@@ -345,9 +341,7 @@ def rules(data):
             require(not math.isnan(made), "a bound that is no number")
         elif hasattr(made, "begin"):
             rule = made | osv.MaxPermutations(300)
-            osv.sample_values(
-                osv.TableGame(2, {(0, 1): 1.0}), "partial_ordinal", "mc", stopping=rule, random_state=0
-            )
+            sample_with(osv.TableGame(2, {(0, 1): 1.0}), stopping=rule, random_state=0)
 
     return outcome(work)
 

@@ -253,9 +253,7 @@ def test_an_index_out_of_bounds_fails_a_run_that_checks_them(tmp_path):
     assert "PytestUnraisableExceptionWarning" in told
 
 
-# --------------------------------------------------------------------------------------------
 # Names, flags and signatures
-# --------------------------------------------------------------------------------------------
 
 
 FIRST_FIT = """
@@ -441,9 +439,7 @@ def test_bits_do_not_depend_on_compile_order(tmp_path):
     assert outputs[0] == outputs[1]
 
 
-# --------------------------------------------------------------------------------------------
 # Odd arrays, and the interpreted twin
-# --------------------------------------------------------------------------------------------
 
 
 def test_odd_arrays_compile_nothing_anew():

@@ -119,9 +119,7 @@ def judge(U, n, phi, anywhere):
     }
 
 
-# --------------------------------------------------------------------------------------------
 # Conditions and verdicts
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -201,9 +199,7 @@ def test_classic_value(worth, data):
             assert (min(j, k), max(j, k)) in report.symmetry.players
 
 
-# --------------------------------------------------------------------------------------------
 # What the text says and what is so
-# --------------------------------------------------------------------------------------------
 
 
 def test_null_for_the_partial_value_only():
@@ -262,9 +258,7 @@ def test_uneven_weights_are_not_efficient():
     assert even.efficiency.status == "holds"
 
 
-# --------------------------------------------------------------------------------------------
 # Rules and values of one's own
-# --------------------------------------------------------------------------------------------
 
 
 def to_share(game):
@@ -341,9 +335,7 @@ def test_permutations_of_one_seed_are_a_rule():
     assert [report.null_player.status, report.additivity.status] == ["holds", "holds"]
 
 
-# --------------------------------------------------------------------------------------------
 # Kinds of games
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
@@ -404,9 +396,7 @@ def test_partitions(case):
     assert report.efficiency.status == "fails"
 
 
-# --------------------------------------------------------------------------------------------
 # Tolerance, workers, limits, results
-# --------------------------------------------------------------------------------------------
 
 
 def test_tolerance():

@@ -63,9 +63,7 @@ def no_work(monkeypatch):
     monkeypatch.setattr(joblib.Parallel, "__call__", fail)
 
 
-# --------------------------------------------------------------------------------------------
 # Games of rows
-# --------------------------------------------------------------------------------------------
 
 EMPTY, FLAT, RAGGED = np.zeros((0, 3)), X[:, 0], [[1.0, 2.0], [3.0]]
 # Of every game of rows: name, values that are wrong.
@@ -198,9 +196,7 @@ def test_sequences(sequence):
         osv.LogisticGame(*PROBLEM)(sequence)
 
 
-# --------------------------------------------------------------------------------------------
 # Everything else, one line an argument: what is a ValueError, what is a TypeError
-# --------------------------------------------------------------------------------------------
 
 
 def zeros(sequence):

@@ -62,9 +62,7 @@ def assert_bounded(errors, tail, *arguments, **options):
         assert frequency <= chance + 4 * math.sqrt(chance * (1 - chance) / len(errors))
 
 
-# --------------------------------------------------------------------------------------------
 # Frequencies of errors
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -164,9 +162,7 @@ def test_lp_norms(p, n_permutations):
     assert bounds.lp_tail(eps, tails, p) == pytest.approx(min(1, sum(tail(each) for tail in tails)))
 
 
-# --------------------------------------------------------------------------------------------
 # Exact chances: where a bound has little to spare
-# --------------------------------------------------------------------------------------------
 
 
 def coin_chance(n_draws, eps, q=0.5):
@@ -245,9 +241,7 @@ def test_an_error_not_above_the_bias_cannot_be_ruled_out():
     assert bounds.tmc_tail(0.0501, low, high, counts=[100]) == 0
 
 
-# --------------------------------------------------------------------------------------------
 # Where the printed forms fail
-# --------------------------------------------------------------------------------------------
 
 
 def test_the_printed_tmc_bound_fails_for_the_plain_average():
@@ -307,9 +301,7 @@ def test_truncation_costs_less_than_the_tolerance_where_nobody_lowers_the_utilit
     assert bias.any()
 
 
-# --------------------------------------------------------------------------------------------
 # Ranges
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -337,9 +329,7 @@ def test_position_ranges_hold_and_have_the_papers_width(nonnegative, empty_value
     assert (low[0], high[0]) == pytest.approx((a[0] - empty_value, b[0] - empty_value))
 
 
-# --------------------------------------------------------------------------------------------
 # The inverse
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("eps", [0.003, 0.05, 0.3])
@@ -382,9 +372,7 @@ def test_one_permutation_is_enough_where_nothing_varies():
     assert bounds.permutations_needed(1e-9, 0.05, 0.0, 0.0, q=0.5) == 1
 
 
-# --------------------------------------------------------------------------------------------
 # A real game
-# --------------------------------------------------------------------------------------------
 
 
 def test_the_bound_says_something_about_wine():

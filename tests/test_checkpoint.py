@@ -39,9 +39,7 @@ def _write_often(monkeypatch):
     monkeypatch.setattr(module, "_SPACING", 0.0)
 
 
-# --------------------------------------------------------------------------------------------
 # Going on
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:no standard errors", "ignore:the game is not as partition")
@@ -94,27 +92,12 @@ def test_rules_remember(rule, path):
     for strike in (1, 90, 405, 410, 480):
         path.unlink(missing_ok=True)
         with pytest.raises(KeyboardInterrupt):
-            osv.sample_values(
-                struck(4, strike),
-                "partial_ordinal",
-                "mc",
-                stopping=rule | osv.MaxPermutations(123),
-                random_state=5,
-                checkpoint=path,
+            sample_with(
+                struck(4, strike), stopping=rule | osv.MaxPermutations(123), random_state=5, checkpoint=path
             )
         for extra in (150, 200, 200, 210):  # breaks at ends of rounds and elsewhere, and twice at the same
-            osv.sample_values(
-                struck(4),
-                "partial_ordinal",
-                "mc",
-                stopping=rule,
-                n_permutations=extra,
-                random_state=5,
-                checkpoint=path,
-            )
-        run = osv.sample_values(
-            struck(4), "partial_ordinal", "mc", stopping=rule, random_state=5, checkpoint=path
-        )
+            sample_with(struck(4), stopping=rule, n_permutations=extra, random_state=5, checkpoint=path)
+        run = sample_with(struck(4), stopping=rule, random_state=5, checkpoint=path)
         assert run.n_permutations == whole.n_permutations
         assert bits(run) == bits(whole)
         assert (run.stopped_by, run.converged) == (whole.stopped_by, True)
@@ -125,9 +108,7 @@ def test_time_begins_anew_with_each_call(path):
     sampled(None, 10, game)  # and are not to wait for the compiler
     kept = 0.0
     for _ in range(3):
-        run = osv.sample_values(
-            game, "partial_ordinal", "mc", stopping=osv.MaxSeconds(0.5), random_state=3, checkpoint=path
-        )
+        run = sample_with(game, stopping=osv.MaxSeconds(0.5), random_state=3, checkpoint=path)
         assert run.stopped_by == "MaxSeconds"
         assert run.seconds >= kept + 0.5
         kept = osv.Valuation.load(path).seconds
@@ -156,9 +137,7 @@ def test_no_pickle_is_in_it(path):
         assert all(file[name].dtype.kind in "fiuU" for name in file.files)
 
 
-# --------------------------------------------------------------------------------------------
 # Interrupts and kills
-# --------------------------------------------------------------------------------------------
 
 
 class Struck:
@@ -342,9 +321,7 @@ def test_kill_9_at_any_moment(path):
     assert bits(osv.Valuation.load(out)) == bits(whole)
 
 
-# --------------------------------------------------------------------------------------------
 # Files that cannot be used
-# --------------------------------------------------------------------------------------------
 
 
 def changed(**changes):
@@ -547,9 +524,7 @@ def test_a_write_that_the_system_cuts_off(path):
     assert osv.Valuation.load(path).n_permutations == 30
 
 
-# --------------------------------------------------------------------------------------------
 # Two runs, one file
-# --------------------------------------------------------------------------------------------
 
 
 def test_one_run_at_a_time(path):
@@ -587,9 +562,7 @@ def test_file_systems_without_locks(path, monkeypatch):
         assert sampled(path, 10).n_permutations == 10
 
 
-# --------------------------------------------------------------------------------------------
 # Estimators
-# --------------------------------------------------------------------------------------------
 
 
 def test_estimators_go_on(path):

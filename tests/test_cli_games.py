@@ -32,9 +32,7 @@ def verified(run, file, *more, permutations=None):
     return run("verify", file, "--permutations", permutations or size(400, 40), *more)
 
 
-# --------------------------------------------------------------------------------------------
 # exact
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,9 +82,7 @@ def test_a_game_in_a_csv(run, tmp_path, end):
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
 
 
-# --------------------------------------------------------------------------------------------
 # verify
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning", "ignore:the game is not as partition")

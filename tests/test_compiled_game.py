@@ -24,9 +24,7 @@ N = 6
 RATE = 0.25
 
 
-# --------------------------------------------------------------------------------------------
 # Nearest centroids, each pulled by the rows of its class
-# --------------------------------------------------------------------------------------------
 
 
 def push_centroid(game, player):
@@ -133,9 +131,7 @@ def test_a_copy_that_was_sent():
     assert again.player_names.tolist() == list("abcdef")
     assert again([3, 1, 5]) == game([3, 1, 5])
     runs = [
-        osv.sample_values(
-            g, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
-        )
+        sample_with(g, n_permutations=10, first_permutation=first, random_state=0)
         for g, first in ((game, 0), (again, 10))
     ]
     assert osv.Valuation.merge(runs).n_permutations == 20
@@ -143,9 +139,7 @@ def test_a_copy_that_was_sent():
 
 def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):
     def run(game, first):
-        return osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
-        )
+        return sample_with(game, n_permutations=10, first_permutation=first, random_state=0)
 
     first = run(centroid_game(), 0)
     assert osv.Valuation.merge([first, run(centroid_game(), 10)]).n_permutations == 20
@@ -154,18 +148,9 @@ def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):
         with pytest.raises(ValueError):
             osv.Valuation.merge([first, run(game, 10)])
     checkpoint = tmp_path / "run.npz"
-    osv.sample_values(
-        centroid_game(), "partial_ordinal", "mc", n_permutations=10, random_state=0, checkpoint=checkpoint
-    )
+    sample_with(centroid_game(), n_permutations=10, random_state=0, checkpoint=checkpoint)
     with pytest.raises(ValueError, match=r"differs in arrays\['X'\]"):
-        osv.sample_values(
-            centroid_game(other),
-            "partial_ordinal",
-            "mc",
-            n_permutations=10,
-            random_state=0,
-            checkpoint=checkpoint,
-        )
+        sample_with(centroid_game(other), n_permutations=10, random_state=0, checkpoint=checkpoint)
 
 
 SCRIPT = """
@@ -220,9 +205,7 @@ def test_processes_that_follow_find_compiled_code(tmp_path):
     np.testing.assert_allclose(values, 2 * off, rtol=1e-14)
 
 
-# --------------------------------------------------------------------------------------------
 # State
-# --------------------------------------------------------------------------------------------
 
 
 def last_of(game):
@@ -303,9 +286,7 @@ def test_arrays_that_are_read_only():
             osv.CompiledGame(3, scribble, arrays={"marks": frozen})([])
 
 
-# --------------------------------------------------------------------------------------------
 # What goes wrong
-# --------------------------------------------------------------------------------------------
 
 
 def raise_at(where):

@@ -85,9 +85,7 @@ def test_latin_blocks(n, method):
 
 def test_in_out_of_pairs_is_centred_on_other_pairs():
     game, utility = played(n=8)
-    result = osv.sample_values(
-        game, "ordinal", osv.PermutationSampler(design="antithetic"), n_permutations=23, random_state=3
-    )
+    result = sample_with(game, "ordinal", design="antithetic", n_permutations=23, random_state=3)
     sequences = [naive.permutation(result.seed, t, [list(range(8))], [8], "antithetic") for t in range(23)]
     filled = [[utility(seq[:s]) for s in range(9)] for seq in sequences]
     samples = in_out_samples(utility, 8, sequences, filled, utility(()), unit=2)
@@ -99,9 +97,7 @@ def test_in_out_of_pairs_is_centred_on_other_pairs():
 def test_in_out_of_whole_latin_blocks_needs_no_centre(n):
     # In a whole block every player is among the first s exactly s times: a centre cancels.
     game, utility = played(n=n)
-    result = osv.sample_values(
-        game, "ordinal", osv.PermutationSampler(design="latin"), n_permutations=3 * n, random_state=3
-    )
+    result = sample_with(game, "ordinal", design="latin", n_permutations=3 * n, random_state=3)
     sequences = [naive.permutation(result.seed, t, [list(range(n))], [n], "latin") for t in range(3 * n)]
     expected = np.zeros(n)
     for sequence in sequences:
@@ -125,9 +121,7 @@ def test_incomplete_units_are_unbiased(value, design):
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     runs = np.array(
         [
-            osv.sample_values(
-                game, value, osv.PermutationSampler(design=design), n_permutations=3, random_state=seed
-            ).values
+            sample_with(game, value, design=design, n_permutations=3, random_state=seed).values
             for seed in range(4_000)
         ]
     )
@@ -143,9 +137,7 @@ def test_intervals_cover(value, design):
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     covered = []
     for seed in range(300):
-        result = osv.sample_values(
-            game, value, osv.PermutationSampler(design=design), n_permutations=250, random_state=seed
-        )
+        result = sample_with(game, value, design=design, n_permutations=250, random_state=seed)
         low, high = result.confidence_interval()
         covered.append((low <= exact) & (exact <= high))
     assert 0.925 <= np.mean(covered) <= 0.975
@@ -176,14 +168,7 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
 
 def test_latin_balances_positions():
     game, _ = table(5, 3)
-    result = osv.sample_values(
-        game,
-        "partial_ordinal",
-        osv.PermutationSampler(design="latin"),
-        n_permutations=20,
-        random_state=0,
-        position_profile=True,
-    )
+    result = sample_with(game, design="latin", n_permutations=20, random_state=0, position_profile=True)
     np.testing.assert_array_equal(result.moments.profile[2], np.full((5, 5), 4))
     np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
 
@@ -192,13 +177,9 @@ def test_few_blocks_are_told():
     game, _ = table(4, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        osv.sample_values(
-            game, "partial_ordinal", osv.PermutationSampler(design="latin"), n_permutations=8, random_state=0
-        )
+        sample_with(game, design="latin", n_permutations=8, random_state=0)
     with pytest.warns(UserWarning, match="8"):
-        result = osv.sample_values(
-            game, "partial_ordinal", osv.PermutationSampler(design="latin"), n_permutations=7, random_state=0
-        )
+        result = sample_with(game, design="latin", n_permutations=7, random_state=0)
     assert np.isnan(result.stderr).all()
     assert result.n_permutations == 7
 
@@ -206,13 +187,7 @@ def test_few_blocks_are_told():
 def test_a_single_pair_has_no_standard_errors():
     game = osv.TableGame(4, {(0,): 1.0})
     with pytest.warns(UserWarning, match="antithetic"):
-        result = osv.sample_values(
-            game,
-            "partial_ordinal",
-            osv.PermutationSampler(design="antithetic"),
-            n_permutations=3,
-            random_state=0,
-        )
+        result = sample_with(game, design="antithetic", n_permutations=3, random_state=0)
     assert np.isnan(result.stderr).all()
 
 
@@ -236,13 +211,8 @@ def test_one_player():
     game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
     for design in DESIGNS:
         for value in ("partial_ordinal", "ordinal", "classic"):
-            result = osv.sample_values(
-                game,
-                value,
-                osv.PermutationSampler(design=design),
-                n_permutations=4,
-                random_state=0,
-                position_profile=True,
+            result = sample_with(
+                game, value, design=design, n_permutations=4, random_state=0, position_profile=True
             )
             assert result.values.tolist() == [2.0]
             assert result.stderr.tolist() == [0.0]

@@ -146,9 +146,7 @@ def test_time_and_checkpoints_on_dask(dask, tmp_path):
     path = tmp_path / "run.npz"
     game = osv.FunctionGame(slowly, 20)
     sampled(game, 60)  # a worker that is new, for one was killed, has to load everything
-    run = osv.sample_values(
-        game, "partial_ordinal", "mc", stopping=osv.MaxSeconds(2.0), random_state=3, checkpoint=path
-    )
+    run = sample_with(game, stopping=osv.MaxSeconds(2.0), random_state=3, checkpoint=path)
     assert run.stopped_by == "MaxSeconds"
     more = sampled(game, run.n_permutations + 25, checkpoint=path)
     with joblib.parallel_config(backend="threading"):
@@ -189,9 +187,7 @@ def test_backends_that_give_lists(tmp_path):
     with joblib.parallel_config(backend="lists", n_jobs=2):
         assert bits(sampled(logistic(), size(200, 30))) == bits(whole)
         exact = osv.exact_values(game_of(5), "partial_ordinal", n_jobs=2).values
-        early = osv.sample_values(
-            game_of(5), "partial_ordinal", "mc", stopping=osv.MaxEvaluations(333), random_state=3
-        )
+        early = sample_with(game_of(5), stopping=osv.MaxEvaluations(333), random_state=3)
     assert early.n_permutations == 70
     np.testing.assert_array_equal(exact, osv.exact_values(game_of(5), "partial_ordinal", n_jobs=1).values)
 

@@ -81,9 +81,7 @@ class Watched(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.answer_)
 
 
-# --------------------------------------------------------------------------------------------
 # Utilities
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"])
@@ -225,9 +223,7 @@ def test_tables_as_they_are():
     assert played([3, 1, 0, 2]) == game()([3, 1, 0, 2])
 
 
-# --------------------------------------------------------------------------------------------
 # Sample weights
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -294,9 +290,7 @@ def test_order_of_rows_alone_can_matter():
         game(learner, problem, order_free=True)
 
 
-# --------------------------------------------------------------------------------------------
 # Chance, memory, failures, warnings
-# --------------------------------------------------------------------------------------------
 
 
 def test_seeds():
@@ -426,21 +420,14 @@ def test_scores_must_be_numbers():
     with pytest.raises(RuntimeError, match="nan"):
         osv.exact_values(game(scoring=not_finite, empty_value=0.0), "partial_ordinal")
     with pytest.raises(RuntimeError, match="NaN"):
-        osv.sample_values(
-            game(GaussianNB(), PROBLEM._replace(X=PROBLEM.X + np.nan)),
-            "partial_ordinal",
-            "mc",
-            n_permutations=2,
-        )
+        sample_with(game(GaussianNB(), PROBLEM._replace(X=PROBLEM.X + np.nan)), n_permutations=2)
     with pytest.raises(ValueError, match="nan"):
         game(scoring=not_finite)
     with pytest.raises(ValueError, match="scoring"):
         game(scoring=lambda model, X, y: model.tree_.node_count)
 
 
-# --------------------------------------------------------------------------------------------
 # Runs
-# --------------------------------------------------------------------------------------------
 
 
 def test_any_number_of_processes_gives_the_same_bits():
@@ -490,18 +477,11 @@ def test_runs_go_on_and_know_their_game(tmp_path):
     ]:
         with pytest.raises(ValueError, match=f"differs in {name}"):
             sample_with(other, n_permutations=30, checkpoint=path, **options)
-    parts = [
-        osv.sample_values(
-            game(), "partial_ordinal", "mc", n_permutations=10, first_permutation=k, random_state=4
-        )
-        for k in (0, 10)
-    ]
+    parts = [sample_with(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)]
     assert osv.Valuation.merge(parts).n_permutations == 20
 
 
-# --------------------------------------------------------------------------------------------
 # In scikit-learn's style
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,7 @@ def jobs(kind):
     return 1 if kind == "estimator" else -1
 
 
-# --------------------------------------------------------------------------------------------
 # Exact values
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,9 +157,7 @@ def test_exact_partitions(kind, func, case):
     assert result.n_evaluations < osv.exact_values(game, "partial_ordinal").n_evaluations
 
 
-# --------------------------------------------------------------------------------------------
 # Sampled values
-# --------------------------------------------------------------------------------------------
 
 SAMPLED = [("partial_ordinal", None), ("ordinal", None), ("classic", "marginal"), ("classic", "in_out")]
 

@@ -39,9 +39,7 @@ def table_of(n, U):
     return osv.TableGame(n, {S: float(U(S)) for S in naive.sequences_of(range(n))})
 
 
-# --------------------------------------------------------------------------------------------
 # The formulas
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -149,9 +147,7 @@ def test_weights_are_a_game_too():
     np.testing.assert_allclose(result.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-12)
 
 
-# --------------------------------------------------------------------------------------------
 # Partitions
-# --------------------------------------------------------------------------------------------
 
 
 def class_of(S, groups, case):
@@ -246,9 +242,7 @@ def test_counts_of_sequences(groups, kind):
         assert count == len(sequences)
 
 
-# --------------------------------------------------------------------------------------------
 # Closed forms
-# --------------------------------------------------------------------------------------------
 
 WORTH = np.array([5.0, 3.0, -2.0, 0.5, 1.0])
 
@@ -335,9 +329,7 @@ def test_glove_game_with_order():
     np.testing.assert_allclose(osv.exact_values(game, "ordinal").values, expected, atol=1e-12)
 
 
-# --------------------------------------------------------------------------------------------
 # Axioms
-# --------------------------------------------------------------------------------------------
 
 tables = st.integers(1, 4).flatmap(
     lambda n: st.lists(
@@ -398,9 +390,7 @@ def test_additivity(game, seed, factor):
         np.testing.assert_allclose(a + factor * b, c, atol=1e-9)
 
 
-# --------------------------------------------------------------------------------------------
 # Other games, workers, and what is refused
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])

@@ -17,6 +17,7 @@ from numba import njit
 import ordinal_shapley as osv
 from ordinal_shapley.games._fingerprint import fingerprint
 from ordinal_shapley.sampling import driver
+from runs import sample_with
 
 FACTOR = 2.0
 CALLS = 0
@@ -100,9 +101,7 @@ MAKERS = {
 
 def run(func, first):
     game = func if isinstance(func, osv.FunctionGame) else osv.FunctionGame(func, 3)
-    return osv.sample_values(
-        game, "partial_ordinal", "mc", n_permutations=10, first_permutation=first, random_state=0
-    )
+    return sample_with(game, n_permutations=10, first_permutation=first, random_state=0)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -138,13 +137,8 @@ def test_weights_of_orders_too():
             return 1.0 if list(sequence) == sorted(sequence, reverse=not early) else 0.0
 
         game = osv.TableGame(3, {(0, 1): 1.0})
-        return osv.sample_values(
-            game,
-            osv.WeightedOrdinal(weight),
-            "mc",
-            n_permutations=10,
-            first_permutation=first,
-            random_state=0,
+        return sample_with(
+            game, osv.WeightedOrdinal(weight), n_permutations=10, first_permutation=first, random_state=0
         )
 
     assert osv.Valuation.merge([part(True, 0), part(True, 10)]).n_permutations == 20

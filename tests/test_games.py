@@ -22,6 +22,7 @@ from ordinal_shapley_kernels.table import subtree_sizes
 from ordinal_shapley_kernels.watching import watching
 from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
 from problems import JIT, random_problem, size
+from runs import sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -38,9 +39,7 @@ def preorder(players, prefix=()):
         yield from preorder([j for j in players if j != i], (*prefix, i))
 
 
-# --------------------------------------------------------------------------------------------
 # TableGame
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -145,9 +144,7 @@ def test_frames():
         osv.TableGame.from_frame(frame, "how", "much", players=["a", "b"])
 
 
-# --------------------------------------------------------------------------------------------
 # FunctionGame
-# --------------------------------------------------------------------------------------------
 
 
 @njit
@@ -185,16 +182,12 @@ def test_a_plain_function_gives_the_results_of_the_jitted_one(func):
 @compiled_only
 def test_another_function_compiles_no_walk_again():
     osv.exact_values(osv.FunctionGame(first_of_all, 4), "partial_ordinal")
-    osv.sample_values(
-        osv.FunctionGame(first_of_all, 4), "partial_ordinal", "mc", n_permutations=10, random_state=0
-    )
+    sample_with(osv.FunctionGame(first_of_all, 4), n_permutations=10, random_state=0)
     compiling = []
     with watching(compiling.append):
         for func in (weighted_places, lambda S: float(len(S)), njit(lambda S: 1.0 * S.sum())):
             osv.exact_values(osv.FunctionGame(func, 5), "partial_ordinal")
-            osv.sample_values(
-                osv.FunctionGame(func, 4), "partial_ordinal", "mc", n_permutations=10, random_state=0
-            )
+            sample_with(osv.FunctionGame(func, 4), n_permutations=10, random_state=0)
     assert not compiling
 
 
@@ -232,9 +225,7 @@ def test_a_bad_utility_is_reported_with_its_sequence(jit, wrong):
         lambda: osv.exact_values(game, "partial_ordinal", n_jobs=1),
         lambda: osv.exact_values(game, "ordinal", n_jobs=2),
         lambda: osv.sample_values(game, "partial_ordinal", "mc", n_permutations=100, random_state=0),
-        lambda: osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=100, random_state=0, n_jobs=2
-        ),
+        lambda: sample_with(game, n_permutations=100, random_state=0, n_jobs=2),
     ):
         with pytest.raises(error, match=message + r" the sequence \(2, [13], 0\)"):
             run()
@@ -326,9 +317,7 @@ def test_other_processes(func):
     assert one.values.tobytes() == two.values.tobytes()
 
 
-# --------------------------------------------------------------------------------------------
 # Walks
-# --------------------------------------------------------------------------------------------
 
 
 def play(game, moves, n_players):

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 
 import ordinal_shapley as osv
+from runs import sample_with
 
 RNG = np.random.default_rng(0)
 Y = np.arange(24) % 2
@@ -35,7 +36,5 @@ def test_functions_of_two_kinds_agree_and_the_game_pickles():
 def test_endless_patience_is_no_truncation():
     whole = osv.sample_values(game(), "partial_ordinal", "mc", n_permutations=4, random_state=0)
     rule = osv.PatienceTruncation(patience=10**30, target="given")
-    patient = osv.sample_values(
-        game(), "partial_ordinal", osv.PermutationSampler(truncation=rule), n_permutations=4, random_state=0
-    )
+    patient = sample_with(game(), method="tmc", truncation=rule, n_permutations=4, random_state=0)
     np.testing.assert_array_equal(patient.values, whole.values)

@@ -19,9 +19,7 @@ from test_journeys import VALUES
 # Many games here are as small as can be, and all of their journeys convert.
 pytestmark = pytest.mark.filterwarnings("ignore:every journey converts")
 
-# --------------------------------------------------------------------------------------------
 # What journeys are read from
-# --------------------------------------------------------------------------------------------
 
 
 def counts_of(game):
@@ -129,9 +127,7 @@ def test_channels_can_be_numbers_and_have_a_given_order():
     assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
 
 
-# --------------------------------------------------------------------------------------------
 # Odd input: a right answer or a clear error
-# --------------------------------------------------------------------------------------------
 
 NAME = fuzzing.mostly(st.sampled_from(["A", "B", "C", "D", " A", "A ", 1, 2]))
 COUNT = st.one_of(

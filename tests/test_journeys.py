@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import naive
 import ordinal_shapley as osv
 from problems import size
+from runs import sample_with
 
 # Many games here are as small as can be, and all of their journeys convert.
 pytestmark = pytest.mark.filterwarnings("ignore:every journey converts")
@@ -59,9 +60,7 @@ def credits(game, value="partial_ordinal"):
     return game.credit(value)["credit"].to_numpy()
 
 
-# --------------------------------------------------------------------------------------------
 # Against the definition
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
@@ -136,9 +135,7 @@ def test_a_game_tells_itself_from_others():
     first = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=10, random_state=1)
 
     def more(of):
-        return osv.sample_values(
-            of, "partial_ordinal", "mc", n_permutations=10, random_state=1, first_permutation=10
-        )
+        return sample_with(of, n_permutations=10, random_state=1, first_permutation=10)
 
     assert osv.Valuation.merge([first, more(game_of(rows, 4))]).n_permutations == 20
     for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
@@ -146,9 +143,7 @@ def test_a_game_tells_itself_from_others():
             osv.Valuation.merge([first, more(other)])
 
 
-# --------------------------------------------------------------------------------------------
 # What credit is to do
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
@@ -280,9 +275,7 @@ def test_long_journeys_and_many_channels():
             assert game.credit(value)["credit"].sum() == pytest.approx(total, rel=1e-10)
 
 
-# --------------------------------------------------------------------------------------------
 # Axioms, on whatever journeys
-# --------------------------------------------------------------------------------------------
 
 JOURNEY = st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True).map(tuple)
 ROWS = st.lists(st.tuples(JOURNEY, st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=size(12, 6))
@@ -371,9 +364,7 @@ def test_an_error_where_rounding_would_hide_the_credit():
         game.credit()
 
 
-# --------------------------------------------------------------------------------------------
 # Journeys of which the truth is known
-# --------------------------------------------------------------------------------------------
 
 TRUE_RATES = [0.02, 0.1, 0.05, 0.0]
 TRUE_BOOSTS = {(0, 1): 0.3, (1, 2): 0.1, (2, 1): -0.04, (3, 0): 0.05}

@@ -72,9 +72,7 @@ def test_a_shard_takes_little_memory_of_many_players():
     game = osv.FunctionGame(early, n, order_free=False)
     sampled("independent")  # compiles
     tracemalloc.start()
-    osv.sample_values(
-        game, "partial_ordinal", osv.PermutationSampler(truncation=RULE), n_permutations=200, random_state=3
-    )
+    sample_with(game, method="tmc", truncation=RULE, n_permutations=200, random_state=3)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 28 * 8 * n  # 33 if sums of all players were made

@@ -102,9 +102,7 @@ def test_truncated_walks_go_on_at_the_full_utility(method, kind):
 def test_estimates_lie_about_the_exact_value():
     game, utility = played()
     exact = naive.exact_ordinal(utility, 6)
-    result = osv.sample_values(
-        game, "ordinal", "mc", n_permutations=size(20_000, 400), random_state=1, stopping=None
-    )
+    result = sample_with(game, "ordinal", n_permutations=size(20_000, 400), random_state=1, stopping=None)
     assert np.abs((result.values - exact) / result.stderr).max() < 4.5
     assert np.abs(result.values - naive.exact_partial_ordinal(utility, 6)).max() > 5 * result.stderr.max()
 
@@ -126,9 +124,7 @@ def test_all_values_agree_where_order_plays_no_part():
     game, _ = played(n=n, position_weight="uniform")
     exact = None
     for value, estimator in [("ordinal", None), ("classic", "in_out"), ("classic", "marginal")]:
-        result = osv.sample_values(
-            game, value, osv.PermutationSampler(contribution=estimator), n_permutations=many, random_state=5
-        )
+        result = sample_with(game, value, contribution=estimator, n_permutations=many, random_state=5)
         if exact is None:
             exact = naive.exact_partial_ordinal(lambda sequence: game(list(sequence)), n)
         assert np.abs((result.values - exact) / result.stderr).max() < 4.5
@@ -154,14 +150,10 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool():
 def test_the_estimator_has_no_bias_unless_asked():
     problem = random_problem(2, n=20, n_valid=25, seed=4)
     model = osv.OrdinalShapley(n_permutations=20, random_state=0).fit(*problem)
-    expected = osv.sample_values(
-        osv.LogisticGame(*problem), "ordinal", "auto", n_permutations=20, random_state=0
-    )
+    expected = sample_with(osv.LogisticGame(*problem), "ordinal", "auto", n_permutations=20, random_state=0)
     assert model.sampler == "auto"
     np.testing.assert_array_equal(model.values_, expected.values)
     np.testing.assert_array_equal(
         osv.OrdinalShapley(sampler="mc", n_permutations=20, random_state=0).fit(*problem).values_,
-        osv.sample_values(
-            osv.LogisticGame(*problem), "ordinal", "mc", n_permutations=20, random_state=0
-        ).values,
+        sample_with(osv.LogisticGame(*problem), "ordinal", n_permutations=20, random_state=0).values,
     )

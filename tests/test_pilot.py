@@ -52,9 +52,7 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
             "ordinal_shapley.sampling.ahead.with_probabilities",
             lambda *given: seen.append(with_probabilities(*given)) or seen[0],
         )
-        osv.sample_values(
-            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=seed
-        )
+        sample_with(game, value, "tmc", truncation=rule, n_permutations=10, random_state=seed)
     sizes = pilot_sizes(n, share < 1)
     assert len(sizes) < n
     costs = game._relative_costs(np.arange(1, n + 1), jump=share == 1)

@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 import ordinal_shapley as osv  # noqa: E402
 from ordinal_shapley.plots import plot_estimates, plot_profile, plot_values  # noqa: E402
+from runs import sample_with  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -176,14 +177,7 @@ def test_profile_has_the_highest_player_on_top():
 
 
 def test_profile_of_a_run_with_gaps_and_without_outliers():
-    run = osv.sample_values(
-        osv.FunctionGame(len, 3),
-        "partial_ordinal",
-        "mc",
-        n_permutations=1,
-        position_profile=True,
-        random_state=0,
-    )
+    run = sample_with(osv.FunctionGame(len, 3), n_permutations=1, position_profile=True, random_state=0)
     ax = plot_profile(run)
     assert ax.images[0].get_array().mask.sum() == 6
     assert ax.patch.get_hatch()

@@ -18,6 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import ordinal_shapley as osv
 from ordinal_shapley.report.lowest import find_evidence
 from pages import Page
+from runs import sample_with
 from test_valuation import by_hand
 from test_valuation_views import HOSTILE, of_hostile
 
@@ -44,12 +45,8 @@ def run():
     names = np.array(["no", "yes"])
     game = osv.LogisticGame(frame, names[y], X_valid, names[y_valid], position_weight="uniform")
     history = osv.History(osv.RelativeChange(1e-9, window=20) | osv.MaxPermutations(120))
-    valuation = osv.sample_values(
-        game,
-        "classic",
-        osv.PermutationSampler(truncation=osv.PatienceTruncation()),
-        stopping=history,
-        random_state=0,
+    valuation = sample_with(
+        game, "classic", "tmc", truncation=osv.PatienceTruncation(), stopping=history, random_state=0
     )
     page = Page(valuation.to_html(X=frame, game=game, history=history, settings={"Data": "blobs & co"}))
     return valuation, frame, names[y], game, history, page

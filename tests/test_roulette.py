@@ -201,7 +201,7 @@ def test_profiles_have_no_bias_either():
     game, _ = table(4, 2)
     for value in ("partial_ordinal", "ordinal"):
         exact = osv.exact_values(game, value, position_profile=True).position_profile
-        result = osv.sample_values(
+        result = sample_with(
             game, value, "auto", position_profile=True, n_permutations=size(20_000, 400), random_state=1
         )
         error = result.position_profile - exact
@@ -255,14 +255,10 @@ def test_a_constant_game_and_one_player():
     rule = osv.Roulette()
     for value in ("partial_ordinal", "ordinal"):
         game = osv.TableGame(4, {}, default=2.0)
-        result = osv.sample_values(
-            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
-        )
+        result = sample_with(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
         assert result.values.tolist() == [0.0] * 4
         game = osv.TableGame(1, {(): 1.0, (0,): 3.0})
-        result = osv.sample_values(
-            game, value, osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
-        )
+        result = sample_with(game, value, "tmc", truncation=rule, n_permutations=10, random_state=0)
         assert result.values.tolist() == [2.0]
 
 
@@ -273,7 +269,7 @@ def test_chances_do_not_depend_on_the_unit_of_utilities(value):
     rng = np.random.default_rng(0)
     utilities = {s: float(rng.normal()) for s in naive.sequences_of(range(5))}
     small, large = (
-        osv.sample_values(
+        sample_with(
             osv.TableGame(5, {s: scale * u for s, u in utilities.items()}),
             value,
             "auto",

@@ -47,9 +47,7 @@ def orders_of(result, n):
     ]
 
 
-# --------------------------------------------------------------------------------------------
 # Sample by sample
-# --------------------------------------------------------------------------------------------
 
 
 @ignore_asymmetry
@@ -63,8 +61,8 @@ def test_partition_evaluates_representatives(kind, groups, case):
         game, utility = table(6, 3)
         if kind == "function":
             game = osv.FunctionGame(lambda sequence: utility(sequence), 6)
-    result = osv.sample_values(
-        game, osv.PartialOrdinal(partition=groups, case=case), "mc", n_permutations=23, random_state=1
+    result = sample_with(
+        game, osv.PartialOrdinal(partition=groups, case=case), n_permutations=23, random_state=1
     )
     played_on = symmetrised(utility, groups, case)
     samples, _, _ = naive.marginal_contributions(played_on, 6, orders_of(result, 6))
@@ -85,10 +83,11 @@ def test_partition_truncated(case, rule):
         if rule == "paper"
         else osv.PatienceTruncation(0.15, patience=2, target="given")
     )
-    result = osv.sample_values(
+    result = sample_with(
         game,
         osv.PartialOrdinal(partition=groups, case=case),
-        osv.PermutationSampler(truncation=truncation),
+        "tmc",
+        truncation=truncation,
         n_permutations=12,
         random_state=1,
     )
@@ -198,9 +197,7 @@ def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
     np.testing.assert_array_equal(plain.values, result.values)
 
 
-# --------------------------------------------------------------------------------------------
 # In expectation
-# --------------------------------------------------------------------------------------------
 
 
 @ignore_asymmetry
@@ -259,17 +256,13 @@ def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
     np.testing.assert_array_equal(one.values, two.values)
 
 
-# --------------------------------------------------------------------------------------------
 # What is refused, and what fails
-# --------------------------------------------------------------------------------------------
 
 
 def test_an_unsymmetric_game_is_told():
     game, _ = table(6, 0)
     with pytest.warns(UserWarning, match="between"):
-        osv.sample_values(
-            game, osv.PartialOrdinal(partition=[0, 0, 0, 1, 1, 1], case="between"), "mc", n_permutations=10
-        )
+        sample_with(game, osv.PartialOrdinal(partition=[0, 0, 0, 1, 1, 1], case="between"), n_permutations=10)
 
 
 @ignore_asymmetry
@@ -295,13 +288,8 @@ def test_results_of_other_options_do_not_pool():
 @pytest.mark.parametrize("design", ["independent", "latin"])
 def test_profiles_survive_a_file(tmp_path, design):
     game, _ = table(5, 0)
-    result = osv.sample_values(
-        game,
-        "ordinal",
-        osv.PermutationSampler(design=design),
-        position_profile=True,
-        n_permutations=20,
-        random_state=1,
+    result = sample_with(
+        game, "ordinal", design=design, position_profile=True, n_permutations=20, random_state=1
     )
     result.save(tmp_path / "values.npz")
     again = osv.Valuation.load(tmp_path / "values.npz")
@@ -318,8 +306,8 @@ def test_partition_of_a_game_of_rows():
     problem = random_problem(3, n=30, n_valid=40, seed=1)
     game = osv.LogisticGame(*problem)
     groups = [i % 4 for i in range(30)]
-    result = osv.sample_values(
-        game, osv.PartialOrdinal(partition=groups, case="within"), "mc", n_permutations=3, random_state=1
+    result = sample_with(
+        game, osv.PartialOrdinal(partition=groups, case="within"), n_permutations=3, random_state=1
     )
     played_on = symmetrised(lambda s: game(list(s)), groups, "within")
     samples, _, _ = naive.marginal_contributions(played_on, 30, orders_of(result, 30))
@@ -342,10 +330,9 @@ def test_noise_that_is_small_beside_the_contributions_is_seen():
 def test_weights_near_the_smallest_numbers_keep_their_precision():
     n = 171
     worth = np.full(n, 1e-17)
-    result = osv.sample_values(
+    result = sample_with(
         osv.FunctionGame(lambda sequence: worth[sequence].sum(), n),
         osv.WeightedOrdinal(lambda sequence: 1 / math.factorial(len(sequence))),
-        "mc",
         n_permutations=2,
         random_state=0,
     )

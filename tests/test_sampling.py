@@ -98,12 +98,8 @@ def test_rules_do_truncate():
     # Otherwise the tests above would compare untruncated walks only.
     problem = wine(True).first(size(40, 9))
     for truncation in RULES.values():
-        result = osv.sample_values(
-            osv.LogisticGame(*problem),
-            "partial_ordinal",
-            osv.PermutationSampler(truncation=truncation),
-            n_permutations=5,
-            random_state=0,
+        result = sample_with(
+            osv.LogisticGame(*problem), method="tmc", truncation=truncation, n_permutations=5, random_state=0
         )
         assert result.mean_evaluated < len(problem.y)
 
@@ -134,10 +130,12 @@ def test_labels_of_mixed_clients():
     groups = np.arange(30) // 3
     labels = ["x", "y"] * 5
     game = osv.LogisticGame(*problem, groups=groups)
-    result = osv.sample_values(
+    result = sample_with(
         game,
-        "partial_ordinal",
-        osv.PermutationSampler(class_fraction=0.5, strata=labels, average="selected"),
+        method="cmc",
+        class_fraction=0.5,
+        strata=labels,
+        average="selected",
         n_permutations=4,
         random_state=0,
     )
@@ -152,12 +150,8 @@ def test_the_rule_waits_for_a_model():
     )
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
     for truncation in (osv.PaperTruncation(0.5), osv.PatienceTruncation(0.5, 1, "given")):
-        result = osv.sample_values(
-            game,
-            "partial_ordinal",
-            osv.PermutationSampler(truncation=truncation),
-            n_permutations=size(20, 3),
-            random_state=0,
+        result = sample_with(
+            game, method="tmc", truncation=truncation, n_permutations=size(20, 3), random_state=0
         )
         walks = transcription(result, utility, problem.y, "tmc", truncation)
         check(result, walks, "all")
@@ -180,12 +174,8 @@ def test_distances_equal_to_the_tolerance():
         osv.PaperTruncation(0.0),
         osv.PatienceTruncation(0.25 / utility(range(len(problem.y))), 2, "given"),
     ):
-        result = osv.sample_values(
-            game,
-            "partial_ordinal",
-            osv.PermutationSampler(truncation=truncation),
-            n_permutations=size(30, 8),
-            random_state=0,
+        result = sample_with(
+            game, method="tmc", truncation=truncation, n_permutations=size(30, 8), random_state=0
         )
         walks = transcription(result, utility, problem.y, "tmc", truncation)
         check(result, walks, "all")
@@ -196,12 +186,8 @@ def test_a_whole_walk_is_no_early_stop():
     # The last of two rows completes the classes, and nothing was truncated.
     problem = random_problem(2, n=2)
     for truncation in (osv.PaperTruncation(0.0), osv.PatienceTruncation(1.0, 1)):
-        result = osv.sample_values(
-            osv.LogisticGame(*problem),
-            "partial_ordinal",
-            osv.PermutationSampler(truncation=truncation),
-            n_permutations=3,
-            random_state=0,
+        result = sample_with(
+            osv.LogisticGame(*problem), method="tmc", truncation=truncation, n_permutations=3, random_state=0
         )
         assert result.moments.completed_stops == 0
         assert result.mean_evaluated == 2
@@ -215,10 +201,11 @@ def test_class_fraction(class_fraction, counts, expected):
     y = np.repeat([0, 1], counts)
     X = np.random.default_rng(0).normal(size=(len(y), 2))
     game = osv.LogisticGame(X, y, X[:4], y[:4] * 0)
-    result = osv.sample_values(
+    result = sample_with(
         game,
-        "partial_ordinal",
-        osv.PermutationSampler(class_fraction=class_fraction, average="selected"),
+        method="cmc",
+        class_fraction=class_fraction,
+        average="selected",
         n_permutations=1,
         random_state=0,
     )
@@ -258,9 +245,7 @@ def test_classic_value_of_a_uniform_game():
     assert result.kind == osv.Classic()
 
 
-# --------------------------------------------------------------------------------------------
 # The same bits
-# --------------------------------------------------------------------------------------------
 
 
 def bits(result):
@@ -364,12 +349,8 @@ def test_patience_about_the_mean_of_random_orders():
     game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
     truncation = osv.PatienceTruncation(0.05, patience=3)
     assert truncation.target == "mean"
-    result = osv.sample_values(
-        game,
-        "partial_ordinal",
-        osv.PermutationSampler(truncation=truncation),
-        n_permutations=size(10, 2),
-        random_state=4,
+    result = sample_with(
+        game, method="tmc", truncation=truncation, n_permutations=size(10, 2), random_state=4
     )
     players = [list(range(len(problem.y)))]
     scored = [naive.permutation(result.seed ^ 0x5DEECE66D, t, players, [len(problem.y)]) for t in range(20)]
@@ -381,9 +362,7 @@ def test_patience_about_the_mean_of_random_orders():
     check(result, (walks, sequences), "all")
 
 
-# --------------------------------------------------------------------------------------------
 # Statistics
-# --------------------------------------------------------------------------------------------
 
 
 def six_players():
@@ -394,9 +373,7 @@ def six_players():
 def test_estimates_lie_about_the_exact_value():
     game, utility = six_players()
     exact = naive.exact_partial_ordinal(utility, 6)
-    result = osv.sample_values(
-        game, "partial_ordinal", "mc", n_permutations=size(20_000, 100), random_state=11
-    )
+    result = sample_with(game, n_permutations=size(20_000, 100), random_state=11)
     z = (result.values - exact) / result.stderr
     assert np.abs(z).max() < 4
     assert (result.stderr > 0).all()
@@ -411,9 +388,7 @@ def test_intervals_cover_the_exact_value():
     exact = naive.exact_partial_ordinal(utility, 6)
     covered = []
     for seed in range(size(200, 12)):
-        result = osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=size(400, 30), random_state=seed
-        )
+        result = sample_with(game, n_permutations=size(400, 30), random_state=seed)
         low, high = result.confidence_interval(0.95)
         covered.append((low <= exact) & (exact <= high))
     share = np.mean(covered)
@@ -440,20 +415,14 @@ def test_cmc_is_unbiased_for_the_mean_over_subsets():
             marginals, _ = naive.walk_plain(utility, order)
             total[list(order)] += marginals
             count += 1
-    result = osv.sample_values(
-        game,
-        "partial_ordinal",
-        osv.PermutationSampler(class_fraction=0.6),
-        n_permutations=size(20_000, 100),
-        random_state=1,
+    result = sample_with(
+        game, method="cmc", class_fraction=0.6, n_permutations=size(20_000, 100), random_state=1
     )
     z = (result.values - total / count) / np.where(result.stderr > 0, result.stderr, 1)
     assert np.abs(z).max() < 4
 
 
-# --------------------------------------------------------------------------------------------
 # Ranges of permutations
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", [1, 13, 20])
@@ -462,9 +431,7 @@ def test_ranges_pool_to_one_run(cut):
     total = 45
     parts = [
         osv.sample_values(game, "partial_ordinal", "mc", n_permutations=cut, random_state=3),
-        osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=total - cut, first_permutation=cut, random_state=3
-        ),
+        sample_with(game, n_permutations=total - cut, first_permutation=cut, random_state=3),
     ]
     pooled = osv.Valuation.merge(parts)
     whole = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=total, random_state=3)
@@ -477,8 +444,6 @@ def test_ranges_pool_to_one_run(cut):
 def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins():
     game, _ = six_players()
     rule = osv.RelativeChange(tol=1e9, window=100)
-    late = osv.sample_values(
-        game, "partial_ordinal", "mc", stopping=rule, first_permutation=250, random_state=3
-    )
+    late = sample_with(game, stopping=rule, first_permutation=250, random_state=3)
     assert late.ranges[0][0] == 250
     assert late.ranges[0][1] % 100 == 0

@@ -96,9 +96,7 @@ def lengths_around(d, n, n_classes):
     return sorted({m for m in wanted if n_classes <= m <= n})
 
 
-# --------------------------------------------------------------------------------------------
 # Decisions
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -297,9 +295,7 @@ def test_any_shape(d, n_more, n_classes, log_cost, log_scale, shape, weights, se
             assert 10**log_cost * np.max(problem.X**2) * d > 1e4
 
 
-# --------------------------------------------------------------------------------------------
 # Walks, jumps, and ways back
-# --------------------------------------------------------------------------------------------
 
 METRICS = ["accuracy", "balanced_accuracy", "f1"]
 
@@ -428,9 +424,7 @@ def test_samples_are_those_of_single_evaluations(shape, options):
     np.testing.assert_allclose(of_game.values, of_plain.values, rtol=0, atol=1e-12)
 
 
-# --------------------------------------------------------------------------------------------
 # Scores and kinds of input
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

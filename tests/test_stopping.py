@@ -330,9 +330,7 @@ class TestComposition:
             assert eval(repr(rule)) == rule
 
 
-# --------------------------------------------------------------------------------------------
 # In runs
-# --------------------------------------------------------------------------------------------
 
 
 RULES = {
@@ -344,13 +342,8 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_run_with_a_null_player_converges(name):
-    run = osv.sample_values(
-        game_of(4, null=2),
-        "partial_ordinal",
-        "mc",
-        stopping=RULES[name] | MaxPermutations(5_000),
-        random_state=1,
-        n_jobs=2,
+    run = sample_with(
+        game_of(4, null=2), stopping=RULES[name] | MaxPermutations(5_000), random_state=1, n_jobs=2
     )
     assert (run.stopped_by, run.converged) == (name, True)
     assert run.n_permutations % 100 == 0
@@ -363,19 +356,12 @@ def test_a_game_that_is_worth_nothing_converges():
     for rule in (MaxStandardError(0.1), MaxStandardError(0.1, relative=True), RankStability()):
         run = osv.sample_values(game, "partial_ordinal", "mc", stopping=rule, random_state=1)
         assert run.converged
-    assert osv.sample_values(
-        game, "partial_ordinal", "mc", stopping=RelativeChange(floor=1e-6), random_state=1
-    ).converged
+    assert sample_with(game, stopping=RelativeChange(floor=1e-6), random_state=1).converged
 
 
 def test_evaluations_stop_between_the_same_shards_for_any_number_of_jobs():
     game = game_of(5)
-    runs = [
-        osv.sample_values(
-            game, "partial_ordinal", "mc", stopping=MaxEvaluations(333), random_state=1, n_jobs=n
-        )
-        for n in (1, 2, 4)
-    ]
+    runs = [sample_with(game, stopping=MaxEvaluations(333), random_state=1, n_jobs=n) for n in (1, 2, 4)]
     # 50 utilities a shard.
     assert [(run.n_permutations, run.n_evaluations) for run in runs] == [(70, 350)] * 3
     assert {run.stopped_by for run in runs} == {"MaxEvaluations"}
@@ -423,27 +409,13 @@ def test_no_time_for_a_permutation(n_jobs):
         return 0.0
 
     with pytest.raises(TimeoutError, match="MaxSeconds"):
-        osv.sample_values(
-            osv.FunctionGame(slow, 1000),
-            "partial_ordinal",
-            "mc",
-            stopping=MaxSeconds(0.1),
-            random_state=1,
-            n_jobs=n_jobs,
-        )
+        sample_with(osv.FunctionGame(slow, 1000), stopping=MaxSeconds(0.1), random_state=1, n_jobs=n_jobs)
 
 
 def test_time_that_is_not_over_changes_nothing():
     game = game_of(4)
     plain = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=130, random_state=2)
-    timed = osv.sample_values(
-        game,
-        "partial_ordinal",
-        "mc",
-        stopping=MaxSeconds(1e6) | MaxPermutations(130),
-        random_state=2,
-        n_jobs=2,
-    )
+    timed = sample_with(game, stopping=MaxSeconds(1e6) | MaxPermutations(130), random_state=2, n_jobs=2)
     assert timed.stopped_by == "MaxPermutations"
     assert bits(plain) == bits(timed)
 

@@ -45,9 +45,7 @@ def script(code, *arguments, **variables):
     return run.stdout
 
 
-# --------------------------------------------------------------------------------------------
 # Threads and processes
-# --------------------------------------------------------------------------------------------
 
 
 def test_two_threads_at_once(tmp_path):
@@ -130,12 +128,8 @@ def test_loky_workers(tmp_path):
     with joblib.parallel_config(backend="loky", n_jobs=2):
         sampled(game, 30, checkpoint=path)
         assert bits(sampled(game, 60, checkpoint=path)) == bits(whole)
-        late = osv.sample_values(
-            game,
-            "partial_ordinal",
-            "mc",
-            stopping=osv.MaxSeconds(size(3.0, 6.0)) | osv.MaxPermutations(2_000),
-            random_state=3,
+        late = sample_with(
+            game, stopping=osv.MaxSeconds(size(3.0, 6.0)) | osv.MaxPermutations(2_000), random_state=3
         )
         with pytest.raises(RuntimeError, match=r"permutation 0: .*ZeroDivisionError"):
             sampled(osv.FunctionGame(dividing, 5))
@@ -157,9 +151,7 @@ def test_workers_that_break_say_where(monkeypatch):
         sampled(game_of(4), n_jobs=2)
 
 
-# --------------------------------------------------------------------------------------------
 # Interrupts
-# --------------------------------------------------------------------------------------------
 
 
 def endless(n):
@@ -183,23 +175,15 @@ def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt, match="0 permutations are kept"):
-        osv.sample_values(
-            endless(size(100_000, 2_000)),
-            "partial_ordinal",
-            "mc",
-            n_permutations=20,
-            random_state=3,
-            n_jobs=n_jobs,
-            checkpoint=path,
+        sample_with(
+            endless(size(100_000, 2_000)), n_permutations=20, random_state=3, n_jobs=n_jobs, checkpoint=path
         )
     timer.join()
     assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
     assert osv.Valuation.load(path).n_permutations == 0
 
 
-# --------------------------------------------------------------------------------------------
 # Clocks, locks and failing games
-# --------------------------------------------------------------------------------------------
 
 
 def test_clocks_that_jump(monkeypatch, tmp_path):
@@ -207,10 +191,8 @@ def test_clocks_that_jump(monkeypatch, tmp_path):
     whole = sampled(game_of(5), 200)
     days = itertools.cycle([1e9, -5.0, 4e9, 0.0])
     monkeypatch.setattr(time, "time", lambda: next(days))
-    run = osv.sample_values(
+    run = sample_with(
         game_of(5),
-        "partial_ordinal",
-        "mc",
         stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200),
         random_state=3,
         n_jobs=2,
@@ -319,9 +301,7 @@ def test_failures_travel():
     assert (again.sequence, again.permutation) == ((2, 0), 7)
 
 
-# --------------------------------------------------------------------------------------------
 # Memory
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -87,9 +87,7 @@ def three_classes(n):
     return problem, osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
 
 
-# --------------------------------------------------------------------------------------------
 # The expectation
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("average", ["all", "selected"])
@@ -189,9 +187,7 @@ def test_groups_of_rows():
     U = naive.LogisticUtility(*problem, members=members)
     assert any(U.has_model((i,)) for i in range(4)) and not all(U.has_model((i,)) for i in range(4))
     rule = osv.PaperTruncation(0.2)
-    result = osv.verify(
-        game, "partial_ordinal", osv.PermutationSampler(truncation=rule), n_permutations=10, random_state=0
-    )
+    result = verify_with(game, method="tmc", truncation=rule, n_permutations=10, random_state=0)
     expected = brute(U, 4, 0.0, [0] * 4, [4], rule, None, "all")
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
 
@@ -264,12 +260,8 @@ def test_distances_equal_to_the_tolerance(truncation):
     game = osv.TableGame.from_array(4, values)
     U = naive.TableUtility(4, {S: game(S) for S in naive.sequences_of(range(4))})
     assert U(range(4)) == 2.0
-    result = osv.verify(
-        game,
-        "partial_ordinal",
-        osv.PermutationSampler(truncation=truncation),
-        n_permutations=size(400, 20),
-        random_state=0,
+    result = verify_with(
+        game, method="tmc", truncation=truncation, n_permutations=size(400, 20), random_state=0
     )
     target = target_of(U, 4, 0, truncation)
     np.testing.assert_allclose(
@@ -286,9 +278,7 @@ def test_ordered_selections_are_all_of_them_once(chunk):
     assert len(found) == len(set(found)) == 2 * 3 * 6
 
 
-# --------------------------------------------------------------------------------------------
 # Noise
-# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -337,10 +327,11 @@ def test_mc_has_no_bias_at_all():
         assert not result.bias.any() and not result.class_bias.any() and not result.truncation_bias.any()
         np.testing.assert_array_equal(result.noise, result.error)
     # Nor has cmc that draws everybody.
-    result = osv.verify(
+    result = verify_with(
         random_table(4)[0],
-        "partial_ordinal",
-        osv.PermutationSampler(class_fraction=1.0, strata=[0, 0, 1, 1]),
+        method="cmc",
+        class_fraction=1.0,
+        strata=[0, 0, 1, 1],
         n_permutations=20,
         random_state=0,
     )
@@ -354,9 +345,7 @@ def test_a_rule_that_never_fires_has_no_bias():
         assert not result.bias.any()  # not even by rounding
 
 
-# --------------------------------------------------------------------------------------------
 # Bias
-# --------------------------------------------------------------------------------------------
 
 
 def test_truncation_can_take_most_of_a_value_away():
@@ -382,9 +371,7 @@ def test_a_walk_may_end_before_its_first_player():
     assert result.z.tolist() == [0.0] * 4
 
 
-# --------------------------------------------------------------------------------------------
 # What is made of it
-# --------------------------------------------------------------------------------------------
 
 
 def test_ranks_of_players_worth_the_same_are_tied():
@@ -460,9 +447,7 @@ def test_every_sequence_is_evaluated_once_for_exact_and_expected():
     assert result.valuation.n_evaluations <= sampling
 
 
-# --------------------------------------------------------------------------------------------
 # Bad input
-# --------------------------------------------------------------------------------------------
 
 
 def test_roulette_has_no_bias():

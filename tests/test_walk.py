@@ -208,9 +208,7 @@ def test_small_integer_features(n, d, n_classes, n_valid, levels, seed, scoring)
     check_walk(game, utility, rng.permutation(n), TOLERANCE.get(scoring, 1e-12))
 
 
-# --------------------------------------------------------------------------------------------
 # Inputs people really have
-# --------------------------------------------------------------------------------------------
 
 
 def same_walk(game, other):

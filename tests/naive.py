@@ -18,9 +18,7 @@ from sklearn.linear_model import LogisticRegression
 TIE = 1e-11
 
 
-# --------------------------------------------------------------------------------------------
 # The logistic utility
-# --------------------------------------------------------------------------------------------
 
 
 def gaussian_weights(m):
@@ -434,9 +432,7 @@ def journey_credit_by_position(U, rows, values, n_positions):
     return credit
 
 
-# --------------------------------------------------------------------------------------------
 # Exact values
-# --------------------------------------------------------------------------------------------
 
 
 def sequences_of(players):
@@ -546,9 +542,7 @@ def exact_classic(U, n):
     return phi
 
 
-# --------------------------------------------------------------------------------------------
 # Axioms
-# --------------------------------------------------------------------------------------------
 
 
 def gains(U, n, i, anywhere):
@@ -585,9 +579,7 @@ def literal_exchange(image, i, j):
     return tuple(pi[k] for k in exchange(S, i, j))
 
 
-# --------------------------------------------------------------------------------------------
 # The ordinal value by plain insertion
-# --------------------------------------------------------------------------------------------
 
 
 def insertion_draw(n, i, rng):
@@ -602,19 +594,7 @@ def insertion_draw(n, i, rng):
     return S, (*S[:k], i, *S[k:])
 
 
-def insertion_samples(U, n, n_rounds, rng):
-    """[t, i]: what i's insertion changes. Two evaluations inform one player."""
-    samples = np.zeros((n_rounds, n))
-    for t in range(n_rounds):
-        for i in range(n):
-            without, inserted = insertion_draw(n, i, rng)
-            samples[t, i] = U(inserted) - U(without)
-    return samples
-
-
-# --------------------------------------------------------------------------------------------
 # Algorithms 1 to 3 for given permutations
-# --------------------------------------------------------------------------------------------
 
 
 def walk_paper(U, sequence, tol):
@@ -689,17 +669,7 @@ def averages(marginals, chosen, average):
     return values, errors
 
 
-def running_average(marginals):
-    """phi^t = (t-1)/t phi^{t-1} + 1/t marginal, as the algorithms print it (unchosen points: 0)."""
-    phi = np.zeros(marginals.shape[1])
-    for t, row in enumerate(marginals, start=1):
-        phi = (t - 1) / t * phi + row / t
-    return phi
-
-
-# --------------------------------------------------------------------------------------------
 # The permutation stream, from its documented definition, in Python integers
-# --------------------------------------------------------------------------------------------
 
 WORD = 2**64
 GOLDEN = 0x9E3779B97F4A7C15

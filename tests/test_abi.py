@@ -157,30 +157,6 @@ def test_two_processes_may_compile_at_once(tmp_path):
     assert run(WEIGHTS, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")).split()[1] == "2"
 
 
-@pytest.mark.slow
-def test_kernels_can_be_compiled_ahead_in_several_processes(tmp_path):
-    # Some of them, which call each other; all take half a minute.
-    package = copy_of_package(tmp_path)
-    kept = {"position_weights", "scoring", "neighbors", "table"}
-    needed = {"__init__", "abi", "workspace", "watching", "lanes", "elementary", "games", "rows", "bits"}
-    for path in package.glob("*.py"):
-        if path.stem not in kept | needed:
-            path.unlink()
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    ahead = "from ordinal_shapley_kernels import abi; print(abi.compile_all(2))"
-    n_symbols = sum(symbol.func.__module__.split(".")[-1] in kept for symbol in abi.all_symbols())
-    assert n_symbols > 12
-    assert run(ahead, tmp_path, **cache) == str(n_symbols)
-    later = """
-from ordinal_shapley_kernels import abi, watching
-told = []
-with watching.watching(told.append):
-    abi.compile_all(1)
-print(sum(symbol.cache_hits for symbol in abi.all_symbols()), told)
-"""
-    assert run(later, tmp_path, **cache) == f"{n_symbols} []"
-
-
 def test_a_name_that_numba_has_lost_costs_the_compiler_and_a_warning(tmp_path):
     copy_of_package(tmp_path)
     code = """
@@ -286,15 +262,6 @@ def test_a_second_process_compiles_meanwhile_and_may_fail(tmp_path):
     assert alone[2] == failed[2] == "0"
 
 
-def _order(symbol, before):
-    """Add a symbol and what it calls to a list, callees first."""
-    for callee in symbol.callees():
-        if callee not in before:
-            _order(callee, before)
-    if symbol not in before:
-        before.append(symbol)
-
-
 def test_an_interrupt_while_kernels_compile_leaves_none_unregistered(tmp_path):
     # A caller that names a symbol which is not registered would end the process.
     code = """
@@ -346,97 +313,6 @@ def test_every_kernel_states_its_flags():
     assert n_inlined > 10
     assert abi.FLAGS["error_model"] == "numpy"
     assert abi.FLAGS["fastmath"] == {"contract"}
-
-
-# Each line prints the bits of one kernel's result. Which is compiled first decides, for a helper
-# without flags of its own, whose flags it gets.
-ORDERS = """
-import os
-import numba
-import numpy as np
-import ordinal_shapley as osv
-from ordinal_shapley_kernels import dense, elementary, logistic_gradient, position_weights, scoring
-from ordinal_shapley_kernels.abi import callable_from_python as callable_
-rng = np.random.default_rng(0)
-a, b = rng.normal(size=(2, 72))
-columns = rng.normal(size=(16, 72))
-gram = columns @ columns.T + np.eye(16)
-
-def weights():
-    weights = position_weights.PositionWeights(kind=position_weights.GAUSSIAN, table=np.zeros(0), out=(67,))
-    position_weights.weigh_positions(weights, 67)
-    return weights.out
-
-def combined():
-    out = np.zeros(72)
-    callable_(dense.combine_columns)(a[:16].copy(), 16, columns, 72, 0, out)
-    return out
-
-def inverse():
-    out = gram.copy()
-    callable_(dense.invert_factor)(out, 16)
-    return out
-
-def products():
-    out = np.zeros(16)
-    callable_(dense.row_products)(columns, 16, a, 72, dense.FULL, out)
-    return out
-
-def slopes():
-    out = np.zeros(72)
-    logistic_gradient.find_slopes(a, np.sign(b), 72, out)
-    return out
-
-def added():
-    out = b.copy()
-    dense.add_multiple(out, 0.3, a, 72)
-    return out
-
-@numba.njit
-def func(sequence):
-    total = 0.1
-    for place in range(sequence.size):
-        total += np.sqrt(sequence[place] + 1.0) / (place + 3.0)
-    return total
-
-games = {
-    "table": osv.TableGame.from_array(5, rng.normal(size=326)),
-    "function": osv.FunctionGame(func, 5),
-}
-
-def sampled(game, value):
-    moments = osv.sample_values(game, value, n_permutations=23, random_state=0).moments
-    return np.concatenate([moments.sums, moments.replicate_spread])
-
-tasks = {
-    "exp": lambda: np.array([elementary.exp(x) for x in a]),
-    "dot": lambda: np.array(dense.dot(a, b, 72)),
-    "added": added,
-    "weights": weights,
-    "loss": lambda: np.array(callable_(scoring.neg_log_loss)(columns[:3], np.arange(72) % 3, 3)),
-    "combined": combined,
-    "products": products,
-    "inverse": inverse,
-    "slopes": slopes,
-}
-for name in games:
-    for value in ("partial_ordinal", "ordinal"):
-        tasks[f"{name}, {value} sampled"] = lambda game=games[name], value=value: sampled(game, value)
-        tasks[f"{name}, {value}"] = lambda game=games[name], value=value: osv.exact_values(game, value).values
-results = {name: tasks[name]().tobytes().hex() for name in list(tasks)[:: int(os.environ["STEP"])]}
-for name in sorted(results):
-    print(name, results[name])
-"""
-
-
-@pytest.mark.slow
-def test_bits_do_not_depend_on_compile_order(tmp_path):
-    outputs = [
-        run(ORDERS, tmp_path, STEP=step, NUMBA_CACHE_DIR=str(tmp_path / f"cache{step}"))
-        for step in ("1", "-1")
-    ]
-    assert len(outputs[0].splitlines()) == 17
-    assert outputs[0] == outputs[1]
 
 
 # Odd arrays, and the interpreted twin

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.axioms import conditions
 from problems import JIT, size, wine
 from runs import axioms_with
 
@@ -122,26 +121,6 @@ def judge(U, n, phi, anywhere):
 # Conditions and verdicts
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5] if JIT else [1, 2, 4])
-def test_conditions(kind, n):
-    U = kind(n, n)
-    game = game_of(n, U)
-    found = conditions.find_conditions(game)
-    for gains, anywhere in ((found.at_end, False), (found.anywhere, True)):
-        for i in range(n):
-            expected = naive.gains(U, n, i, anywhere)
-            assert gains.least[i] == min(expected)[0]
-            assert gains.greatest[i] == max(expected)[0]
-            assert (gains.least[i], gains.least_at[i]) in expected
-            assert (gains.greatest[i], gains.greatest_at[i]) in expected
-            assert gains.sizes[i] == max(abs(gain) for gain, _ in expected)
-            assert gains.sizes[i] in {abs(gain) for gain, S in expected if gains.largest_at(i) == S}
-    assert found.pairs == list(itertools.combinations(range(n), 2))
-    for (i, j), gap, S in zip(found.pairs, found.differences, found.differences_at, strict=True):
-        assert gap == naive.asymmetry(U, n, i, j) == abs(U(S) - U(naive.exchange(S, i, j)))
-
-
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5] if JIT else [1, 3])
@@ -234,19 +213,6 @@ def test_symmetry_as_printed_is_no_theorem():
     assert min(map(len, differ)) == 2
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_symmetry_as_printed_suffices_for_the_ordinal_value(n):
-    """Its condition equates the mean utility of the orders of a set and of that with i and j exchanged."""
-    worth = random_worth(n)
-    U = lambda S: worth(S) + worth(naive.literal_exchange(S, 0, n - 1))  # noqa: E731
-    for S in naive.sequences_of(range(n)):
-        assert U(S) == U(naive.literal_exchange(S, 0, n - 1))
-    values = osv.check_axioms(game_of(n, U), "ordinal", n_jobs=1).values
-    assert values[0] == pytest.approx(values[n - 1], abs=1e-12)
-    partial = naive.exact_partial_ordinal(U, n)
-    assert bool(abs(partial[0] - partial[n - 1]) > 1e-3) is (n > 2)
-
-
 def test_uneven_weights_are_not_efficient():
     game = game_of(4, arbitrary(4, 0))
     report = osv.check_axioms(game, osv.WeightedOrdinal(first_order_only))
@@ -322,17 +288,6 @@ def test_values_alone():
     assert osv.check_axioms(game, wrong).efficiency.violation == pytest.approx(1e-6)
     assert not osv.check_axioms(game, wrong).holds
     assert osv.check_axioms(game, wrong, tol=1e-6).holds
-
-
-def test_permutations_of_one_seed_are_a_rule():
-    """Sampling is linear in the utility, and gives each permutation away in full."""
-
-    def sampled(game):
-        assert game.player_names.tolist() == ["x", "y", "z"]
-        return osv.sample_values(game, "partial_ordinal", "mc", n_permutations=20, random_state=0)
-
-    report = osv.check_axioms(game_of(3, null_at_end(3, 0), names=["x", "y", "z"]), sampled)
-    assert [report.null_player.status, report.additivity.status] == ["holds", "holds"]
 
 
 # Kinds of games

@@ -203,18 +203,6 @@ def zeros(sequence):
     return 0.0
 
 
-def paper(**options):
-    return osv.Truncation("paper", **options)
-
-
-def patience(**options):
-    return osv.Truncation("patience", **{"target": "mean", **options})
-
-
-def roulette(**options):
-    return osv.Truncation("roulette", **{"tol": 0.1, "repeats": 4, "target": "none", **options})
-
-
 table = partial(osv.TableGame, n_players=2, utilities={})
 tmc = partial(bounds.tmc_tail, eps=0.1, low=[0.0, -0.1], high=[0.5, 0.2])
 total, strata = partial(tmc, n_permutations=10), partial(tmc, counts=[5, 5])

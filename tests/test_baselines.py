@@ -12,8 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley.experiments.baselines import data_oob, knn_shapley, leave_one_out
-from ordinal_shapley.games import neighbors
-from problems import wine
 
 RNG = np.random.default_rng(0)
 X, X_VALID = RNG.normal(size=(7, 2)), RNG.normal(size=(6, 2))
@@ -60,17 +58,6 @@ def test_knn_shapley_equals_the_exact_values_of_a_game_and_is_efficient():
     found = knn_shapley(X, Y, X_VALID, Y_VALID, 3)
     np.testing.assert_allclose(found, osv.exact_values(game, "classic").values, atol=1e-14)
     assert found.sum() == pytest.approx(utility(range(7)))
-
-
-def test_knn_shapley_in_blocks_of_validation_rows(monkeypatch):
-    problem = wine()
-    rows = problem.X, problem.y, problem.X_valid, problem.y_valid
-    whole = knn_shapley(*rows)
-    monkeypatch.setattr(neighbors, "_BLOCK", 4 * len(problem.X))
-    assert len(problem.X_valid) % 4  # the last block is a short one
-    np.testing.assert_allclose(knn_shapley(*rows), whole, atol=1e-15)
-    one_by_one = [knn_shapley(*rows[:2], x[None], [t]) for x, t in zip(*rows[2:], strict=True)]
-    np.testing.assert_allclose(np.mean(one_by_one, axis=0), whole, atol=1e-15)
 
 
 def test_knn_shapley_takes_frames():

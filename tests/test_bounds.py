@@ -10,8 +10,6 @@ import pytest
 from scipy.stats import binom
 
 import naive
-import ordinal_shapley as osv
-import problems
 from ordinal_shapley import bounds
 
 REPEATS = 5_000
@@ -131,17 +129,6 @@ def test_cmc_of_contributions_of_one_sign():
         below, above = (bounds.cmc_tail(0.2, *ends, **arguments) for ends in ((-1.0, -0.5), (0.5, 1.0)))
         assert below == pytest.approx(above, rel=1e-12)
         assert below == pytest.approx(bounds.cmc_tail(0.2, 0.0, 1.0, **arguments), rel=1e-12)
-
-
-def test_cmc_is_about_what_it_samples():
-    """Every full order but no sample ever shows the third position: the value is another number."""
-    table = {s: float(len(s) == 3) for s in naive.sequences_of(range(3))}
-    marginals, _ = whole(table, 3)
-    assert marginals.mean(axis=0) == pytest.approx([1 / 3] * 3)
-    sampled, _ = contributions(table, list(itertools.permutations(range(3), 2)), 3)
-    assert not sampled.any()
-    assert bounds.cmc_tail(0.3, 0.0, 0.0, n_permutations=1, q=2 / 3) == 0
-    assert bounds.cmc_tail(0.3, 0.0, 0.0, n_permutations=1, q=2 / 3, bias=1 / 3) == 1
 
 
 @pytest.mark.parametrize("p", [1, 2, 3.5, math.inf])
@@ -271,36 +258,6 @@ def test_the_printed_cmc_bound_fails(delta):
     assert bounds.cmc_tail(eps, -eps, eps, n_permutations=1, q=1) == 1
 
 
-def test_truncation_may_cost_one_player_far_more_than_the_tolerance():
-    """1.917 becomes 0.25, though the biases of all players sum to 0."""
-    n, tol = 4, 0.05
-    inside = {s: 13 / 3 for s in naive.sequences_of(range(n)) if 0 in s and len(s) in (2, 3)}
-    utility = naive.TableUtility(n, {(): 0.0, **inside}, default=1.0)
-    orders = list(itertools.permutations(range(n)))
-    exact = naive.marginal_contributions(utility, n, orders)[0].mean(axis=0)
-    cut = naive.marginal_contributions(utility, n, orders, rule="paper", tol=tol)[0].mean(axis=0)
-    assert (round(exact[0], 3), cut[0]) == (1.917, 0.25)
-    assert abs((exact - cut).sum()) < tol
-    # The rule stopped after one player everywhere: with its bias known, the bound is one about the value.
-    assert bounds.tmc_tail(1.6, 0.0, 1.0, n_permutations=50, bias=exact[0] - cut[0]) > 0.9
-    assert bounds.tmc_tail(2.2, 0.0, 1.0, n_permutations=50, bias=exact[0] - cut[0]) < 0.01
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_truncation_costs_less_than_the_tolerance_where_nobody_lowers_the_utility(seed):
-    n, tol, rng = 4, 0.3, np.random.default_rng(seed)
-    table = {(): 0.0}
-    for sequence in naive.sequences_of(range(n)):
-        if sequence:
-            table[sequence] = table[sequence[:-1]] + rng.choice([0.0, rng.uniform(0, 0.4)])
-    utility, orders = naive.TableUtility(n, table), list(itertools.permutations(range(n)))
-    exact = naive.marginal_contributions(utility, n, orders)[0].mean(axis=0)
-    cut = naive.marginal_contributions(utility, n, orders, rule="paper", tol=tol)[0].mean(axis=0)
-    bias = exact - cut
-    assert (bias > -1e-12).all() and (bias < tol).all()
-    assert bias.any()
-
-
 # Ranges
 
 
@@ -373,20 +330,3 @@ def test_one_permutation_is_enough_where_nothing_varies():
 
 
 # A real game
-
-
-def test_the_bound_says_something_about_wine():
-    """100 orders give the ranges; 10,000 permutations then leave little room for an error of 0.01."""
-    wine = problems.wine().first(problems.size(89, 20))
-    game = osv.LogisticGame(wine.X, wine.y, wine.X_valid, wine.y_valid)
-    rng = np.random.default_rng(0)
-    marginals = []
-    for _ in range(problems.size(100, 3)):
-        order = rng.permutation(game.n_players)
-        marginals.append(np.diff([game(()), *game.prefix_utilities(order)]))
-    low, high = np.min(marginals, axis=0), np.max(marginals, axis=0)
-    assert 0 < bounds.tmc_tail(0.01, low, high, n_permutations=10_000) < 0.1
-    # With the widest range an accuracy allows it takes some more, or a larger error.
-    assert 0 < bounds.tmc_tail(0.02, -1, 1, n_permutations=10_000) < 0.5
-    everyone = bounds.permutations_needed(0.05, 0.05, low, high, n_players=game.n_players)
-    assert everyone < 1_000

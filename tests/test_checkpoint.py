@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
 from pathlib import Path
 
@@ -129,12 +128,6 @@ def test_a_checkpoint_is_a_result_so_far(path):
     rest = sampled(None, 20, game, first_permutation=30)
     pooled = osv.Valuation.merge([held, rest])
     np.testing.assert_allclose(pooled.values, sampled(None, 50, game).values, rtol=0, atol=1e-12)
-
-
-def test_no_pickle_is_in_it(path):
-    sampled(path, 110, stopping=osv.RelativeChange(1e-9))
-    with np.load(path, allow_pickle=False) as file:
-        assert all(file[name].dtype.kind in "fiuU" for name in file.files)
 
 
 # Interrupts and kills
@@ -284,43 +277,6 @@ def test_kill_9_within_a_write(path):
     assert int(run.stdout.split()[1]) >= 24
 
 
-@pytest.mark.slow
-def test_kill_9_at_any_moment(path):
-    code = textwrap.dedent("""
-        import sys, time
-        import ordinal_shapley as osv
-        from runs import game_of
-
-        inner = game_of(4).func
-
-        def utility(sequence):
-            time.sleep(0.0005)
-            return inner(sequence)
-
-        game = osv.FunctionGame(utility, 4)
-        run = osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=2_000, random_state=3, n_jobs=2,
-            checkpoint=sys.argv[1],
-        )
-        run.save(sys.argv[2])
-    """)
-    out, held = path.with_name("out.npz"), [0]
-    for _ in range(3):
-        child = subprocess.Popen([sys.executable, "-c", code, path, out], env=child_environment())
-        # Killed once it has got somewhere.
-        while child.poll() is None:
-            now = osv.Valuation.load(path).n_permutations if path.exists() else 0
-            if now >= held[-1] + 200:
-                break
-        child.kill()
-        child.wait()
-        held.append(osv.Valuation.load(path).n_permutations)
-    assert held[0] < held[1] < held[2] < held[3] < 2_000
-    subprocess.run([sys.executable, "-c", code, path, out], env=child_environment(), check=True)
-    whole = sampled(None, 2_000, game_of(4))
-    assert bits(osv.Valuation.load(out)) == bits(whole)
-
-
 # Files that cannot be used
 
 
@@ -390,14 +346,6 @@ def test_utilities_that_changed_are_refused(path):
     hidden.worth = 1.0 + 1e-15
     with pytest.raises(ValueError, match="game"):
         sampled(path, 20, osv.FunctionGame(utility, 4), **options)
-
-
-def test_results_are_no_checkpoints(path):
-    sampled(None, 10).save(path)
-    content = path.read_bytes()
-    with pytest.raises(ValueError, match="checkpoint"):
-        sampled(path, 20)
-    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", json.dumps({}).encode()])
@@ -507,21 +455,6 @@ def test_a_disk_that_fills_up(path, monkeypatch):
     assert osv.Valuation.load(path).n_permutations == 60
     assert bits(sampled(path)) == bits(whole)
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
-
-
-def test_a_write_that_the_system_cuts_off(path):
-    """A limit on the size of files stands in for a full disk: the write stops in the middle."""
-    resource = pytest.importorskip("resource")
-    sampled(path, 30)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-        with pytest.warns(RuntimeWarning, match="30 permutations"):
-            run = sampled(path, 60)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert bits(run) == bits(sampled(None, 60))
-    assert osv.Valuation.load(path).n_permutations == 30
 
 
 # Two runs, one file

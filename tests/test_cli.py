@@ -166,13 +166,6 @@ def test_version(run):
     assert run("--version") == (0, f"ordinal-shapley {ordinal_shapley.__version__}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["value", "--help"]])
-def test_help(run, arguments):
-    code, shown, err = run(*arguments)
-    assert (code, err) == (0, "")
-    assert "Usage: ordinal-shapley" in shown
-
-
 # --- how it refuses
 
 
@@ -187,14 +180,6 @@ def test_a_failed_run_leaves_the_earlier_result(run, train, tmp_path, monkeypatc
     assert value(run, train, "--out", out, permutations=2)[0] == 2
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
-
-
-def test_interrupt(run, train, monkeypatch):
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ordinal_shapley.sampling.driver.sample_values", interrupted)
-    assert value(run, train) == (130, "", "interrupted\n")
 
 
 def labels_written(run, frame: pd.DataFrame, tmp_path, *more: object) -> pd.Series:

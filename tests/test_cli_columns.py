@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from ordinal_shapley.cli.data import DataOptions
-from ordinal_shapley.tables.column_warnings import find_alike
 from pages import Page
 
 N = 30
@@ -78,28 +77,6 @@ def test_they_are_filled_in_from_the_training_rows(gaps, tmp_path):
                     pd.testing.assert_series_equal(
                         told, gaps[feature].isna().loc[table.index], check_names=False
                     )
-
-
-def test_value_and_experiments_impute(run, value, gaps, tmp_path):
-    code, _shown, err = value(gaps, "--impute")
-    assert (code, err) == (0, "")
-    train = tmp_path / "train.csv"
-    for kind in ("noise", "removal"):
-        options = (
-            "--target",
-            "outcome",
-            "--method",
-            "mc",
-            "--permutations",
-            2,
-            "--runs",
-            1,
-            "--value",
-            "ordinal",
-        )
-        assert run("experiment", kind, train, *options)[0] == 2
-        code, _, err = run("experiment", kind, train, *options, "--impute")
-        assert (code, err) == (0, "")
 
 
 def test_imputing_what_is_complete_changes_no_value(value, people, tmp_path):
@@ -259,12 +236,6 @@ def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
     assert code == 0
     assert err.startswith("warning: labels ' Old', 'old', 'old ' of column 'outcome'")
     assert err.count("\n") == 1
-
-
-def test_alike_is_what_differs_in_blanks_or_case_only():
-    assert find_alike(["yes", "no", "yes"]) == []
-    assert find_alike(["new york", "New  York", "newyork", "x"]) == [["New  York", "new york"]]
-    assert find_alike(["Straße", "STRASSE", "a", "A "]) == [["A ", "a"], ["STRASSE", "Straße"]]
 
 
 # --- other marks between columns, and in numbers

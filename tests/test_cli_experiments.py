@@ -117,12 +117,3 @@ def test_a_seed_gives_the_same_twice_and_pictures_are_drawn(run, people, tmp_pat
             assert picture.stat().st_size > 5_000
             shown.append(screen.replace(str(picture), ""))
         assert shown[0] == shown[1]
-
-
-def test_data_sets_stand_in_for_files(run):
-    code, shown, err = run(
-        "experiment", "removal", "--dataset", "wine", "--rows", 40, "--value", "ordinal", "--permutations", N,
-        "--runs", 1, "--marks", 3,
-    )  # fmt: skip
-    assert (code, err) == (0, "")
-    assert "±" not in shown

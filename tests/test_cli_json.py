@@ -133,15 +133,6 @@ def test_verify(run, file, tmp_path):
     assert summary["coverage"] == table["holds_expected"].mean()
 
 
-def test_errors_that_are_infinite_are_null(run, tmp_path):
-    path = tmp_path / "game.json"
-    path.write_text('{"players": 2, "utilities": {"0 > 1": 1.0}}')
-    whole = document(run, "verify", path, "--permutations", 1)
-    assert [player["stderr"] for player in whole["players"]] == [None, None]
-    assert whole["summary"]["largest_z"] is None
-    assert whole["summary"]["intervals"] == 0
-
-
 @pytest.mark.parametrize("kind", ["noise", "removal"])
 def test_experiments(run, train, tmp_path, kind):
     out = tmp_path / "curves.csv"

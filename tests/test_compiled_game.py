@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 
@@ -123,18 +122,6 @@ def test_workers():
     assert osv.exact_values(game, "partial_ordinal", n_jobs=2).values.tobytes() == one
     with joblib.parallel_config(backend="loky"):
         assert osv.exact_values(game, "partial_ordinal", n_jobs=2).values.tobytes() == one
-
-
-def test_a_copy_that_was_sent():
-    game = centroid_game(names=list("abcdef"))
-    again = pickle.loads(pickle.dumps(game))
-    assert again.player_names.tolist() == list("abcdef")
-    assert again([3, 1, 5]) == game([3, 1, 5])
-    runs = [
-        sample_with(g, n_permutations=10, first_permutation=first, random_state=0)
-        for g, first in ((game, 0), (again, 10))
-    ]
-    assert osv.Valuation.merge(runs).n_permutations == 20
 
 
 def test_runs_pool_of_the_same_functions_and_data_only(tmp_path):

@@ -78,24 +78,6 @@ def test_cancer_keeps_question_marks_as_a_category():
     assert "deg-malig=3" in data.feature_names
 
 
-def test_cancer_duplicates_and_contradictions():
-    data = datasets.load_cancer()
-    table = data.frame.assign(target=data.target)
-    assert table.duplicated().sum() == 14
-    classes = table.groupby(list(data.frame.columns))["target"].agg(["nunique", "size"])
-    both = classes[classes["nunique"] == 2]
-    assert len(both) == 6
-    assert both["size"].sum() == 13
-
-
-def test_adult_unknown_entries(adult):
-    unknown = (adult.frame == "?").sum()
-    assert unknown[unknown > 0].to_dict() == {"workclass": 2_799, "occupation": 2_809, "native-country": 857}
-    assert (adult.frame == "?").any(axis=1).sum() == 3_620
-    assert "income" not in adult.frame
-    assert "split" not in adult.frame
-
-
 @pytest.mark.parametrize(
     ("split", "first", "classes"),
     [("train", 0, {"<=50K": 24_720, ">50K": 7_841}), ("test", 32_561, {"<=50K": 12_435, ">50K": 3_846})],
@@ -107,10 +89,6 @@ def test_adult_splits_share_columns_and_index(adult, split, first, classes):
     assert part.feature_names == adult.feature_names
     rows = part.frame.index[:50]
     np.testing.assert_array_equal(part.X[:50], adult.X[rows])
-
-
-def test_adult_leaves_numbers_unscaled(adult):
-    np.testing.assert_array_equal(adult.X[:, adult.feature_names.index("age")], adult.frame["age"].to_numpy())
 
 
 def test_adult_is_read_from_a_path(tmp_path, adult):
@@ -151,17 +129,6 @@ def test_wisconsin_names_its_classes():
     bunch = load_breast_cancer()
     data = datasets.load_cancer_wisconsin()
     np.testing.assert_array_equal(data.y, bunch.target_names[bunch.target])
-
-
-@pytest.mark.parametrize("name", ["Wine", "iris", ""])
-def test_unknown_name_lists_the_choices(name):
-    with pytest.raises(ValueError, match="expected one of 'wine', 'cancer', 'cancer-wisconsin', 'adult'"):
-        datasets.load(name)
-
-
-def test_unknown_split_lists_the_choices():
-    with pytest.raises(ValueError, match="split is 'valid', expected one of 'train', 'test', 'all'"):
-        datasets.load_adult("valid")  # type: ignore[arg-type]
 
 
 def test_each_call_gives_its_own_table():

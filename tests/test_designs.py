@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 
 import numpy as np
@@ -12,10 +11,10 @@ from scipy import stats
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley import vocabulary
-from ordinal_shapley.sampling import driver, plan, shards
 from problems import JIT, random_problem, size
 from runs import sample_with
-from test_ordinal_sampling import in_out_samples, played
+from test_ordinal_sampling import check_samples, in_out_samples, played
+from test_sampling import strata_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:truncation ended:UserWarning"),
@@ -31,13 +30,6 @@ def table(n, seed):
     return osv.TableGame(n, utilities), naive.TableUtility(n, utilities)
 
 
-def errors_over(samples, unit):
-    """Standard errors of the mean from the means of complete units."""
-    complete = len(samples) // unit
-    means = samples[: complete * unit].reshape(complete, unit, -1).mean(axis=1)
-    return stats.sem(means, axis=0)
-
-
 @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
 @pytest.mark.parametrize("n_permutations", [7, 24])
 def test_antithetic_pairs(method, n_permutations):
@@ -51,18 +43,14 @@ def test_antithetic_pairs(method, n_permutations):
         n_permutations=n_permutations,
         random_state=3,
     )
-    strata, quota = [list(range(9))], [9]
-    if method in ("cmc", "ctmc"):
-        strata = [[i for i in range(9) if game._codes[i] == c] for c in range(2)]
-        quota = naive.class_quota([len(s) for s in strata], 0.8)
+    strata, quota = strata_of(utility.y, method, 0.8)
     sequences = [
         naive.permutation(result.seed, t, strata, quota, "antithetic") for t in range(n_permutations)
     ]
     assert sequences[1] == sequences[0][::-1]
     arguments = () if rule is None else ("patience", 0.1, 2, utility(range(9)))
     samples, _, _ = naive.marginal_contributions(utility, 9, sequences, *arguments)
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(result.stderr, errors_over(samples, 2), atol=1e-12)
+    check_samples(result, samples, 2)
 
 
 @pytest.mark.parametrize("n", [5, 12])  # blocks that are shorter and longer than a shard
@@ -79,8 +67,7 @@ def test_latin_blocks(n, method):
     ]
     arguments = () if rule is None else ("patience", 0.1, 2, utility(range(n)))
     samples, _, _ = naive.marginal_contributions(utility, n, sequences, *arguments)
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(result.stderr, errors_over(samples, n), atol=1e-12)
+    check_samples(result, samples, n)
 
 
 def test_in_out_of_pairs_is_centred_on_other_pairs():
@@ -89,8 +76,7 @@ def test_in_out_of_pairs_is_centred_on_other_pairs():
     sequences = [naive.permutation(result.seed, t, [list(range(8))], [8], "antithetic") for t in range(23)]
     filled = [[utility(seq[:s]) for s in range(9)] for seq in sequences]
     samples = in_out_samples(utility, 8, sequences, filled, utility(()), unit=2)
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(result.stderr, errors_over(samples, 2), atol=1e-12)
+    check_samples(result, samples, 2)
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -128,21 +114,6 @@ def test_incomplete_units_are_unbiased(value, design):
     assert np.abs((runs.mean(axis=0) - exact) / stats.sem(runs, axis=0)).max() < 4.5
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not JIT, reason="takes many permutations")
-@pytest.mark.parametrize("design", ["antithetic", "latin"])
-@pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
-def test_intervals_cover(value, design):
-    game, utility = table(5, 2)
-    exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
-    covered = []
-    for seed in range(300):
-        result = sample_with(game, value, design=design, n_permutations=250, random_state=seed)
-        low, high = result.confidence_interval()
-        covered.append((low <= exact) & (exact <= high))
-    assert 0.925 <= np.mean(covered) <= 0.975
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
@@ -173,38 +144,15 @@ def test_latin_balances_positions():
     np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
 
 
-def test_few_blocks_are_told():
+@pytest.mark.parametrize(("design", "enough"), [("latin", 8), ("antithetic", 4)])
+def test_a_single_unit_has_no_standard_errors(design, enough):
     game, _ = table(4, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sample_with(game, design="latin", n_permutations=8, random_state=0)
-    with pytest.warns(UserWarning, match="8"):
-        result = sample_with(game, design="latin", n_permutations=7, random_state=0)
+        sample_with(game, design=design, n_permutations=enough, random_state=0)
+    with pytest.warns(UserWarning, match=design):
+        result = sample_with(game, design=design, n_permutations=enough - 1, random_state=0)
     assert np.isnan(result.stderr).all()
-    assert result.n_permutations == 7
-
-
-def test_a_single_pair_has_no_standard_errors():
-    game = osv.TableGame(4, {(0,): 1.0})
-    with pytest.warns(UserWarning, match="antithetic"):
-        result = sample_with(game, design="antithetic", n_permutations=3, random_state=0)
-    assert np.isnan(result.stderr).all()
-
-
-@pytest.mark.parametrize(("unit", "first"), [(1, 0), (2, 6), (4, 8), (6, 12), (15, 30)])
-def test_shards_keep_units_whole(monkeypatch, unit, first):
-    monkeypatch.setattr(plan.Plan, "replicate_size", property(lambda _: unit))
-    game = osv.TableGame(4, {(0,): 1.0})
-    plans = []
-    monkeypatch.setattr(driver, "check_first", lambda given, plan: plans.append(plan) or given)
-    osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=0)
-    ranges = [*shards.shard_ranges(first, first + 60, plans[0])]
-    assert ranges[0][0] == first and ranges[-1][1] == first + 60
-    assert all(end == start for (_, end), (start, _) in itertools.pairwise(ranges))
-    for start, stop in ranges:
-        assert stop - start <= 10
-        # A shard holds whole units, or lies within one.
-        assert (start % unit == 0 and stop % unit == 0) or start // unit == (stop - 1) // unit
 
 
 def test_one_player():

@@ -99,16 +99,6 @@ def test_the_work_is_done_by_the_workers(dask, tmp_path):
     assert len(seen) == 2
 
 
-def test_errors_come_back_with_their_permutation(dask):
-    def utility(sequence):
-        if len(sequence) == 3:
-            raise ArithmeticError("no")
-        return 0.0
-
-    with pytest.raises(RuntimeError, match=r"permutation 0: .*ArithmeticError"):
-        sampled(osv.FunctionGame(utility, 5))
-
-
 @pytest.mark.slow
 def test_a_killed_worker_costs_its_shards_only(dask, tmp_path):
     inner, folder = game_of(5).func, str(tmp_path)

@@ -76,21 +76,6 @@ class TestParameters:
         for copied in (copy.copy(model), pickle.loads(pickle.dumps(model))):
             assert copied.get_params() == model.get_params()
 
-    @BOTH
-    def test_clone_and_set_params(self, estimator):
-        model = estimator(
-            C=2.0,
-            sampler=osv.PermutationSampler(truncation=osv.PaperTruncation(0.1)),
-            stopping=MaxPermutations(5),
-        )
-        copy = clone(model)
-        assert copy is not model
-        assert copy.get_params() == model.get_params()
-        assert copy.set_params(C=3.0, sampler="mc") is copy
-        assert (copy.C, copy.sampler, model.C) == (3.0, "mc", 2.0)
-        with pytest.raises(ValueError, match="depth"):
-            model.set_params(depth=3)
-
     def test_signatures_differ_in_the_position_weight_only(self):
         partial, classic = (
             dict(inspect.signature(e).parameters) for e in (PartialOrdinalShapley, ClassicShapley)
@@ -158,18 +143,6 @@ class TestOwnSplit:
         assert np.unique(np.r_[train, valid]).tolist() == list(range(30))
         assert len(model.values_) == len(train) == 21
 
-    def test_classes_keep_their_shares(self):
-        X, _ = data(40)
-        y = np.array([0] * 30 + [1] * 10)
-        model = small(valid_fraction=0.5).fit(X, y)
-        assert np.bincount(y[model.train_indices_]).tolist() == [15, 5]
-
-    def test_rows_without_names_go_by_their_place(self):
-        X, y = data()
-        model = small().fit(X, y)
-        np.testing.assert_array_equal(model.valuation_.player_names, model.train_indices_)
-        assert model.valuation_.to_frame().index.tolist() == model.train_indices_.tolist()
-
     @pytest.mark.parametrize("dtype", [str, bool, float, object])
     def test_kinds_of_classes(self, dtype):
         X, y = data()
@@ -190,12 +163,6 @@ class TestOwnSplit:
 
 
 class TestRandomState:
-    def test_same_int_same_bits(self):
-        X, y = data()
-        assert_same_fit(small(random_state=9).fit(X, y), small(random_state=9).fit(X, y))
-        other = small(random_state=10).fit(X, y)
-        assert other.train_indices_.tolist() != small().fit(X, y).train_indices_.tolist()
-
     @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
     def test_generators(self, make):
         X, y = data()
@@ -203,10 +170,6 @@ class TestRandomState:
         assert_same_fit(one.fit(X, y), two.fit(X, y))
         first = one.train_indices_
         assert one.fit(X, y).train_indices_.tolist() != first.tolist(), "the generator moves on"
-
-    def test_jobs_do_not_matter(self):
-        X, y = data()
-        assert_same_fit(small(n_jobs=2).fit(X, y), small().fit(X, y))
 
 
 class TestFrames:
@@ -289,36 +252,12 @@ class TestWhatFollowsTheSplit:
             by_hand = clone(model).fit(X[t], y[t], X[v], y[v], groups=groups[t])
             assert_same_fit(model, by_hand)
 
-    @pytest.mark.parametrize("seed", range(4))
-    def test_mixed_groups(self, seed):
-        X, y = data(40)
-        groups = np.array([f"client {i % 8}" for i in range(40)])
-        labels = np.arange(8) // 2  # of clients 0..7, in the order of their names
-        options = {"class_fraction": 0.5, "average": "selected"}
-        model = small(sampler=osv.PermutationSampler(strata=labels, **options), random_state=seed)
-        model.fit(X, y, groups=groups)
-        t, v = model.train_indices_, model.valid_indices_
-        assert not set(groups[t]) & set(groups[v])
-        kept = np.isin(np.unique(groups), groups[t])
-        by_hand = clone(model).set_params(sampler=osv.PermutationSampler(strata=labels[kept], **options))
-        by_hand.fit(X[t], y[t], X[v], y[v], groups=groups[t])
-        assert_same_fit(model, by_hand)
-        # One of each label is drawn, so the partners share the four permutations.
-        drawn = np.bincount(labels[kept], weights=model.valuation_.counts)
-        assert drawn.tolist() == [4.0 if kept[2 * k : 2 * k + 2].any() else 0.0 for k in range(len(drawn))]
-
 
 class TestTime:
     def fitted(self, **options):
         problem = wine().first(30)
         model = OrdinalShapley(random_state=0, **options)
         return model.fit(problem.X, problem.y, problem.X_valid, problem.y_valid).valuation_
-
-    def test_time_that_is_not_over_changes_nothing(self):
-        plain, timed = (self.fitted(n_permutations=20, max_seconds=limit) for limit in (None, 1e6))
-        assert plain.values.tobytes() == timed.values.tobytes()
-        assert timed.stopped_by == "MaxPermutations"
-        assert 0.0 < timed.sampling_seconds < timed.seconds
 
     def test_none_left(self):
         with pytest.raises(TimeoutError, match="s went into"):

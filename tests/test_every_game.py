@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +13,7 @@ import naive
 import ordinal_shapley as osv
 from problems import random_problem, size
 from runs import exact_with, sample_with
-from test_ordinal_sampling import in_out_samples
+from test_ordinal_sampling import check_samples, in_out_samples
 from test_sampling import RULES, RUNS, check, transcription
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -74,11 +73,10 @@ def plain(jitted):
 def played(kind, func=late):
     """A game of that kind, and the same as a plain function of tuples."""
     order_free = func is together
+    name = "uniform" if order_free else "gaussian"
+    weights = naive.uniform_weights if order_free else naive.gaussian_weights
     if kind in ("logistic", "estimator", "neighbors"):
         problem = random_problem(2, n=N, n_valid=20, seed=4)._replace(y=CLASSES)
-        name, weights = (
-            ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
-        )
         if kind == "neighbors":
             game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=3)
             return game, naive.NeighborUtility(*problem, weights=weights, k=3)
@@ -91,9 +89,6 @@ def played(kind, func=late):
         rng = np.random.default_rng(7)
         X, y = rng.normal(size=(N + 20, 2)), 4 * rng.random(N + 20)
         problem = (X[:N], y[:N], X[N:], y[N:])
-        name, weights = (
-            ("uniform", naive.uniform_weights) if order_free else ("gaussian", naive.gaussian_weights)
-        )
         return osv.RidgeGame(*problem, position_weight=name), naive.RidgeUtility(*problem, weights=weights)
     if kind == "journeys":
         rng = np.random.default_rng(5)
@@ -191,7 +186,4 @@ def test_sampled_values(value, estimator, method, rule, kind):
     for sequence, length in zip(sequences, lengths, strict=True):
         full = U(range(N)) if rule == "patience" else U(sequence)
         filled.append([U(sequence[:s]) if s <= length else full for s in range(len(sequence) + 1)])
-    samples = in_out_samples(U, N, sequences, filled, U(()))
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
-    np.testing.assert_allclose(result.stderr, errors, atol=1e-12)
+    check_samples(result, in_out_samples(U, N, sequences, filled, U(())))

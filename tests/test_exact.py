@@ -17,7 +17,6 @@ from numba import njit
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley.exact import enumeration
-from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 from ordinal_shapley_kernels.watching import watching
 from problems import JIT, random_problem, size, wine
@@ -140,13 +139,6 @@ def test_every_weight_gives_the_classic_value_where_order_does_not_matter():
     assert abs(result.efficiency_gap) < 1e-12
 
 
-def test_weights_are_a_game_too():
-    game, _ = random_table(5)
-    q = osv.TableGame(5, {S: 1 / math.factorial(len(S)) for S in naive.sequences_of(range(5))})
-    result = osv.exact_values(game, osv.WeightedOrdinal(q))
-    np.testing.assert_allclose(result.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-12)
-
-
 # Partitions
 
 
@@ -229,19 +221,6 @@ def test_a_game_without_the_symmetry_is_told(case):
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["all", "within", "between"])
-@pytest.mark.parametrize("groups", [(0, 0, 1), (0, 1, 1, 2, 2), (0, 0, 0, 0)])
-def test_counts_of_sequences(groups, kind):
-    n = len(groups)
-    code = {"all": kernels.ALL, "within": kernels.WITHIN, "between": kernels.BETWEEN}[kind]
-    scope = enumeration.Scope.of(code, np.array(groups if kind != "all" else [0] * n), n)
-    for k, count in enumerate(scope.counts()):
-        sequences = list(itertools.permutations(range(n), k))
-        if kind != "all":
-            sequences = {class_of(S, groups, kind) for S in sequences}
-        assert count == len(sequences)
-
-
 # Closed forms
 
 WORTH = np.array([5.0, 3.0, -2.0, 0.5, 1.0])
@@ -307,28 +286,6 @@ def test_last_touch_game():
     np.testing.assert_allclose(*ordinal, atol=1e-12)
 
 
-def test_glove_game_with_order():
-    """Player 0 holds the left glove, the r others a right one each; a pair is made, once and for all, when a
-    right glove finds the left one there. U(S) = 1 if someone comes after player 0.
-
-    The pair is made by whoever comes next after player 0, any of the r others alike: player 0 adds nothing
-    when it comes, and is last, so that no pair is made, with probability 1/n.
-    phi_0 = 0, phi_j = (1 - 1/n) / r = 1/n.
-
-    Ordinal: Ubar(S) = (s - 1)/s if S of s players has player 0, else 0. Player 0 joining T of t players adds
-    t/(t + 1): phi_0 = (1/n) sum_t t/(t + 1) = 1 - H_n/n. The others share the rest of 1 - 1/n equally.
-    """
-    n, r = 5, 4
-    game = osv.FunctionGame(lambda S: float(0 in S[:-1]), n)
-    np.testing.assert_allclose(
-        osv.exact_values(game, "partial_ordinal").values, [0.0, *[1 / n] * r], atol=1e-12
-    )
-    harmonic = sum(1 / k for k in range(1, n + 1))
-    first = 1 - harmonic / n
-    expected = [first, *[(1 - 1 / n - first) / r] * r]
-    np.testing.assert_allclose(osv.exact_values(game, "ordinal").values, expected, atol=1e-12)
-
-
 # Axioms
 
 tables = st.integers(1, 4).flatmap(
@@ -341,15 +298,6 @@ few = settings(max_examples=size(60, 10), deadline=None)
 
 def both(game):
     return [osv.exact_values(game, value, n_jobs=1).values for value in VALUES]
-
-
-@few
-@given(tables)
-def test_efficiency(game):
-    n = game.n_players
-    share = np.mean([game(pi) for pi in itertools.permutations(range(n))]) - game(())
-    for values in both(game):
-        assert values.sum() == pytest.approx(share, abs=1e-9)
 
 
 @few

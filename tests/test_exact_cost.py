@@ -7,7 +7,6 @@ import math
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.exact import plan
 from test_exact import random_table
 
 
@@ -22,18 +21,6 @@ def test_what_takes_too_long_is_refused():
     game = osv.FunctionGame(lambda S: 0.0, 1000)
     with pytest.raises(ValueError, match=r"1000 players"):
         osv.exact_values(game, "partial_ordinal")
-
-
-def test_the_memory_that_is_asked_for(monkeypatch):
-    asked = []
-    monkeypatch.setattr(plan, "check_memory", lambda size, purpose, instead: asked.append(size))
-    game, _ = random_table(5)
-    osv.exact_values(game, "partial_ordinal", n_jobs=3)
-    assert asked == []
-    osv.exact_values(game, "ordinal", n_jobs=3)
-    osv.exact_values(game, osv.WeightedOrdinal(lambda S: 1 / math.factorial(len(S))))
-    # Sums of all subsets, of the whole and of two branches a worker; the weights and what checks them.
-    assert set(asked) == {8 * 32 * 7, 32 * 326}
 
 
 def test_what_takes_too_much_memory_is_refused(monkeypatch):

@@ -57,13 +57,6 @@ def test_new_labels_are_uniform_over_the_other_classes():
     assert (abs(counts[~np.eye(4, dtype=bool)] - 1_000) < 6 * np.sqrt(3_000 * 2 / 9)).all()
 
 
-def test_rows_to_change_are_uniform():
-    times = np.zeros(20)
-    for seed in range(2_000):
-        times[osv.corrupt_labels([0, 1] * 10, 0.2, random_state=seed).rows] += 1
-    assert (abs(times - 400) < 6 * np.sqrt(2_000 * 0.16)).all()
-
-
 def test_noise_repeats_with_its_seed():
     y = wine().y
     one, two, other = (osv.corrupt_labels(y, random_state=seed) for seed in (5, 5, 6))

@@ -157,20 +157,6 @@ def test_a_model_that_fails_once_is_fitted_once():
     assert next(calls) == 31
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_the_first_of_several_permutations_is_reported(backend):
-    game = failing(ArithmeticError)
-    alone, several = [], []
-    for n_jobs, found in ((1, alone), (2, several)):
-        with (
-            joblib.parallel_config(backend=backend),
-            pytest.raises(RuntimeError, match="permutation") as error,
-        ):
-            osv.sample_values(game, "partial_ordinal", "mc", n_permutations=60, random_state=2, n_jobs=n_jobs)
-        found.append(str(error.value))
-    assert alone == several
-
-
 def test_an_exception_that_cannot_be_read_elsewhere():
     error = UtilityError((2, 0), RuntimeError("func raised"))
     error.failure.__cause__ = exceptions()["HeldError"](3, "no")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -176,19 +175,6 @@ def test_a_memory_that_fills_makes_no_other_game():
     game = osv.FunctionGame(utility, 3)
     assert osv.Valuation.merge([run(game, 0), run(game, 10)]).n_permutations == 20
     assert known
-
-
-class Remembering(Scaled):
-    def __call__(self, sequence):
-        self.last = sequence.tolist()
-        return super().__call__(sequence)
-
-
-def test_copies_are_the_same_game():
-    game = osv.FunctionGame(Remembering(2.0), 3)
-    one = run(game, 0)
-    copy = pickle.loads(pickle.dumps(game))
-    assert osv.Valuation.merge([one, run(copy, 10)]).n_permutations == 20
 
 
 def test_what_refers_to_itself_or_cannot_be_taken_apart():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
@@ -168,12 +167,3 @@ def test_files_keep_it_and_older_ones_lack_it(tmp_path):
     for parts in ([older, more], [more, older]):
         pooled = osv.Valuation.merge(parts)
         assert (pooled.full_score, pooled.baseline_score) == (result.full_score, result.baseline_score)
-
-
-@pytest.fixture
-def noise(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 60
-    frame = pd.DataFrame({"a": rng.normal(size=n), "t": np.where(np.arange(n) % 3, "no", "yes")})
-    frame.to_csv(tmp_path / "noise.csv", index=False)
-    return tmp_path / "noise.csv"

@@ -13,15 +13,9 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley.games._rearranged import CASE_CODES, RearrangedGame
-from ordinal_shapley_kernels import games
-from ordinal_shapley_kernels.abi import entry
-from ordinal_shapley_kernels.bits import count_bits, lowest_bit
-from ordinal_shapley_kernels.games import Game as GameWorkspace
 from ordinal_shapley_kernels.table import subtree_sizes
 from ordinal_shapley_kernels.watching import watching
-from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
-from problems import JIT, random_problem, size
+from problems import JIT
 from runs import sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
@@ -238,28 +232,6 @@ def test_a_bad_full_order_is_reported():
         osv.sample_values(game, "partial_ordinal", "tmc", n_permutations=10, random_state=0)
 
 
-def test_a_fickle_function_is_reported():
-    calls = itertools.count()
-    game = osv.FunctionGame(lambda S: np.nan if next(calls) == 9 else 1.0, 3)
-    with pytest.raises(ValueError, match="nan"):
-        osv.exact_values(game, "partial_ordinal")
-    assert next(calls) == 10
-
-
-def test_an_interrupt_in_a_plain_function_stops_the_run():
-    def U(sequence):
-        if len(sequence) == 2:
-            raise KeyboardInterrupt
-        return 0.0
-
-    for run in (
-        osv.exact_values,
-        lambda game: osv.sample_values(game, "partial_ordinal", "mc", n_permutations=100),
-    ):
-        with pytest.raises(KeyboardInterrupt):
-            run(osv.FunctionGame(U, 4))
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("kind", ["raised", "pending"])
 def test_ctrl_c_is_never_lost(kind, n_jobs):
@@ -320,99 +292,9 @@ def test_other_processes(func):
 # Walks
 
 
-def play(game, moves, n_players):
-    """Utilities along random moves (push or pop), and the sequence at each."""
-    workspace = game._make_workspace()
-    out = np.zeros(len(moves))
-    drive(workspace, Moves(moves=moves, utilities=out))
-    return workspace, out
-
-
-class Moves(Workspace):
-    moves: Integers
-    utilities: Vector
-
-
-@entry
-def drive(game: GameWorkspace, path: Moves) -> None:
-    moves, utilities = path.moves, path.utilities
-    games.reset(game)
-    for j in range(moves.shape[0]):
-        if moves[j] >= 0:
-            games.push(game, moves[j])
-        else:
-            games.pop(game, -1 - moves[j])
-        utilities[j] = games.utility(game)
-
-
-def random_moves(n, length, seed):
-    """A player to push, or -1 - player for the last one to pop; the sequence after each move."""
-    rng = np.random.default_rng(seed)
-    sequence, moves, sequences = [], [], []
-    for _ in range(length):
-        if sequence and (len(sequence) == n or rng.random() < 0.45):
-            moves.append(-1 - sequence.pop())
-        else:
-            sequence.append(int(rng.choice([i for i in range(n) if i not in sequence])))
-            moves.append(sequence[-1])
-        sequences.append(tuple(sequence))
-    return np.array(moves), sequences
-
-
-@pytest.mark.parametrize("groups", [None, np.arange(18) % 5, np.arange(18) // 4])
-@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
-def test_popping_a_logistic_game(scoring, groups):
-    problem = random_problem(3, n=18, n_valid=25, n_classes=3, seed=2)
-    members = (
-        None if groups is None else [np.flatnonzero(groups == g).tolist() for g in range(groups.max() + 1)]
-    )
-    U = naive.LogisticUtility(*problem, scoring=scoring, members=members)
-    game = osv.LogisticGame(*problem, scoring=scoring, groups=groups)
-    moves, sequences = random_moves(game.n_players, size(120, 12), 1)
-    workspace, values = play(game, moves, game.n_players)
-    tolerance = 1e-12 if scoring == "accuracy" else 1e-7
-    np.testing.assert_allclose(values, [U(S) for S in sequences], atol=tolerance)
-    rows = U.rows(sequences[-1])
-    counts = np.bincount(problem.y[rows], minlength=3)
-    assert workspace.prefix.class_counts.tolist() == counts.tolist()
-    assert workspace.length == len(rows)
-    assert workspace.classes_present == (counts > 0).sum()
-
-
-@pytest.mark.parametrize("kind", ["table", "function"])
-def test_popping_other_games(kind):
-    n = 4
-    game = osv.TableGame.from_array(n, all_values(n))
-    if kind == "function":
-        game = osv.FunctionGame(weighted_places, n)
-    moves, sequences = random_moves(n, 200, 3)
-    _, values = play(game, moves, n)
-    assert values.tolist() == [game(S) for S in sequences]
-
-
-def test_bits():
-    rng = np.random.default_rng(0)
-    for mask in [1, 2, 3, 1 << 61, (1 << 62) - 1, *rng.integers(1, 1 << 62, 50).tolist()]:
-        assert count_bits(mask) == bin(mask).count("1")
-        assert 1 << lowest_bit(mask) == mask & -mask
-
-
 @pytest.mark.parametrize("run", [osv.exact_values, partial(osv.sample_values, n_permutations=10)])
 def test_an_order_that_was_said_not_to_matter_is_told_of(run):
     wrong = osv.FunctionGame(lambda s: float(len(s) > 0 and s[0] == 0), 3, order_free=True)
     with pytest.warns(UserWarning, match="order_free"):
         run(wrong, "classic")
     run(osv.FunctionGame(lambda s: float(0 in s), 3, order_free=True), "classic")  # a warning is an error
-
-
-@pytest.mark.parametrize("case", ["within", "between"])
-def test_a_rearranged_game_takes_players_out_of_their_places(case):
-    inner = osv.TableGame.from_array(5, np.random.default_rng(3).normal(size=326))
-    game = RearrangedGame(inner, np.array([0, 1, 0, 1, 0]), CASE_CODES[case])
-    # Walked through all sequences, and asked for each alone.
-    table = osv.TableGame(5, {sequence: game(sequence) for sequence in naive.sequences_of(range(5))})
-    np.testing.assert_allclose(
-        osv.exact_values(game, "partial_ordinal").values,
-        osv.exact_values(table, "partial_ordinal").values,
-        atol=1e-14,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tracemalloc
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from numba import njit
 
 import ordinal_shapley as osv
-from ordinal_shapley.sampling import shards
 from runs import sample_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -38,23 +36,6 @@ KINDS = {
 def sampled(kind, n_permutations=57, **options):
     game = osv.FunctionGame(early, N)
     return sample_with(game, n_permutations=n_permutations, random_state=3, **KINDS[kind], **options)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_as_if_sums_of_all_were_made(kind, monkeypatch):
-    few = sampled(kind)
-    assert few.moments.chosen.min() < few.moments.chosen.max(), "all players are in all sums"
-    monkeypatch.setattr(shards, "_FEW", math.inf)
-    all_of_them = sampled(kind)
-    for name in ("values", "stderr", "counts"):
-        one, two = getattr(few, name), getattr(all_of_them, name)
-        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15, equal_nan=True)
-    assert few.n_evaluations == all_of_them.n_evaluations
-    parts = [sampled(kind, 30), sampled(kind, 27, first_permutation=30)]
-    pooled = osv.Valuation.merge(parts)
-    np.testing.assert_allclose(pooled.values, few.values, rtol=1e-12, atol=1e-15, equal_nan=True)
-    np.testing.assert_allclose(pooled.stderr, few.stderr, rtol=1e-9, atol=1e-15, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)

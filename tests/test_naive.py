@@ -124,16 +124,3 @@ def test_insertion_draws_are_uniform(n):
     assert counts.keys() == expected.keys()
     for draw, p in expected.items():
         assert abs(counts[draw] - n_draws * p) <= 4.5 * math.sqrt(n_draws * p * (1 - p))
-
-
-def test_insertion_is_unbiased():
-    scores = []
-    for seed in range(10):
-        n = 2 + seed % 4
-        rng = np.random.default_rng([5, seed])
-        U = naive.TableUtility(n, {S: rng.normal() for S in naive.sequences_of(range(n))})
-        samples = naive.insertion_samples(U, n, 2_000, rng)
-        errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
-        scores += ((samples.mean(axis=0) - naive.exact_ordinal(U, n)) / errors).tolist()
-    assert np.abs(scores).max() < 4.5
-    assert 0.7 < np.std(scores) < 1.3

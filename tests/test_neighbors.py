@@ -57,14 +57,6 @@ def test_the_closed_form_of_knn_shapley(k):
         np.testing.assert_allclose(osv.exact_values(game, value).values, expected, atol=1e-13)
 
 
-def test_sampled_values_near_the_closed_form():
-    problem = random_problem(3, n=size(40, 10), n_valid=30, seed=9)
-    game = osv.NearestNeighborGame(*problem, position_weight="uniform", scoring="vote_share", empty_value=0.0)
-    found = osv.sample_values(game, "classic", "mc", n_permutations=size(2000, 100), random_state=0)
-    errors = np.abs(found.values - knn_shapley(*problem)) / found.stderr
-    assert errors.max() < 4.5
-
-
 def test_uniform_votes_are_scikit_learns():
     problem = random_problem(4, n=30, n_valid=50, seed=2)
     game = osv.NearestNeighborGame(*problem, position_weight="uniform", n_neighbors=3)

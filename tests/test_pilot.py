@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
+from ordinal_shapley.sampling import ahead, pilot
 from ordinal_shapley.sampling.pilot import Look, pilot_sizes, with_probabilities
 from ordinal_shapley.sampling.plan import Plan
 from problems import JIT, random_problem, size
@@ -16,13 +17,19 @@ from test_roulette import plan_by_hand
 
 RULE = {"method": "tmc", "truncation": osv.Roulette()}
 KINDS = [("ordinal", "gaussian"), ("partial_ordinal", "gaussian"), ("classic", "uniform")]
-_COARSE = size(3, 2)
 
 
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid that leaves most sizes out, of however few players."""
-    monkeypatch.setattr("ordinal_shapley.sampling.pilot._GRID", _COARSE)
+
+    def sizes(n, pairs):
+        few = np.unique(np.rint(np.geomspace(1, n, 3)).astype(int))
+        return np.unique([*few, *few[1:] - 1]) if pairs else few
+
+    for module in (pilot, ahead):
+        monkeypatch.setattr(module, "pilot_sizes", sizes)
+    return sizes
 
 
 class TestSizes:
@@ -43,7 +50,8 @@ class TestSizes:
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_chances_from_a_grid_are_as_defined(coarse, share):
     n, seed, pilot = 9, 5, 4
-    game, utility = played(n=n)
+    _, utility = played(n=n)
+    game = osv.FunctionGame(utility, n)
     value = "ordinal" if share else "partial_ordinal"
     rule = osv.Roulette(min_probability=0.2, n_pilot=pilot)
     seen = []
@@ -53,12 +61,11 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
             lambda *given: seen.append(with_probabilities(*given)) or seen[0],
         )
         sample_with(game, value, "tmc", truncation=rule, n_permutations=10, random_state=seed)
-    sizes = pilot_sizes(n, share < 1)
+    sizes = coarse(n, share < 1).tolist()
     assert len(sizes) < n
-    costs = game._relative_costs(np.arange(1, n + 1), jump=share == 1)
-    seed = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=1, random_state=seed).seed
+    seed = sample_with(game, n_permutations=1, random_state=seed).seed
     chances, centres = plan_by_hand(
-        utility, seed, [[*range(n)]], [n], share, lambda _: 1.0, 0.2, pilot, costs, sizes.tolist()
+        utility, seed, [[*range(n)]], [n], share, lambda _: 1.0, 0.2, pilot, sizes
     )
     np.testing.assert_allclose(seen[0].inclusion, chances, rtol=1e-9)
     np.testing.assert_allclose(seen[0].baselines, centres, atol=1e-12)
@@ -116,21 +123,6 @@ def test_every_place_has_a_chance(in_out, n):
             assert (chances >= 0.05 * np.minimum(1.0, np.sqrt(100 / np.arange(1, n + 1))) - 1e-15).all()
         else:
             assert chances.sum() == pytest.approx(min(n, 8, max(2, n // 4)))
-
-
-def test_dear_places_have_smaller_chances():
-    """Where all sizes add as much, chances go as one over the root of the cost."""
-
-    class Dear(osv.TableGame):
-        def _relative_costs(self, sizes, jump):
-            return sizes**2.0
-
-    n = 40
-    strata = (np.arange(n), np.array([0, n]), np.array([n]))
-    plan = Plan(*strata, np.ones(n, np.int64), 0, False, 0.0)
-    marginals = np.ones((2, n))
-    made = with_probabilities(plan, Dear(1, {}), [Look(row.cumsum(), row, 0) for row in marginals], 0.001)
-    np.testing.assert_allclose(made.inclusion, 1 / np.arange(1, n + 1), rtol=1e-12)
 
 
 def bits(result):

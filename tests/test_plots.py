@@ -111,24 +111,6 @@ def test_long_names_are_cut_and_stay_different():
     assert short.get_xticklabels()[1].get_text() == "ann"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [4, 1000])
-@pytest.mark.parametrize("size", [(3.4, 2.6), (8.0, 5.0)])
-def test_pictures_of_any_size_are_drawn(n, size):
-    random = np.random.default_rng(0)
-    values = random.normal(size=n)
-    values[0] = np.nan
-    labels = [f"a player whose name is rather long, number {i}" for i in range(n)]
-    profile = random.normal(size=(n, n))
-    profile[:, -1] = np.nan
-    found = valuation(values, player_names=labels)
-    found.position_profile = profile
-    for draw in (plot_values, plot_profile, lambda v, ax: plot_estimates(values, v, ax=ax)):
-        ax = plt.figure(figsize=size, layout="constrained").add_subplot()
-        assert draw(found, ax=ax) is ax
-        ax.figure.canvas.draw()
-
-
 @pytest.mark.parametrize("n", [4, 40])
 def test_names_with_dollar_signs_are_no_formulas(n):
     names = [f"$x_$ {i}" for i in range(n)]

@@ -75,23 +75,6 @@ class TestTable:
             assert page.column(name, own=True) == frame[name].tolist()
         assert page.data["order"] == valuation.ranking()[::-1].tolist()
 
-    def test_the_lowest_stand_there_without_a_script(self, run):
-        valuation, frame, labels, *_, page = run
-        rows = page.tables["rows"][1:]
-        lowest = valuation.ranking()[::-1][:25]
-        digits = len(rows[0][3].split(".")[1])
-        assert [row[:6] for row in rows] == [
-            [
-                str(40 - place),
-                frame.index[player],
-                labels[player],
-                shown(valuation.values[player], digits),
-                shown(valuation.stderr[player], digits),
-                shown(valuation.confidence_interval()[0][player], digits),
-            ]
-            for place, player in enumerate(lowest)
-        ]
-
     def test_columns_of_all_types(self):
         frame = pd.DataFrame(
             {

@@ -9,19 +9,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import naive
-from bench import record
-from ordinal_shapley import LogisticGame, datasets
+from ordinal_shapley import datasets
 from paper import (
     claims,
     comparison,
     influence,
     methods,
     page,
-    page_text,
-    printed,
     sklearn_loop,
     splits,
     tables,
@@ -129,24 +125,6 @@ def test_every_method_values_every_row(small):
         assert (outcome.fits > 0) == (sampled or method == "loo")
 
 
-def test_baselines_that_find_wrong_labels_as_well_are_named():
-    found = pd.DataFrame(
-        [
-            ("wine", "noisy", "ordinal", 0.9),
-            ("wine", "noisy", "oob", 0.95),
-            ("wine", "noisy", "loo", 0.9),
-            ("wine", "noisy", "knn", 0.8),
-            ("wdbc", "noisy", "ordinal", 0.9),
-            ("wdbc", "noisy", "oob", 0.8),
-            ("wdbc", "raw", "oob", 0.99),
-        ],
-        columns=["dataset", "labels", "method", "roc_auc"],
-    )
-    text = page_text.baselines(found)
-    assert "below: Wine Data-OOB 0.95 and leave-one-out 0.90, the ordinal value 0.90. In Python" in text
-    assert page_text.baselines(found[found["dataset"] == "wdbc"]) == ""
-
-
 def test_the_papers_game_is_worth_0_without_rows():
     split = splits.make_split("wine", 0)
     assert methods.make_game(split, "gaussian")(()) == 0
@@ -203,41 +181,6 @@ def test_a_run_records_what_its_values_are_good_for(small):
 
 
 # --- comparison of values, influence
-
-
-@compiled
-def test_equal_fits_are_about_equal(small):
-    split = splits.make_split("wine", 0, noisy=True, scaled=True)
-    game = methods.make_game(split, "gaussian", "majority")
-    budget = 3_000
-    for walk in comparison.WALKS.values():
-        valuation = comparison.sample_fits(
-            game, budget, {"random_state": 0, "value": "ordinal", "method": walk}
-        )
-        assert valuation.n_evaluations == pytest.approx(budget, rel=0.06)
-
-
-def test_ghosts_shift_weights_and_teach_nothing():
-    split = splits.make_split("wine", 0, scaled=True)
-    n = len(split.y)
-    game = LogisticGame(
-        np.concatenate([split.X, split.X]),
-        np.concatenate([split.y, split.y]),
-        split.X_valid,
-        split.y_valid,
-        sample_weight=np.repeat([1.0, 0.0], n),
-    )
-    order = np.random.default_rng(0).permutation(n)[:30]
-    for at in (0, 12, 30):
-        weights = np.delete(naive.gaussian_weights(31), at)
-        decisions = [
-            LogisticRegression(solver="liblinear", tol=1e-10, max_iter=10_000, random_state=0)
-            .fit(split.X[order], split.y[order] == k, sample_weight=weights)
-            .decision_function(split.X_valid)
-            for k in range(3)
-        ]
-        expected = np.mean(np.argmax(decisions, axis=0) == split.y_valid)
-        assert game(np.insert(order, at, n + 88)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_influence_sums_up_its_changes(small):
@@ -314,11 +257,6 @@ def test_table_2_stands_beside_the_papers():
     assert less.loc["raw", "fits"] == pytest.approx(20, rel=1e-12)
     assert less.loc["raw", "paper_seconds"] == pytest.approx(11.86, abs=0.005)  # as the paper prints it
     assert less.loc["noisy", "paper_seconds"] == pytest.approx(17.28, abs=0.005)
-
-
-def test_the_papers_hours():
-    total = sum(sum(pair) for dataset in printed.TABLE_2.values() for pair in dataset.values())
-    assert total / 3600 == pytest.approx(21.4, abs=0.05)
 
 
 def curves_of(low_first, luck):
@@ -439,25 +377,3 @@ def test_the_authors_empty_value_is_the_commonest_labels_share(small):
         Task("wine", False, 1, 0, "authors"), settings_of(small, methods=("tmc", "random"))
     )
     np.testing.assert_array_equal(by_their_code.outcome.values, theirs.values)
-
-
-def test_a_single_run_has_no_spread():
-    found = record.load("reproduction")
-    for table in found["tables"].values():
-        spreads = {i for i, name in enumerate(table["columns"]) if name.endswith("sd") or name == "stderr"}
-        runs = {i for i, name in enumerate(table["columns"]) if name == "runs"}
-        for row in table["rows"]:
-            row[:] = [None if i in spreads else 1 if i in runs else cell for i, cell in enumerate(row)]
-    text = page.page_of(found)
-    assert not re.search(r"\bnan\b|None|\d ± ", text)
-    assert "| Wine | raw | TMC | 8.51 | 8.86 | 9.02 |" in text
-
-
-@pytest.mark.parametrize("names", [["wine"], ["cancer"], ["wine", "cancer", "cancer-wisconsin", "adult"]])
-def test_differences_are_explained_of_what_was_run(names):
-    found = record.load("reproduction")
-    found["settings"]["datasets"] = names
-    table = found["tables"]["methods"]
-    told = page_text.differences(found, pd.DataFrame(table["rows"], columns=table["columns"]))
-    assert ("Another Cancer set" in told) == (names != ["wine"])
-    assert ("sums of 6.6" in told) == ("adult" in names)

@@ -13,7 +13,6 @@ from sklearn.linear_model import Ridge
 import naive
 import ordinal_shapley as osv
 from problems import size
-from runs import sample_with
 
 
 def problem(n=12, d=3, n_valid=20, seed=0, shift=4.0):
@@ -69,17 +68,6 @@ def test_every_sequence_against_least_squares(name, weights, scoring):
     np.testing.assert_allclose(osv.exact_values(game, value).values, expected, atol=1e-10)
 
 
-def test_the_estimator_game_agrees():
-    data = problem(8, 2)
-    ours = osv.RidgeGame(*data, alpha=0.5)
-    theirs = osv.EstimatorGame(Ridge(alpha=0.5), *data)
-    sampled = [
-        osv.sample_values(game, "ordinal", "mc", n_permutations=size(20, 5), random_state=0)
-        for game in (ours, theirs)
-    ]
-    np.testing.assert_allclose(sampled[0].values, sampled[1].values, atol=1e-10)
-
-
 def test_owners_and_their_rows():
     data = problem(6, 2)
     owners = ["b", "a", "a", "b", "c", "c"]
@@ -119,18 +107,6 @@ def test_frames_sparse_rows_and_copies():
     sparse = osv.RidgeGame(scipy.sparse.csr_array(X), y, scipy.sparse.csr_array(X_valid), y_valid)
     for other in (game, sparse, pickle.loads(pickle.dumps(game))):
         np.testing.assert_array_equal(other.prefix_utilities(range(6)), expected)
-
-
-def test_any_number_of_workers_and_a_checkpoint(tmp_path):
-    game = osv.RidgeGame(*problem(7, 2))
-    options = {"method": "tmc", "random_state": 3}
-    alone, both = (sample_with(game, n_permutations=size(40, 10), n_jobs=n, **options) for n in (1, 2))
-    np.testing.assert_array_equal(alone.values, both.values)
-    path = tmp_path / "run.npz"
-    sample_with(game, n_permutations=10, checkpoint=path, **options)
-    other = osv.RidgeGame(*problem(7, 2), alpha=2.0)
-    with pytest.raises(ValueError, match="alpha"):
-        sample_with(other, n_permutations=10, checkpoint=path, **options)
 
 
 def test_classes_are_for_who_gives_strata():

@@ -10,10 +10,11 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
-from problems import JIT, random_problem, size
+from problems import size
 from runs import exact_with, sample_with
 from test_designs import table
-from test_ordinal_sampling import in_out_samples, played
+from test_ordinal_sampling import check_samples, in_out_samples, played
+from test_sampling import RULES
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 ignore_asymmetry = pytest.mark.filterwarnings("ignore:the game is not as partition:UserWarning")
@@ -66,10 +67,7 @@ def test_partition_evaluates_representatives(kind, groups, case):
     )
     played_on = symmetrised(utility, groups, case)
     samples, _, _ = naive.marginal_contributions(played_on, 6, orders_of(result, 6))
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(
-        result.stderr, naive.averages(samples, np.ones_like(samples, bool), "all")[1], atol=1e-12
-    )
+    check_samples(result, samples)
 
 
 @ignore_asymmetry
@@ -78,11 +76,7 @@ def test_partition_evaluates_representatives(kind, groups, case):
 def test_partition_truncated(case, rule):
     game, utility = played(n=10)
     groups = [i % 3 for i in range(10)]
-    truncation = (
-        osv.PaperTruncation(0.1)
-        if rule == "paper"
-        else osv.PatienceTruncation(0.15, patience=2, target="given")
-    )
+    truncation = RULES[rule]
     result = sample_with(
         game,
         osv.PartialOrdinal(partition=groups, case=case),
@@ -98,7 +92,7 @@ def test_partition_truncated(case, rule):
         played_on, 10, orders_of(result, 10), rule, truncation.tol, 2, played_on(range(10))
     )
     assert min(lengths) < 10
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
+    check_samples(result, samples)
     assert result.mean_evaluated == pytest.approx(lengths.mean())
 
 
@@ -118,7 +112,7 @@ def test_weights_multiply_marginal_contributions(form, method):
 
     elif form == "table":
         order_weight = osv.TableGame(6, {s: ascending(s) for s in naive.sequences_of(range(6))})
-    rule = osv.PatienceTruncation(0.15, patience=2, target="given") if method == "tmc" else None
+    rule = RULES["patience"] if method == "tmc" else None
     result = sample_with(
         game,
         "weighted_ordinal",
@@ -134,16 +128,14 @@ def test_weights_multiply_marginal_contributions(form, method):
     for row, order in zip(samples, orders, strict=True):
         for j, i in enumerate(order):
             row[i] *= math.factorial(j) * ascending(order[:j])
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    expected = naive.averages(samples, np.ones_like(samples, bool), "all")[1]
-    np.testing.assert_allclose(result.stderr, expected, atol=1e-12)
+    check_samples(result, samples)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("method", ["mc", "tmc"])
 def test_blend_is_a_blend_in_every_permutation(method, alpha):
     game, utility = played(n=9)
-    rule = osv.PatienceTruncation(0.15, patience=2, target="given") if method == "tmc" else None
+    rule = RULES["patience"] if method == "tmc" else None
     result = sample_with(
         game, "blend", method, alpha=alpha, truncation=rule, n_permutations=20, random_state=1
     )
@@ -157,9 +149,7 @@ def test_blend_is_a_blend_in_every_permutation(method, alpha):
     ]
     in_out = in_out_samples(utility, 9, orders, filled, utility(()))
     samples = alpha * in_out + (1 - alpha) * marginals
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
-    expected = naive.averages(samples, np.ones_like(samples, bool), "all")[1]
-    np.testing.assert_allclose(result.stderr, expected, atol=1e-12)
+    check_samples(result, samples)
 
 
 @pytest.mark.parametrize("value", ["partial_ordinal", "weighted_ordinal"])
@@ -200,24 +190,6 @@ def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
 # In expectation
 
 
-@ignore_asymmetry
-@pytest.mark.parametrize("option", ["within", "between", "weighted"])
-def test_estimates_lie_about_the_exact_values(option):
-    scores = []
-    for seed in range(size(20, 2)):
-        game, utility = table(4, seed)
-        if option == "weighted":
-            exact = naive.exact_weighted(utility, 4, ascending)
-            options = {"value": "weighted_ordinal", "order_weight": ascending}
-        else:
-            groups = [0, 1, 0, 1]
-            exact = naive.exact_partial_ordinal(symmetrised(utility, groups, option), 4)
-            options = {"partition": groups, "case": option}
-        result = sample_with(game, n_permutations=size(2_000, 300), random_state=seed, **options)
-        scores += ((result.values - exact) / result.stderr).tolist()
-    assert np.abs(scores).max() < 4.5
-
-
 @pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.3)])
 def test_profiles_lie_about_the_exact_ones(value, alpha):
     scores = []
@@ -239,23 +211,6 @@ def test_profiles_lie_about_the_exact_ones(value, alpha):
     assert np.abs(scores).max() < 4.5
 
 
-def test_a_game_with_the_symmetry_has_the_value_of_its_partition():
-    # Worth of a pair that came in order; groups do not matter to each other.
-    def pairs(sequence):
-        place = {int(i): k for k, i in enumerate(sequence)}
-        return float(
-            sum(w for (a, b), w in worth.items() if a in place and b in place and place[a] < place[b])
-        )
-
-    worth = {(0, 1): 2.0, (2, 3): 1.0}
-    game = osv.FunctionGame(pairs, 4)
-    one, two = (
-        sample_with(game, n_permutations=50, random_state=1, **options)
-        for options in ({}, {"partition": ["x", "x", "y", "y"], "case": "within"})
-    )
-    np.testing.assert_array_equal(one.values, two.values)
-
-
 # What is refused, and what fails
 
 
@@ -263,55 +218,6 @@ def test_an_unsymmetric_game_is_told():
     game, _ = table(6, 0)
     with pytest.warns(UserWarning, match="between"):
         sample_with(game, osv.PartialOrdinal(partition=[0, 0, 0, 1, 1, 1], case="between"), n_permutations=10)
-
-
-@ignore_asymmetry
-def test_results_of_other_options_do_not_pool():
-    game, _ = table(6, 0)
-
-    def run(first=0, **options):
-        return sample_with(game, n_permutations=10, first_permutation=first, random_state=1, **options)
-
-    groups = [0, 0, 0, 1, 1, 1]
-    plain = run()
-    for other in (
-        run(10, partition=groups, case="within"),
-        run(10, partition=groups, case="between"),
-        run(10, position_profile=True),
-    ):
-        with pytest.raises(ValueError, match=r"value|position_profile"):
-            osv.Valuation.merge([plain, other])
-    with pytest.raises(ValueError, match=r"value|position_profile"):
-        osv.Valuation.merge([run(value="blend", alpha=0.2), run(10, value="blend", alpha=0.3)])
-
-
-@pytest.mark.parametrize("design", ["independent", "latin"])
-def test_profiles_survive_a_file(tmp_path, design):
-    game, _ = table(5, 0)
-    result = sample_with(
-        game, "ordinal", design=design, position_profile=True, n_permutations=20, random_state=1
-    )
-    result.save(tmp_path / "values.npz")
-    again = osv.Valuation.load(tmp_path / "values.npz")
-    assert again.sampler.design == design
-    np.testing.assert_array_equal(again.position_profile, result.position_profile)
-    np.testing.assert_array_equal(again.position_profile_stderr, result.position_profile_stderr)
-    np.testing.assert_array_equal(again.stderr, result.stderr)
-
-
-@ignore_asymmetry
-@pytest.mark.skipif(not JIT, reason="about compiled kernels")
-def test_partition_of_a_game_of_rows():
-    # A walk along representatives is warm-started from whatever came before, and gives the same scores.
-    problem = random_problem(3, n=30, n_valid=40, seed=1)
-    game = osv.LogisticGame(*problem)
-    groups = [i % 4 for i in range(30)]
-    result = sample_with(
-        game, osv.PartialOrdinal(partition=groups, case="within"), n_permutations=3, random_state=1
-    )
-    played_on = symmetrised(lambda s: game(list(s)), groups, "within")
-    samples, _, _ = naive.marginal_contributions(played_on, 30, orders_of(result, 30))
-    np.testing.assert_allclose(result.values, samples.mean(axis=0), atol=1e-12)
 
 
 def test_noise_that_is_small_beside_the_contributions_is_seen():

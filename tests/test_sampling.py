@@ -7,10 +7,8 @@ import pytest
 
 import naive
 import ordinal_shapley as osv
-from ordinal_shapley_kernels.permutations import make_permutation_state
-from ordinal_shapley_kernels.walks import NO_RULE, PAPER, PATIENCE, PAUSED, make_walk, walk
-from problems import JIT, named, random_problem, size, wine
-from runs import plain_rule, sample_with
+from problems import named, random_problem, size, wine
+from runs import bits, game_of, plain_rule, sample_with
 
 # Small data truncates early; one test below is about the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
@@ -61,11 +59,6 @@ def check(result, walks, average, sizes=None):
         assert result.moments.replicate_spread[i] == pytest.approx(spread, abs=1e-12)
 
 
-def walk_lengths(walks, sizes):
-    (_, _, lengths), sequences = walks
-    return [sum(sizes[i] for i in s[:k]) for s, k in zip(sequences, lengths, strict=True)]
-
-
 @pytest.mark.parametrize("average", ["all", "selected"])
 @pytest.mark.parametrize(("method", "rule"), RUNS)
 @pytest.mark.parametrize("name", ["wine", "cancer"])
@@ -91,17 +84,8 @@ def test_the_algorithms(name, method, rule, average):
     )
     if truncation is not None:
         evaluations += result.n_permutations if rule == "paper" else 1
+        assert name != "wine" or min(walks[0][2]) < len(walks[1][0]), "nothing was truncated"
     assert result.n_evaluations == evaluations
-
-
-def test_rules_do_truncate():
-    # Otherwise the tests above would compare untruncated walks only.
-    problem = wine(True).first(size(40, 9))
-    for truncation in RULES.values():
-        result = sample_with(
-            osv.LogisticGame(*problem), method="tmc", truncation=truncation, n_permutations=5, random_state=0
-        )
-        assert result.mean_evaluated < len(problem.y)
 
 
 @pytest.mark.parametrize(("method", "rule"), RUNS)
@@ -121,8 +105,9 @@ def test_groups(method, rule):
     )
     walks = transcription(result, utility, codes, method, truncation)
     check(result, walks, "all")
-    sizes = [len(rows) for rows in members]
-    assert result.mean_evaluated == pytest.approx(np.mean(walk_lengths(walks, sizes)))
+    (_, _, lengths), sequences = walks
+    rows = [sum(len(members[i]) for i in s[:k]) for s, k in zip(sequences, lengths, strict=True)]
+    assert result.mean_evaluated == pytest.approx(np.mean(rows))
 
 
 def test_labels_of_mixed_clients():
@@ -213,53 +198,7 @@ def test_class_fraction(class_fraction, counts, expected):
     assert (chosen[y == 0].sum(), chosen[y == 1].sum()) == expected
 
 
-def test_all_is_the_chance_times_selected_on_average():
-    # all_i = q_c selected_i holds exactly in expectation, and here for the counts drawn.
-    problem = named("cancer").first(size(30, 8))
-    arguments = {"method": "cmc", "n_permutations": 20, "random_state": 3, "class_fraction": 0.5}
-    game = osv.LogisticGame(*problem)
-    everyone = sample_with(game, average="all", **arguments)
-    selected = sample_with(game, average="selected", **arguments)
-    chosen = selected.moments.chosen
-    assert (chosen > 1).all()
-    np.testing.assert_allclose(everyone.values, selected.values * chosen / 20, atol=1e-14)
-
-
-def test_sum_of_values_is_the_mean_full_score_less_the_empty_one():
-    problem = wine(True).first(size(40, 9))
-    game, utility = osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
-    for method in ("mc", "cmc"):
-        result = osv.sample_values(game, "partial_ordinal", method, n_permutations=6, random_state=2)
-        _, sequences = transcription(result, utility, problem.y, method)
-        full = np.mean([utility(s) for s in sequences])
-        assert result.values.sum() == pytest.approx(full - utility.v0, abs=1e-12)
-
-
-def test_classic_value_of_a_uniform_game():
-    problem = random_problem(2, n=6, n_valid=15)
-    game = osv.LogisticGame(*problem, position_weight="uniform")
-    utility = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
-    result = osv.sample_values(game, "classic", "mc", n_permutations=size(4000, 40), random_state=0)
-    exact = naive.exact_classic(utility, 6)
-    assert np.abs((result.values - exact) / result.stderr).max() < 4
-    assert result.kind == osv.Classic()
-
-
 # The same bits
-
-
-def bits(result):
-    moments = result.moments
-    return (
-        result.values.tobytes(),
-        result.stderr.tobytes(),
-        moments.sums.tobytes(),
-        moments.replicate_spread.tobytes(),
-        moments.chosen.tobytes(),
-        moments.n_evaluations,
-        moments.walk_length,
-        result.n_permutations,
-    )
 
 
 def small_run(n_jobs=None, method="ctmc", n_permutations=None, random_state=7, **arguments):
@@ -289,16 +228,6 @@ def test_same_bits_on_every_backend(backend):
         assert bits(small_run(2)) == expected
 
 
-def test_more_permutations_begin_with_the_same_ones():
-    # Permutation t depends on (seed, t) only, not on how many there are.
-    short, long = (small_run(n_permutations=k, method="mc") for k in (3, 4))
-    problem = wine(True).first(size(60, 8))
-    last = naive.permutation(long.seed, 3, [list(range(len(problem.y)))], [len(problem.y)])
-    utility = naive.LogisticUtility(*problem)
-    marginals, _, _ = naive.marginal_contributions(utility, len(problem.y), [last])
-    np.testing.assert_allclose(long.moments.sums - short.moments.sums, marginals[0], atol=1e-12)
-
-
 def test_seeds():
     assert small_run(random_state=7).seed == small_run(random_state=7).seed
     assert bits(small_run(random_state=7)) != bits(small_run(random_state=8))
@@ -309,39 +238,6 @@ def test_seeds():
     assert small_run(random_state=None).seed != small_run(random_state=None).seed
     again = small_run(random_state=None)
     assert bits(small_run(random_state=again.seed)) == bits(again)
-
-
-@pytest.mark.parametrize("rule", [NO_RULE, PAPER, PATIENCE, "roulette"])
-@pytest.mark.parametrize("budget", [1, 2, 7])
-def test_a_walk_left_and_taken_up_again_gives_the_same_bits(budget, rule):
-    problem = named("cancer").first(size(30, 8))
-    game = osv.LogisticGame(*problem)
-    n = game.n_players
-    codes = problem.y
-    members = np.argsort(codes, kind="stable")
-    starts = np.cumsum([0, *np.bincount(codes)])
-    quota = np.maximum(1, np.bincount(codes) // 2)
-    chances = np.zeros(0)
-    if rule == "roulette":
-        rule, chances = NO_RULE, np.random.default_rng(0).uniform(0.2, 1.0, quota.sum())
-
-    def walked(budget):
-        workspace = game._workspace_maker(*game._payload)
-        settings = {"rule": rule, "tolerance": 0.1, "patience": 2, "target": 0.7}
-        state = make_permutation_state(members, starts, quota, 5)
-        run = make_walk(state, np.ones(n, int), True, 3, 7, game(()), chances, **settings)
-        calls = 1
-        with np.errstate(over="ignore"):
-            while walk(workspace, run, budget) == PAUSED:
-                calls += 1
-        values = [getattr(run, name) for name in run._fields if name != "permutations"]
-        return calls, [np.asarray(value).tobytes() for value in values]
-
-    calls, whole = walked(10**9)
-    assert calls == 1
-    calls, parts = walked(budget)
-    assert calls > 1
-    assert parts == whole
 
 
 def test_patience_about_the_mean_of_random_orders():
@@ -362,88 +258,8 @@ def test_patience_about_the_mean_of_random_orders():
     check(result, (walks, sequences), "all")
 
 
-# Statistics
-
-
-def six_players():
-    problem = random_problem(2, n=6, n_valid=25, seed=4)
-    return osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
-
-
-def test_estimates_lie_about_the_exact_value():
-    game, utility = six_players()
-    exact = naive.exact_partial_ordinal(utility, 6)
-    result = sample_with(game, n_permutations=size(20_000, 100), random_state=11)
-    z = (result.values - exact) / result.stderr
-    assert np.abs(z).max() < 4
-    assert (result.stderr > 0).all()
-    if JIT:
-        assert np.abs(result.values - exact).max() < 0.01
-
-
-@pytest.mark.slow
-def test_intervals_cover_the_exact_value():
-    # 95 % intervals of mc, over seeds; players with a constant contribution would have none.
-    game, utility = six_players()
-    exact = naive.exact_partial_ordinal(utility, 6)
-    covered = []
-    for seed in range(size(200, 12)):
-        result = sample_with(game, n_permutations=size(400, 30), random_state=seed)
-        low, high = result.confidence_interval(0.95)
-        covered.append((low <= exact) & (exact <= high))
-    share = np.mean(covered)
-    if JIT:
-        assert 0.92 <= share <= 0.98
-        assert (np.mean(covered, axis=0) > 0.88).all()
-    else:
-        assert share > 0.75
-
-
-def test_cmc_is_unbiased_for_the_mean_over_subsets():
-    # E[all_i] over every legal selection in every order, straight from the definition.
-    import itertools
-
-    game, utility = six_players()
-    codes = utility.y
-    strata, quota = strata_of(codes, "cmc", 0.6)
-    total, count = np.zeros(6), 0
-    for chosen in itertools.product(
-        *(itertools.combinations(s, q) for s, q in zip(strata, quota, strict=True))
-    ):
-        players = [i for part in chosen for i in part]
-        for order in itertools.permutations(players):
-            marginals, _ = naive.walk_plain(utility, order)
-            total[list(order)] += marginals
-            count += 1
-    result = sample_with(
-        game, method="cmc", class_fraction=0.6, n_permutations=size(20_000, 100), random_state=1
-    )
-    z = (result.values - total / count) / np.where(result.stderr > 0, result.stderr, 1)
-    assert np.abs(z).max() < 4
-
-
-# Ranges of permutations
-
-
-@pytest.mark.parametrize("cut", [1, 13, 20])
-def test_ranges_pool_to_one_run(cut):
-    game, _ = six_players()
-    total = 45
-    parts = [
-        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=cut, random_state=3),
-        sample_with(game, n_permutations=total - cut, first_permutation=cut, random_state=3),
-    ]
-    pooled = osv.Valuation.merge(parts)
-    whole = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=total, random_state=3)
-    assert pooled.ranges == whole.ranges == ((0, total),)
-    np.testing.assert_allclose(pooled.values, whole.values, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(pooled.stderr, whole.stderr, rtol=0, atol=1e-12)
-    assert pooled.n_evaluations == whole.n_evaluations
-
-
 def test_rules_are_looked_at_between_the_same_permutations_wherever_a_run_begins():
-    game, _ = six_players()
     rule = osv.RelativeChange(tol=1e9, window=100)
-    late = sample_with(game, stopping=rule, first_permutation=250, random_state=3)
+    late = sample_with(game_of(5), stopping=rule, first_permutation=250, random_state=3)
     assert late.ranges[0][0] == 250
     assert late.ranges[0][1] % 100 == 0

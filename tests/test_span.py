@@ -2,8 +2,6 @@
 
 Through the game alone, so that it does not matter where models live. What is right comes from `naive`: a
 model whose gradient is g long is within |g| of the optimum, so validation rows that are further than |g| |x|
-from runs import sample_with
-import ordinal_shapley as osv
 from a tie are decided, and a game that scores against these decisions must be worth 1.
 """
 
@@ -107,15 +105,6 @@ def test_lengths_around_the_number_of_columns(d, n_classes):
     lengths = lengths_around(d, len(problem.y), n_classes)
     orders = [order_of(problem, rng, m) for m in lengths]
     assert check(problem, orders) > 15 * len(lengths)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("n", size([8, 38, 39, 40, 41, 42, 44, 60], [9]))
-def test_about_as_many_rows_as_columns(n, n_classes):
-    problem = clusters(n, size(40, 8), n_classes, seed=1)
-    rng = np.random.default_rng(n)
-    orders = [order_of(problem, rng, m) for m in (n, n - 1, max(n_classes, n // 2))]
-    assert check(problem, orders) > 50
 
 
 @pytest.mark.parametrize("d", size([3, 16, 37], [6]))
@@ -491,18 +480,6 @@ def test_the_same_numbers_in_another_form(shape, kind):
     for one in (game, mixed):
         np.testing.assert_array_equal(one.prefix_utilities(order), expected)
         np.testing.assert_allclose(one.coefficients(order), as_float.coefficients(order), rtol=0, atol=1e-9)
-
-
-def test_single_precision_is_taken_as_it_is():
-    problem = clusters(*size((40, 16), (9, 5)), 3, seed=16)
-    X, X_valid = (rows.astype(np.float32) for rows in (problem.X, problem.X_valid))
-    options = {"scoring": "neg_log_loss"}
-    game = LogisticGame(X, problem.y, X_valid, problem.y_valid, **options)
-    wider = LogisticGame(
-        X.astype(np.float64), problem.y, X_valid.astype(np.float64), problem.y_valid, **options
-    )
-    order = order_of(problem, np.random.default_rng(16))
-    np.testing.assert_allclose(game.prefix_utilities(order), wider.prefix_utilities(order), rtol=0, atol=1e-8)
 
 
 def test_labels_and_order_of_classes_do_not_matter():

@@ -51,12 +51,6 @@ def naive_change(history, window):
     return worst
 
 
-class TestMaxPermutations:
-    def test_stops_at_its_number(self):
-        check = MaxPermutations(250).begin()
-        assert [check(at(t)) for t in (100, 200, 249, 250, 300)] == [False] * 3 + [True] * 2
-
-
 class TestRelativeChange:
     def test_by_hand(self):
         check = RelativeChange(tol=0.05).begin()
@@ -69,26 +63,6 @@ class TestRelativeChange:
         assert not check(at(300, [2.0, 2.9]))
         assert (check.fired, check.converged) == ("", False)
 
-    def test_a_short_last_round_does_not_look_converged(self):
-        check = RelativeChange(tol=0.05, window=100).begin()
-        check(at(100, [1.0, 1.0]))
-        check(at(200, [2.0, 2.0]))
-        assert not check(at(210, [2.01, 2.01])), "210 must be compared with 100, not only with 200"
-
-    def test_looks_at_the_worst_of_the_window(self):
-        swing = [(100, [1.0, 1.0]), (200, [2.0, 2.0]), (300, [1.0, 1.0])]
-        narrow, wide = RelativeChange(window=100).begin(), RelativeChange(window=200).begin()
-        for t, values in swing:
-            narrow(at(t, values))
-            wide(at(t, values))
-        assert wide(at(400, [1.0, 1.0])) is False
-        assert narrow(at(400, [1.0, 1.0])) is True
-
-    def test_never_on_zeros(self):
-        check = RelativeChange(tol=1e9).begin()
-        assert not any(check(at(t, [0.0, 0.0])) for t in range(100, 1_000, 100))
-        assert not check.converged
-
     def test_a_floor_lets_zeros_converge(self):
         check = RelativeChange(floor=1e-3).begin()
         assert not check(at(100, [0.0, 0.0]))
@@ -100,19 +74,6 @@ class TestRelativeChange:
         check = RelativeChange(tol=0.09, floor=1e-3).begin()
         check(at(100, [1e-4, 0.0]))
         assert not check(at(200, [0.0, 1e-4]))
-
-    def test_near_zero_values_do_not_block_it(self):
-        check = RelativeChange().begin()
-        check(at(100, [1e-9, 1.0]))
-        assert check(at(200, [-1e-9, 1.01])), "relative to |v_i| alone, the first moved by 200 %"
-
-    def test_unknown_players_are_left_out(self):
-        check = RelativeChange().begin()
-        check(at(100, [math.nan, 1.0, 5.0]))
-        assert check(at(200, [7.0, 1.0, 5.0]))
-        check = RelativeChange().begin()
-        check(at(100, [math.nan, math.nan]))
-        assert not check(at(200, [math.nan, math.nan]))
 
     def test_keeps_its_own_copy(self):
         check, values = RelativeChange().begin(), np.array([1.0, 2.0])
@@ -302,12 +263,6 @@ class TestComposition:
             check(at(100))
             assert check(at(200))
             assert (check.fired, check.converged) == ("RelativeChange", True)
-
-    def test_an_unmet_side_of_both_is_not_convergence(self):
-        check = (RelativeChange() & MaxPermutations(400)).begin()
-        check(at(100))
-        assert not check(at(200))
-        assert (check.fired, check.converged) == ("", False)
 
     @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
     def test_the_cap_is_when_it_stops(self, a, b, c):

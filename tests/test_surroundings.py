@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import joblib
@@ -21,8 +19,6 @@ import naive
 import ordinal_shapley as osv
 from problems import JIT, size, wine
 from runs import bits, game_of, sample_with
-
-compiled_only = pytest.mark.skipif(not JIT, reason="of compiled code")
 
 
 def logistic(n=8):
@@ -112,16 +108,6 @@ def test_forked_children_after_use():
     assert out.strip() == digest_here()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "variables",
-    [{"NUMBA_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"}],
-    ids=lambda variables: next(iter(variables)),
-)
-def test_settings_of_threads(variables):
-    assert script(PRINT_BITS + "print(run())", **variables).strip() == digest_here()
-
-
 def test_loky_workers(tmp_path):
     path, game = tmp_path / "run.npz", logistic(6)
     whole = sampled(game, 60)
@@ -184,24 +170,6 @@ def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
 
 
 # Clocks, locks and failing games
-
-
-def test_clocks_that_jump(monkeypatch, tmp_path):
-    """The time of day may be set to anything while a run goes on."""
-    whole = sampled(game_of(5), 200)
-    days = itertools.cycle([1e9, -5.0, 4e9, 0.0])
-    monkeypatch.setattr(time, "time", lambda: next(days))
-    run = sample_with(
-        game_of(5),
-        stopping=osv.MaxSeconds(1e5) | osv.MaxPermutations(200),
-        random_state=3,
-        n_jobs=2,
-        checkpoint=tmp_path / "run.npz",
-        progress=True,
-    )
-    assert bits(run) == bits(whole)
-    assert run.stopped_by == "MaxPermutations"
-    assert 0.0 < run.seconds < 1e5
 
 
 HOLDING = """
@@ -292,53 +260,4 @@ def test_the_first_failure_is_told_whoever_is_fast(n_jobs, tmp_path):
     assert osv.Valuation.load(path).n_permutations == index // 10 * 10
 
 
-def test_failures_travel():
-    from ordinal_shapley.games.base import UtilityError
-
-    error = UtilityError((2, 0))
-    error.permutation = 7
-    again = pickle.loads(pickle.dumps(error))
-    assert (again.sequence, again.permutation) == ((2, 0), 7)
-
-
 # Memory
-
-
-@pytest.mark.slow
-@compiled_only
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(
-    ("value", "method"), [("partial_ordinal", "tmc"), ("partial_ordinal", "ctmc"), ("ordinal", "tmc")]
-)
-def test_memory_of_100_000_players(value, method, tmp_path):
-    out = script(
-        """
-        import sys
-        import numpy as np
-        import ordinal_shapley as osv
-
-        def peak():
-            with open("/proc/self/status") as lines:
-                return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-
-        rng = np.random.default_rng(0)
-        n, value, method, path = 100_000, *sys.argv[1:]
-        X, y = rng.normal(size=(n + 100, 4)), rng.integers(0, 2, n + 100)
-        share = 0.8 if method == "ctmc" else None
-        sampler = osv.PermutationSampler(truncation=osv.PatienceTruncation(0.5, 3), class_fraction=share)
-        small = osv.LogisticGame(X[:50], y[:50], X[n:], y[n:])
-        osv.sample_values(small, value, sampler, n_permutations=20, random_state=0)
-        game = osv.LogisticGame(X[:n], y[:n], X[n:], y[n:])
-        before = peak()
-        osv.sample_values(
-            game, value, sampler, n_permutations=1_400, random_state=0, n_jobs=2,
-            stopping=osv.RelativeChange(1e-9), checkpoint=path,
-        )
-        print(peak() - before)
-        """,
-        value,
-        method,
-        tmp_path / "run.npz",
-    )  # fmt: skip
-    # One array of all players left behind by each shard of ten permutations would take 107 MiB more.
-    assert 0 < float(out) < 240

@@ -286,12 +286,6 @@ def test_decisions_on_raw_adult():
     assert check_decisions(problem, [rng.permutation(200)[:60] for _ in range(3)]) > 150
 
 
-def test_accuracy_of_wdbc_at_full_length():
-    problem = wdbc(True)
-    order = np.random.default_rng(0).permutation(len(problem.y))[: size(284, 10)]
-    assert LogisticGame(*problem)(order) == naive.LogisticUtility(*problem)(order)
-
-
 @pytest.mark.parametrize("seed", range(size(60, 3)))
 def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
     # Columns over nine orders of magnitude, offsets, weights and C at once: some fits are beyond double

@@ -150,15 +150,6 @@ class TestMeansAndErrors:
         valuation = make(moments_of(np.full((977, 1), constant)))
         assert valuation.stderr[0] == 0.0
 
-    def test_moments_are_left_alone(self):
-        moments = moments_of(*draw())
-        kept = [np.copy(part) for part in moments[:3]]
-        valuation = make(moments, average="selected")
-        for before, after in zip(kept, moments[:3], strict=True):
-            np.testing.assert_array_equal(before, after)
-            after += 1  # stays writable, and not seen by the result
-        assert valuation.counts.max() <= 40
-
     def test_results_are_read_only(self):
         valuation = make(moments_of(*draw()))
         for array in (valuation.values, valuation.stderr, valuation.counts):
@@ -175,12 +166,6 @@ class TestIntervals:
         low, high = valuation.confidence_interval(level)
         expected = stats.norm.interval(level, valuation.values, valuation.stderr)
         np.testing.assert_allclose((low, high), expected, rtol=1e-12)
-
-    def test_coverage(self):
-        rng = np.random.default_rng(5)
-        valuation = make(moments_of(rng.exponential(1.0, (400, 2_000))))
-        low, high = valuation.confidence_interval(0.9)
-        assert 0.87 < np.mean((low < 1.0) & (high > 1.0)) < 0.92
 
     def test_probability_below(self):
         valuation = by_hand([0.0, 1.0, -1.0, 20.0], [1.0, 0.5, 0.5, 1.0])
@@ -280,12 +265,6 @@ class TestSaveAndLoad:
         saved.save(tmp_path / "v.npz")
         assert_same(saved, Valuation.load(tmp_path / "v.npz"))
 
-    def test_pooled_result(self, tmp_path):
-        parts = [make(moments_of(*draw(10)), first_permutation=k) for k in (0, 50)]
-        saved = Valuation.merge(parts)
-        saved.save(tmp_path / "v.npz")
-        assert_same(saved, Valuation.load(tmp_path / "v.npz"))
-
     def test_other_labels_become_strings_with_a_warning(self, tmp_path):
         labels = np.array([pd.Timestamp("2020-01-01", tz="UTC"), "b"], dtype=object)
         saved = by_hand([1.0, 2.0], [0.1, 0.2], player_names=labels)
@@ -298,15 +277,6 @@ class TestSaveAndLoad:
         by_hand([1.0], [0.1], player_names=np.array(["a"], object)).save(tmp_path / "v.npz")
         with np.load(tmp_path / "v.npz", allow_pickle=False) as file:
             assert all(file[name].dtype != object for name in file.files)
-
-    def test_a_failure_keeps_the_old_file(self, tmp_path):
-        path = tmp_path / "v.npz"
-        by_hand([1.0], [0.1]).save(path)
-        before = path.read_bytes()
-        broken = dataclasses.replace(by_hand([1.0], [0.1]), seconds=object())
-        with pytest.raises(TypeError):
-            broken.save(path)
-        assert path.read_bytes() == before
 
     def test_a_full_disk_keeps_the_old_file(self, tmp_path):
         resource = pytest.importorskip("resource")
@@ -521,24 +491,6 @@ class TestMerge:
 
 
 class TestMoments:
-    def test_plus_adds_and_is_new(self):
-        samples, chosen = draw(30)
-        a, b = moments_of(samples[:13], chosen[:13]), moments_of(samples[13:], chosen[13:])
-        both, whole = a.plus(b), moments_of(samples, chosen)
-        for name, x, y, z in zip(Moments._fields, a, b, both, strict=True):
-            if name == "replicate_spread":
-                np.testing.assert_allclose(z, whole.replicate_spread, rtol=1e-12)
-            else:
-                np.testing.assert_array_equal(x if name == "replicate_size" else np.add(x, y), z)
-        one = a.plus(moments_of(samples[:0])).plus_replicate(samples[13])
-        np.testing.assert_allclose(
-            one.replicate_spread,
-            moments_of(samples[:14], np.vstack([chosen[:13], np.ones((1, 5), bool)])).replicate_spread,
-            rtol=1e-12,
-        )
-        assert both.sums is not a.sums
-        assert both.chosen.dtype == np.int64
-
     def test_errors_that_are_small_beside_the_mean(self):
         # A sum of squares less the square of a sum would have nothing left.
         rng = np.random.default_rng(0)

@@ -81,11 +81,6 @@ class TestSuspects:
         np.testing.assert_allclose(found["value"], np.sort(values[below]))
         assert list(found.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count"]
 
-    def test_labels_name_them(self):
-        found = by_hand([0.5, -3.0, -4.0], [0.1, 0.1, 0.1], player_names=["a", "b", "c"]).suspects()
-        assert found.index.tolist() == ["c", "b"]
-        assert found["rank"].tolist() == [3, 2]
-
     def test_without_an_error_nobody_is_suspect(self):
         assert make(moments_of([[-1.0, -2.0]])).suspects().empty
 
@@ -130,21 +125,6 @@ class TestFiles:
                 read, valuation.to_frame(), check_names=False, check_exact=True, check_index_type=False
             )
         assert [path.name for path in tmp_path.iterdir()] == ["v.parquet"]
-
-    def test_a_failure_keeps_the_old_file(self, tmp_path, monkeypatch):
-        path = tmp_path / "v.csv"
-        by_hand([1.0], [0.1]).to_csv(path)
-        before = path.read_bytes()
-
-        def fail(self, target, **_):
-            target.write_text("half")
-            raise OSError("no space left")
-
-        monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
-        with pytest.raises(OSError, match="no space"):
-            by_hand([2.0], [0.1]).to_csv(path)
-        assert path.read_bytes() == before
-        assert [p.name for p in tmp_path.iterdir()] == ["v.csv"]
 
 
 class TestNotebook:

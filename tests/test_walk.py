@@ -124,13 +124,6 @@ def test_weights_by_a_function():
         check_walk(game, utility, order)
 
 
-def test_the_order_matters_under_gaussian_weights():
-    problem = wine(True)
-    game = LogisticGame(*problem)
-    rng = np.random.default_rng(2)
-    assert len({game(rng.permutation(89)) for _ in range(10)}) > 1
-
-
 @pytest.mark.parametrize("scoring", METRICS)
 def test_empty_value_is_the_score_of_the_commonest_validation_label(scoring):
     problem = named("cancer").first(30)

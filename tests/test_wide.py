@@ -341,16 +341,3 @@ def test_sparse_rows_of_few_columns_in_use_are_made_dense_in_these():
     dense = LogisticGame(X, y, X_valid, y_valid, scoring="neg_log_loss")
     order = rng.permutation(50)
     np.testing.assert_allclose(game.prefix_utilities(order), dense.prefix_utilities(order), rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_bad_numbers_in_sparse_rows(bad):
-    problem = texts(n=12)
-    X = sparse.lil_array(problem.X)
-    X[3, 7] = bad
-    with pytest.raises(ValueError, match=r"^X holds .*(row 3, column 7|size 1e\+200)"):
-        LogisticGame(sparse.csr_array(X), problem.y, problem.X_valid, problem.y_valid)
-    with pytest.raises(TypeError, match=r"^X_valid holds values of type complex128"):
-        LogisticGame(
-            sparse.csr_array(problem.X), problem.y, sparse.csr_array(problem.X_valid * 1j), problem.y_valid
-        )

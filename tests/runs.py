@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +18,20 @@ def bits(valuation):
     profile = valuation.position_profile
     arrays = [*valuation.moments, valuation.values, valuation.stderr]
     return [np.asarray(a).tobytes() for a in arrays], None if profile is None else profile.tobytes()
+
+
+def environment(**variables):
+    """Variables of a process that finds what this one does."""
+    here = str(Path(__file__).parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([here, *filter(None, sys.path)]), **variables}
+
+
+def script(code, *arguments, **variables):
+    """Run Python code in a process of its own; what it prints."""
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)]
+    run = subprocess.run(command, env=environment(**variables), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def game_of(n, null=None):

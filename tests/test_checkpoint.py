@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import itertools
-import json
 import math
 import os
+import re
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,8 @@ import pytest
 
 import ordinal_shapley as osv
 from ordinal_shapley.sampling import checkpoint as module
-from problems import size, wine
-from runs import SAMPLED, bits, game_of, sample_with
+from problems import wine
+from runs import SAMPLED, bits, game_of, sample_with, script
 
 
 def sampled(path, n_permutations=70, game=None, **options):
@@ -35,7 +34,8 @@ def path(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _write_often(monkeypatch):
-    monkeypatch.setattr(module, "_SPACING", 0.0)
+    """Where the clock stands still no write takes time, and every shard is written."""
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
 
 
 # Going on
@@ -57,13 +57,10 @@ def test_a_longer_run_goes_on_to_the_same_bits(name, path):
 
 def test_the_same_call_again_gives_the_result_at_once(path):
     one, two = struck(4), struck(4)
-    first = sampled(path, game=one)
-    held = osv.Valuation.load(path)
-    again = sampled(path, game=two)
+    first, again = sampled(path, game=one), sampled(path, game=two)
     assert (one.func.calls, two.func.calls) == (70 * 4 + 1, 1)
     assert bits(first) == bits(again)
     assert again.stopped_by == "MaxPermutations"
-    assert again.seconds > held.seconds > 0.0
 
 
 def test_seeds_that_nobody_chose_are_kept(path):
@@ -102,29 +99,20 @@ def test_rules_remember(rule, path):
         assert (run.stopped_by, run.converged) == (whole.stopped_by, True)
 
 
-def test_time_begins_anew_with_each_call(path):
-    game = game_of(size(200, 10))  # ten permutations must fit into the time, on a busy machine, too
-    sampled(None, 10, game)  # and are not to wait for the compiler
-    kept = 0.0
+def test_time_begins_anew_with_each_call(path, monkeypatch):
+    monkeypatch.setattr(time, "monotonic", itertools.count().__next__)  # each look at the clock is a second
     for _ in range(3):
-        run = sample_with(game, stopping=osv.MaxSeconds(0.5), random_state=3, checkpoint=path)
+        run = sample_with(game_of(4), stopping=osv.MaxSeconds(200), random_state=3, checkpoint=path)
         assert run.stopped_by == "MaxSeconds"
-        assert run.seconds >= kept + 0.5
-        kept = osv.Valuation.load(path).seconds
-    held = osv.Valuation.load(path)
-    assert held.n_permutations > 0
-    assert bits(held) == bits(sampled(None, held.n_permutations, game))
+    assert bits(run) == bits(sampled(None, run.n_permutations, game_of(4)))
 
 
 def test_a_checkpoint_is_a_result_so_far(path):
     game = osv.FunctionGame(game_of(3).func, 3, names=["a", "b", "c"])
     sampled(path, 30, game)
     held = osv.Valuation.load(path)
-    assert (held.stopped_by, held.converged, held.player_names.tolist()) == (
-        "checkpoint",
-        False,
-        ["a", "b", "c"],
-    )
+    assert (held.stopped_by, held.converged) == ("checkpoint", False)
+    assert held.player_names.tolist() == ["a", "b", "c"]
     rest = sampled(None, 20, game, first_permutation=30)
     pooled = osv.Valuation.merge([held, rest])
     np.testing.assert_allclose(pooled.values, sampled(None, 50, game).values, rtol=0, atol=1e-12)
@@ -164,9 +152,7 @@ def test_ctrl_c_saves(strike, n_jobs, path):
     with pytest.raises(KeyboardInterrupt) as interrupt:
         sampled(path, game=struck(4, strike), n_jobs=n_jobs)
     held = osv.Valuation.load(path).n_permutations
-    assert str(interrupt.value) == (
-        f"{held} permutations are kept in {str(path)!r}; run the same again to go on from there"
-    )
+    assert str(held) in str(interrupt.value) and repr(str(path)) in str(interrupt.value)
     if n_jobs == 1:
         assert held == (strike - 2) // 40 * 10  # whole shards
     assert bits(sampled(path, game=struck(4))) == bits(whole)
@@ -199,13 +185,13 @@ def test_ctrl_c_waits_for_what_must_not_be_half_done(path, monkeypatch):
 
 
 KILLED = """
-import itertools, os, pathlib, signal, sys, time
+import itertools, os, pathlib, signal, sys, time, warnings
 import numpy as np
 import ordinal_shapley as osv
-from ordinal_shapley.sampling import checkpoint
 from runs import bits, game_of
 
-checkpoint._SPACING = 0.0
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
+time.monotonic = lambda: 0.0
 path = sys.argv[1]
 options = {"n_permutations": 60, "random_state": 3, "checkpoint": path, "position_profile": True}
 whole = bits(osv.sample_values(game_of(5), **{**options, "checkpoint": None}))
@@ -261,20 +247,9 @@ print("killed", killed)
 """
 
 
-def child_environment():
-    here = Path(__file__).parent
-    paths = [str(here), *(entry for entry in sys.path if entry)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kill_9_within_a_write(path):
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLED, path],
-        env=child_environment(), capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert int(run.stdout.split()[1]) >= 24
+    assert int(script(KILLED, path).split()[1]) >= 24
 
 
 # Files that cannot be used
@@ -313,24 +288,23 @@ def test_other_data_are_refused(name, path):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"value": "ordinal"}, "value (PartialOrdinal() there, Ordinal() here)"),
-        ({"method": "tmc"}, "method (PermutationSampler() there, PermutationSampler(truncation=Pa"),
-        ({"design": "latin"}, "method (PermutationSampler() there, PermutationSampler(design='latin') here)"),
-        ({"random_state": 4}, "random_state (3 there, 4 here)"),
-        ({"first_permutation": 10}, "first_permutation (0 there, 10 here)"),
-        ({"position_profile": True}, "position_profile (False there, True here)"),
-        ({"partition": [0, 0, 1, 1, 2], "case": "within"}, "value (PartialOrdinal() there, PartialOrdinal("),
-        ({"value": "blend", "alpha": 0.25}, "value (PartialOrdinal() there, Blend(alpha=0.25) here)"),
-        ({"method": "cmc", "strata": [0, 0, 0, 1, 1]}, "method (PermutationSampler() there"),
-        ({"game": osv.TableGame(5, {})}, "game, utilities"),
+        ({"value": "ordinal"}, r"value .*\bOrdinal"),
+        ({"method": "tmc"}, "method .*PaperTruncation"),
+        ({"design": "latin"}, "method .*latin"),
+        ({"random_state": 4}, "random_state .*3.*4"),
+        ({"first_permutation": 10}, "first_permutation .*10"),
+        ({"position_profile": True}, "position_profile"),
+        ({"partition": [0, 0, 1, 1, 2], "case": "within"}, "value .*within"),
+        ({"value": "blend", "alpha": 0.25}, "value .*Blend"),
+        ({"method": "cmc", "strata": [0, 0, 0, 1, 1]}, "method .*strata"),
+        ({"game": osv.TableGame(5, {})}, "game"),
     ],
 )
 def test_other_settings_are_refused(options, named, path):
     sampled(path, 10)
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=named) as error:
         sampled(path, 10, **options)
     assert repr(str(path)) in str(error.value)
-    assert named in str(error.value) or ("game" in options and "differs in game" in str(error.value))
 
 
 def test_utilities_that_changed_are_refused(path):
@@ -348,8 +322,11 @@ def test_utilities_that_changed_are_refused(path):
         sampled(path, 20, osv.FunctionGame(utility, 4), **options)
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", json.dumps({}).encode()])
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"{}", None])
 def test_other_files_are_refused_and_left_alone(content, path):
+    if content is None:  # a result is no checkpoint
+        sampled(None, 10).save(path)
+        content = path.read_bytes()
     path.write_bytes(content)
     with pytest.raises(ValueError, match="checkpoint"):
         sampled(path)
@@ -448,10 +425,8 @@ def test_a_disk_that_fills_up(path, monkeypatch):
         run = sampled(path)
     # Nothing is lost but the writes: the next ones make up for them. The last one failed as well.
     assert bits(run) == bits(whole)
-    assert [str(w.message).split("; ")[-1] for w in caught] == [
-        f"20 permutations are kept in {str(path)!r}", f"60 permutations are kept in {str(path)!r}"
-    ]  # fmt: skip
-    assert "cannot be written: No space left on device" in str(caught[0].message)
+    held = [re.search(r"\d+ permutations", str(warning.message))[0] for warning in caught]
+    assert held == ["20 permutations", "60 permutations"]
     assert osv.Valuation.load(path).n_permutations == 60
     assert bits(sampled(path)) == bits(whole)
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
@@ -471,8 +446,7 @@ def test_one_run_at_a_time(path):
         return float(len(sequence))
 
     sampled(path, 10, osv.FunctionGame(meddling, 4))
-    assert f"checkpoint {str(path)!r} is another run's at present: it is in use by process" in refusals[0]
-    assert str(os.getpid()) in refusals[0]
+    assert repr(str(path)) in refusals[0] and str(os.getpid()) in refusals[0]
     # Another name of the same file is no way round it, and no lock is left.
     assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
 
@@ -485,12 +459,12 @@ def test_a_lock_that_was_left_behind_is_no_obstacle(path):
 
 
 def test_file_systems_without_locks(path, monkeypatch):
-    from ordinal_shapley.common import files
+    fcntl = pytest.importorskip("fcntl")
 
-    def no_locks(descriptor):
+    def no_locks(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(files, "_lock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     with pytest.warns(UserWarning, match="lock"):
         assert sampled(path, 10).n_permutations == 10
 
@@ -508,12 +482,5 @@ def test_estimators_go_on(path):
 
     fit(10, path)
     assert bits(fit(20, path)) == bits(fit(20, None))
-    assert osv.ClassicShapley(checkpoint="x").get_params()["checkpoint"] == "x"
-    assert osv.OrdinalShapley(checkpoint="x").checkpoint == "x"
-
-
-def test_a_split_must_come_again(path):
-    problem = wine(True)
-    with pytest.raises(ValueError, match="random_state"):
+    with pytest.raises(ValueError, match="random_state"):  # a split must come again
         osv.ClassicShapley(checkpoint=path).fit(problem.X, problem.y)
-    assert not path.exists()

@@ -97,14 +97,9 @@ def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
     for part, file in zip(np.array_split(np.arange(len(whole)), 3), files, strict=True):
         whole.iloc[part].to_csv(file, index=False)
     train, valid, test = files
-    code, _, err = experiment(
-        run, "removal", train, "--valid", valid, "--test", test, "--value", "ordinal", "--method", "mc"
-    )
-    assert (code, err) == (0, "")
-    code, _shown, err = experiment(
-        run, "noise", train, "--valid", valid, "--value", "ordinal", "--method", "mc"
-    )
-    assert (code, err) == (0, "")
+    for kind, more in (("removal", ("--test", test)), ("noise", ())):
+        options = ("--valid", valid, *more, "--value", "ordinal", "--method", "mc")
+        assert experiment(run, kind, train, *options)[::2] == (0, "")
 
 
 def test_a_seed_gives_the_same_twice_and_pictures_are_drawn(run, people, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import ordinal_shapley as osv
 from problems import size
+from runs import verify_with
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
@@ -87,54 +89,30 @@ def test_a_game_in_a_csv(run, tmp_path, end):
 
 @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning", "ignore:the game is not as partition")
 @pytest.mark.parametrize(
-    ("more", "value", "method"),
+    ("more", "value", "options"),
     [
-        ([], "ordinal", "auto"),
+        ("", "ordinal", {"method": "auto"}),
+        ("--method tmc --tolerance 0.7", "ordinal", {"truncation": osv.PaperTruncation(0.7)}),
+        ("--truncation patience --tolerance 0.9", "ordinal", {"truncation": osv.PatienceTruncation(0.9)}),
+        ("--value blend --alpha 0.3 --design latin --method mc", osv.Blend(0.3), {"design": "latin"}),
         (
-            ["--method", "mc", "--design", "antithetic"],
-            "ordinal",
-            osv.PermutationSampler(design="antithetic"),
-        ),
-        (
-            ["--method", "tmc", "--tolerance", "0.7"],
-            "ordinal",
-            osv.PermutationSampler(truncation=osv.PaperTruncation(0.7)),
-        ),
-        (
-            ["--truncation", "patience", "--tolerance", "0.9"],
-            "ordinal",
-            osv.PermutationSampler(truncation=osv.PatienceTruncation(0.9)),
-        ),
-        (
-            ["--method", "cmc", "--strata", "x,x,y,y", "--value", "partial_ordinal"],
-            "partial_ordinal",
-            osv.PermutationSampler(class_fraction=0.8, strata=[0, 0, 1, 1]),
-        ),
-        (
-            ["--value", "blend", "--alpha", "0.3", "--design", "latin", "--method", "mc"],
-            osv.Blend(0.3),
-            osv.PermutationSampler(design="latin"),
-        ),
-        (
-            [*GROUPS, "a,a,b,b", "--case", "between", "--method", "tmc"],
+            "--value partial_ordinal --partition a,a,b,b --case between --method tmc",
             osv.PartialOrdinal([0, 0, 1, 1], "between"),
-            "tmc",
+            {"method": "tmc"},
         ),
         (
-            ["--method", "ctmc", "--strata", "a, b,a,b", "--class-fraction", "0.5", "--average", "selected"],
+            "--method ctmc --strata 'a, b,a,b' --class-fraction 0.5 --average selected",
             "ordinal",
-            osv.PermutationSampler(
-                truncation="paper", class_fraction=0.5, strata=[0, 1, 0, 1], average="selected"
-            ),
+            {"method": "ctmc", "class_fraction": 0.5, "strata": [0, 1, 0, 1], "average": "selected"},
         ),
     ],
 )
-def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, value, method):
+def test_verification_is_that_of_the_library(run, file, game, tmp_path, more, value, options):
     out = tmp_path / "table.csv"
-    code, _shown, _ = verified(run, file, "--out", out, "--seed", 4, *more)
+    code, _shown, _ = verified(run, file, "--out", out, "--seed", 4, *shlex.split(more))
     assert code == 0
     table = pd.read_csv(out, index_col="player")
-    expected = osv.verify(game, value, method, n_permutations=size(400, 40), random_state=4)
+    expected = verify_with(game, value, n_permutations=size(400, 40), random_state=4, **options)
     assert table.index.tolist() == NAMES
     assert list(table.columns) == list(expected.to_frame().columns)
     for column in ("exact", "expected", "estimate", "stderr", "bias", "noise", "z"):

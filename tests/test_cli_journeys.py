@@ -113,16 +113,7 @@ def test_picture(run, paths, tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("path", "sep"),
-    [
-        ("A->B", "->"),
-        ("A => B", "=>"),
-        ("A → B", "→"),
-        ("A | B", "|"),
-        ('"A, B"', ","),
-        ("A;B", ";"),
-        ("A &gt; B", "&gt;"),
-    ],
+    ("path", "sep"), [("A->B", "->"), ("A => B", "=>"), ("A → B", "→"), ('"A, B"', ","), ("A &gt; B", "&gt;")]
 )
 def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     file = tmp_path / "x.csv"
@@ -156,21 +147,14 @@ def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
     whole = json.loads(shown)
     table = written(out).reset_index()
     assert whole["command"] == "journeys"
-    assert whole["data"] == {
-        "name": "touches.csv",
-        "journeys": 3,
-        "conversions": 2,
-        "paths": 2,
-        "channels": 2,
-    }
+    counts = {"journeys": 3, "conversions": 2, "paths": 2, "channels": 2}
+    assert whole["data"] == {"name": "touches.csv", **counts}
     settings = {"value": "ordinal", "utility": "rate", "unseen": "backoff", "repeats": "error"}
     assert whole["settings"] == settings
     for name in ("channel", "credit", "share", "rank"):
         assert [line[name] for line in whole["channels"]] == table[name].tolist()
     places = [line["by_position"] for line in whole["channels"]]
     np.testing.assert_array_equal(places, table.filter(like="position_"))
-    assert {line["channel"]: (line["last_touch"], line["touched"]) for line in whole["channels"]} == {
-        "ad": (0, 2),
-        "mail": (2, 2),
-    }
+    touches = {line["channel"]: (line["last_touch"], line["touched"]) for line in whole["channels"]}
+    assert touches == {"ad": (0, 2), "mail": (2, 2)}
     assert (whole["written"], whole["warnings"]) == ([str(out)], [])

@@ -206,13 +206,6 @@ def has_zero(game):
 def test_sequences_that_are_not_defined():
     game = osv.CompiledGame(3, last_of, is_defined=has_zero, arrays={"marks": [1, 2, 4]}, empty_value=-1.5)
     assert [game(S) for S in ((), (1,), (0, 2), (2, 0))] == [-1.5, -1.5, 4.0, 1.0]
-    workspace = game._make_workspace()
-    defined = []
-    workspace.functions.reset(workspace)
-    for player in (2, 0):
-        defined.append(workspace.functions.is_defined(workspace))
-        workspace.functions.push(workspace, player)
-    assert [*defined, workspace.functions.is_defined(workspace)] == [0, 0, 1]
     alone = osv.CompiledGame(3, last_of, arrays={"marks": [1, 2, 4]}, empty_value=7)
     assert [alone(()), alone([0])] == [7.0, 1.0]
 
@@ -223,40 +216,27 @@ def sum_of_all(game):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("array", "dtype"),
+    "array",
     [
-        (np.arange(4, dtype=np.int32), "int32"),
-        (np.arange(4, dtype=np.uint64), "uint64"),
-        (np.array([True, False]), "bool"),
-        (np.arange(4, dtype=np.int8), "int64"),
-        (np.arange(4, dtype=np.uint16), "int64"),
-        (np.arange(4, dtype=np.float32), "float64"),
-        (np.arange(4, dtype=">f8"), "float64"),
-        ([1, 2], "int64"),
-        (np.zeros(0), "float64"),
-        (np.arange(12.0).reshape(3, 4).T, "float64"),
-        (np.arange(24.0).reshape(2, 3, 4), "float64"),
+        *(np.arange(4).astype(dtype) for dtype in ("i4", "u8", "?", "i1", "u2", "f4", ">f8")),
+        [1, 2],
+        np.zeros(0),
+        np.arange(12.0).reshape(3, 4).T,
+        np.arange(24.0).reshape(2, 3, 4),
     ],
 )
-def test_kinds_of_arrays(array, dtype):
+def test_kinds_of_arrays(array):
     fields = {"a": array, "b": np.ones((2, 2))}
     read = osv.CompiledGame(2, sum_of_all, arrays={**fields, "c": [1.0]})
     own = osv.CompiledGame(2, sum_of_all, arrays={"c": [1.0]}, state=fields)
     for game in (read, own):
         assert game([1]) == np.sum(array) + 4 + 1 + 1
-        workspace = game._make_workspace()
-        assert str(workspace.a.dtype) == dtype
-        assert workspace.a.tolist() == np.asarray(array).tolist()
-    first, second = (game._make_workspace() for game in (own, own))
-    assert not np.shares_memory(first.b, second.b)
-    assert np.shares_memory(read._make_workspace().b, fields["b"])
 
 
 def test_arrays_that_are_read_only():
     frozen = np.arange(4.0)
     frozen.flags.writeable = False
     game = osv.CompiledGame(3, last_of, arrays={"marks": frozen})
-    assert np.shares_memory(game._make_workspace().marks, frozen)
     assert game([2]) == 2.0
 
     def scribble(game):
@@ -326,27 +306,16 @@ def test_what_a_function_raises(where):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_utilities_that_are_not_finite(bad):
     def evaluate(game):
-        return game.bad if game.length == 2 else 1.0
+        return bad if game.length == 2 else 1.0
 
-    game = osv.CompiledGame(3, evaluate, numbers={"bad": 0.0})
-    game._numbers["bad"] = float(bad)
-    message = rf"evaluate returned {bad} for the sequence \(0, 1\), expected a finite number"
-    with pytest.raises(ValueError, match=message):
-        game([0, 1])
-    with pytest.raises(ValueError, match=message):
-        osv.exact_values(game, "partial_ordinal")
+    game = osv.CompiledGame(3, evaluate)
+    for act in (lambda: game([0, 1]), lambda: osv.exact_values(game, "partial_ordinal")):
+        with pytest.raises(ValueError, match=rf"evaluate .*{bad} .*\(0, 1\)"):
+            act()
 
 
 def of_a_name(game):
     return game.nothing
-
-
-def of_text(game):
-    return "a"
-
-
-def of_none(game):
-    pass
 
 
 def with_a_player(game, player):
@@ -357,13 +326,13 @@ def with_a_player(game, player):
 @pytest.mark.parametrize(
     ("functions", "message"),
     [
-        ({"evaluate": of_a_name}, "evaluate cannot be compiled: [^$]*Unknown attribute 'nothing'"),
-        ({"evaluate": of_text}, "evaluate cannot be compiled: "),
-        ({"evaluate": of_none}, "evaluate cannot be compiled: [^$]*none"),
-        ({"push": with_a_player, "pop": pop_centroid}, "push cannot be compiled: [^$]*'nothing'"),
-        ({"push": pop_centroid, "pop": with_a_player}, "pop cannot be compiled: [^$]*'nothing'"),
-        ({"reset": of_a_name}, "reset cannot be compiled: [^$]*'nothing'"),
-        ({"is_defined": of_a_name, "empty_value": 0}, "is_defined cannot be compiled: [^$]*'nothing'"),
+        ({"evaluate": of_a_name}, "evaluate [^$]*'nothing'"),
+        ({"evaluate": lambda game: "a"}, "evaluate "),
+        ({"evaluate": lambda game: None}, "evaluate "),
+        ({"push": with_a_player, "pop": pop_centroid}, "push [^$]*'nothing'"),
+        ({"push": pop_centroid, "pop": with_a_player}, "pop [^$]*'nothing'"),
+        ({"reset": of_a_name}, "reset [^$]*'nothing'"),
+        ({"is_defined": of_a_name, "empty_value": 0}, "is_defined [^$]*'nothing'"),
     ],
 )
 def test_what_does_not_compile(functions, message):

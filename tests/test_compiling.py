@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import ordinal_shapley as osv
-from ordinal_shapley.common import compiling
 from ordinal_shapley.common.compiling import compiling_line
 from ordinal_shapley_kernels import abi, watching
 from problems import JIT
@@ -20,7 +19,7 @@ def pretend():
 
 @pytest.fixture
 def terminal(monkeypatch):
-    monkeypatch.setattr(compiling, "_is_watched", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
 
 
 def test_nothing_is_said_where_nobody_watches(capsys):

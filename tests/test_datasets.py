@@ -142,9 +142,3 @@ def test_attribution_lies_beside_the_data():
     assert all(word in text for word in ("10.24432/C51P4M", "CC BY 4.0", "Zwitter", "Soklic"))
     text = (ROOT / "benchmarks/paper/data/SOURCES.md").read_text(encoding="utf-8")
     assert all(word in text for word in ("10.24432/C5XW20", "CC BY 4.0", "Kohavi"))
-
-
-def test_importing_datasets_loads_no_pandas():
-    code = "import sys, ordinal_shapley.datasets; print('pandas' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -16,7 +13,7 @@ from numba import njit
 import ordinal_shapley as osv
 from ordinal_shapley.games._fingerprint import fingerprint
 from ordinal_shapley.sampling import driver
-from runs import sample_with
+from runs import sample_with, script
 
 FACTOR = 2.0
 CALLS = 0
@@ -201,11 +198,7 @@ def test_another_process_finds_the_same():
         "spec.loader.exec_module(there)\n"
         "print(json.dumps(there.all_fingerprints()))\n"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    shown = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert json.loads(shown.stdout) == all_fingerprints()
+    assert json.loads(script(code, PYTHONHASHSEED="7")) == all_fingerprints()
 
 
 def all_fingerprints():

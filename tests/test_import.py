@@ -1,32 +1,30 @@
-"""`import ordinal_shapley` is quick: it loads numpy and numba only."""
+"""`import ordinal_shapley` is quick, it loads numpy and numba only, and so is help."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import pytest
 
-HEAVY = ("pandas", "sklearn", "scipy", "joblib", "typer", "rich", "matplotlib")
+from runs import script
 
-
-def loaded_after(statement):
-    """Which heavy packages a new interpreter holds after a statement."""
-    code = f"import sys\n{statement}\nprint(*[name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
-    )
-    return done.stdout.split()
-
-
-def test_import_loads_numpy_and_numba_only():
-    assert loaded_after("import ordinal_shapley as osv; assert 'LogisticGame' in dir(osv)") == []
+HEAVY = {"numpy", "numba", "pandas", "sklearn", "scipy", "joblib", "typer", "rich", "matplotlib"}
+HELP = """
+from ordinal_shapley.cli import main
+try:
+    main(["value", "--help"])
+except SystemExit:
+    pass
+"""
 
 
-def test_the_probe_sees_a_heavy_import():
-    assert loaded_after("import joblib") == ["joblib"]
-
-
-def test_every_public_name_resolves():
-    import ordinal_shapley as osv
-
-    for name in osv.__all__:
-        assert getattr(osv, name) is not None
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import ordinal_shapley as osv; assert 'LogisticGame' in dir(osv)", {"numpy", "numba"}),
+        ("import ordinal_shapley.datasets", {"numpy", "numba"}),
+        (HELP, {"typer", "rich"}),
+        ("import joblib", {"joblib", "numpy"}),  # the probe sees one
+    ],
+)
+def test_what_is_loaded(code, heavy):
+    shown = script(f"import sys\n{code}\nprint('\\n' + ' '.join({HEAVY} & set(sys.modules)))")
+    assert set(shown.splitlines()[-1].split()) == heavy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 
@@ -341,16 +342,17 @@ class Out(parallel.Cancellation):
 def test_a_run_out_of_time_is_a_run_of_as_many_permutations(name, monkeypatch):
     from ordinal_shapley.sampling import running
 
-    monkeypatch.setattr(parallel, "_SECONDS_A_CALL", 0.0)  # one utility a call
-    monkeypatch.setattr(running, "Cancellation", Out)
     game, options = game_of(5), {"random_state": 3, **SAMPLED[name]}
     lengths = set()
     for looks in (150, 171, 233, 318):
         Out.left = looks
-        cut = sample_with(game, stopping=MaxSeconds(1e9), **options)
+        with monkeypatch.context() as patch:
+            # By this clock any call takes long, so that each is of one utility.
+            patch.setattr(time, "perf_counter", itertools.count(0, 10**6).__next__)
+            patch.setattr(running, "Cancellation", Out)
+            cut = sample_with(game, stopping=MaxSeconds(1e9), **options)
         assert (cut.stopped_by, cut.converged) == ("MaxSeconds", False)
         lengths.add(cut.n_permutations)
-        Out.left = 10**9
         whole = sample_with(game, n_permutations=cut.n_permutations, **options)
         assert bits(cut) == bits(whole)
     assert len(lengths) > 1

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 
 import joblib
 import numba
@@ -18,7 +17,7 @@ import pytest
 import naive
 import ordinal_shapley as osv
 from problems import JIT, size, wine
-from runs import bits, game_of, sample_with
+from runs import bits, environment, game_of, sample_with, script
 
 
 def logistic(n=8):
@@ -27,18 +26,6 @@ def logistic(n=8):
 
 def sampled(game, n_permutations=40, **options):
     return sample_with(game, n_permutations=n_permutations, **{"random_state": 3, **options})
-
-
-def script(code, *arguments, **variables):
-    """Run Python code in a process of its own; what it prints."""
-    here = str(Path(__file__).parent)
-    paths = os.pathsep.join([here, *(entry for entry in sys.path if entry)])
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 # Threads and processes
@@ -71,7 +58,7 @@ PRINT_BITS = """
 import hashlib, sys
 import ordinal_shapley as osv
 from problems import wine
-from runs import bits, game_of, sample_with
+from runs import bits, environment, game_of, sample_with, script
 
 def run(n_jobs=2, **options):
     games = [osv.LogisticGame(*wine(True).first(6)), game_of(5)]
@@ -169,7 +156,42 @@ def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
     assert osv.Valuation.load(path).n_permutations == 0
 
 
-# Clocks, locks and failing games
+ON_WORKERS = """
+import os, sys
+import joblib
+import ordinal_shapley as osv
+
+def utility(sequence):
+    if len(sequence) and not hasattr(sys, "told"):
+        sys.told = True
+        print(os.getpid(), flush=True)
+    return float(len(sequence))
+
+with joblib.parallel_config(backend="loky", n_jobs=2):
+    osv.sample_values(osv.FunctionGame(utility, 5), n_permutations=10**9, random_state=0)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_ctrl_c_leaves_no_worker_behind():
+    psutil = pytest.importorskip("psutil")
+    command = [sys.executable, "-c", ON_WORKERS]
+    run = subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while int(run.stdout.readline()) == run.pid:  # not before a worker works
+        pass
+    workers = psutil.Process(run.pid).children(recursive=True)
+    assert len(workers) >= 2
+    run.send_signal(signal.SIGINT)
+    _, alive = psutil.wait_procs([psutil.Process(run.pid), *workers], timeout=120)
+    for process in alive:
+        process.kill()
+    assert alive == []
+    assert "KeyboardInterrupt" in run.communicate()[1]
+
+
+# Locks and failing games
 
 
 HOLDING = """
@@ -194,9 +216,8 @@ osv.sample_values(
 
 def test_two_processes_and_one_checkpoint(tmp_path):
     path = tmp_path / "run.npz"
-    paths = os.pathsep.join([str(Path(__file__).parent), *(entry for entry in sys.path if entry)])
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDING, path], env={**os.environ, "PYTHONPATH": paths},
+        [sys.executable, "-c", HOLDING, path], env=environment(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as other:  # fmt: skip
         assert other.stdout is not None

@@ -166,7 +166,7 @@ class TestValues:
 
 class TestModels:
     def chosen(self, model, evaluator=ClassicShapleyEvaluator, **options):
-        evaluator = evaluator("mc", n_permutations=2, random_state=0, **options)
+        evaluator = evaluator(sampler="mc", n_permutations=2, random_state=0, **options)
         return trained(evaluator, tensors(), model).shapley
 
     def test_logistic_regression_is_compiled_with_its_c(self):
@@ -200,7 +200,10 @@ class TestModels:
         options = {"n_permutations": 2, "random_state": 0}
         training = {"epochs": 2, "lr": 0.1}
         first, second = (
-            evaluator("mc", **options).input_data(*data).input_model(network).train_data_values(**training)
+            evaluator(sampler="mc", **options)
+            .input_data(*data)
+            .input_model(network)
+            .train_data_values(**training)
             for _ in range(2)
         )
         np.testing.assert_array_equal(first.data_values, second.data_values)

@@ -27,143 +27,90 @@ def utility(sequence):
 
 
 GAME = osv.FunctionGame(utility, 4)
-APART = np.arange(4)
+APART, CLASSES = np.arange(4), osv.PermutationSampler(class_fraction=0.5, strata=[0, 0, 1, 1])
+WITHIN = partial(osv.PartialOrdinal, case="within")
+SAMPLER = partial(osv.PermutationSampler, class_fraction=0.5)
+# What makes an object, the argument at fault, and values of it that are wrong.
 OBJECTS = [
-    ("alpha", partial(osv.Blend, 2)),
-    ("alpha", partial(osv.Blend, NAN)),
-    ("alpha", partial(osv.Blend, "1")),
-    ("order_weight", partial(osv.WeightedOrdinal, 3)),
-    ("partition", partial(osv.PartialOrdinal, APART)),
-    ("case", partial(osv.PartialOrdinal, case="within")),
-    ("case", partial(osv.PartialOrdinal, APART, "among")),
-    ("tol", partial(osv.PaperTruncation, -0.1)),
-    ("tol", partial(osv.PaperTruncation, NAN)),
-    ("tol", partial(osv.PaperTruncation, "0.1")),
-    ("tol", partial(osv.PaperTruncation, True)),
-    ("tol", partial(osv.PatienceTruncation, np.inf)),
-    ("patience", partial(osv.PatienceTruncation, patience=0)),
-    ("patience", partial(osv.PatienceTruncation, patience=1.5)),
-    ("target", partial(osv.PatienceTruncation, target="own")),
-    ("min_probability", partial(osv.Roulette, 0.0)),
-    ("min_probability", partial(osv.Roulette, 1.5)),
-    ("n_pilot", partial(osv.Roulette, n_pilot=1)),
-    ("n_pilot", partial(osv.Roulette, n_pilot=10_001)),
-    ("n_pilot", partial(osv.Roulette, n_pilot=2.5)),
-    ("truncation", partial(osv.PermutationSampler, 0.05)),
-    ("truncation", partial(osv.PermutationSampler, "russian")),
-    ("truncation", partial(osv.PermutationSampler, osv.PaperTruncation)),
-    ("design", partial(osv.PermutationSampler, design="random")),
-    ("design", partial(osv.PermutationSampler, design="latin", class_fraction=0.5)),
-    ("class_fraction", partial(osv.PermutationSampler, class_fraction=0.0)),
-    ("class_fraction", partial(osv.PermutationSampler, class_fraction=1.5)),
-    ("class_fraction", partial(osv.PermutationSampler, class_fraction=NAN)),
-    ("average", partial(osv.PermutationSampler, average="mean")),
-    ("average", partial(osv.PermutationSampler, average="selected")),
-    ("strata", partial(osv.PermutationSampler, strata=APART)),
-    ("contribution", partial(osv.PermutationSampler, contribution="plain")),
+    (osv.Blend, "alpha", [2, NAN, "1"]),
+    (osv.WeightedOrdinal, "order_weight", [3]),
+    (osv.PartialOrdinal, "partition", [APART]),
+    (osv.PartialOrdinal, "case", ["within"]),
+    (partial(osv.PartialOrdinal, APART), "case", ["among"]),
+    (osv.PaperTruncation, "tol", [-0.1, NAN, "0.1", True]),
+    (osv.PatienceTruncation, "tol", [np.inf]),
+    (osv.PatienceTruncation, "patience", [0, 1.5]),
+    (osv.PatienceTruncation, "target", ["own"]),
+    (osv.Roulette, "min_probability", [0.0, 1.5]),
+    (osv.Roulette, "n_pilot", [1, 10_001, 2.5]),
+    (osv.PermutationSampler, "truncation", [0.05, "russian", osv.PaperTruncation]),
+    (osv.PermutationSampler, "design", ["random"]),
+    (SAMPLER, "design", ["latin"]),
+    (osv.PermutationSampler, "class_fraction", [0.0, 1.5, NAN]),
+    (osv.PermutationSampler, "average", ["mean", "selected"]),
+    (osv.PermutationSampler, "strata", [APART]),
+    (osv.PermutationSampler, "contribution", ["plain"]),
 ]
+# The argument at fault, and values of it that are wrong; a dictionary is of several arguments.
 SHARED = [
-    ("value", "unknown", {"value": "shapley"}),
-    ("value", "a name of options", {"value": "blend"}),
-    ("value", "the classic value of an ordered game", {"value": "classic"}),
-    ("order_weight", "of others", {"value": osv.WeightedOrdinal(osv.TableGame(3, {}))}),
-    ("partition", "too short", {"value": osv.PartialOrdinal([0, 1], "within")}),
-    ("partition", "a set", {"value": osv.PartialOrdinal(set(range(4)), "within")}),
-    ("partition", "a dictionary", {"value": osv.PartialOrdinal(dict.fromkeys(range(4)), "within")}),
-    ("partition", "a gap", {"value": osv.PartialOrdinal([0.0] * 3 + [NAN], "within")}),
-    ("n_jobs", "none", {"n_jobs": 0}),
-    ("n_jobs", "half a one", {"n_jobs": 1.5}),
-    ("n_jobs", "too many", {"n_jobs": 10**30}),
+    ("value", "shapley", "blend", "classic"),
+    ("order_weight", {"value": osv.WeightedOrdinal(osv.TableGame(3, {}))}),
+    ("partition", {"value": WITHIN([0, 1])}, {"value": WITHIN(set(range(4)))}),
+    ("partition", {"value": WITHIN(dict.fromkeys(range(4)))}, {"value": WITHIN([0.0] * 3 + [NAN])}),
+    ("n_jobs", 0, 1.5, 10**30),
 ]
-CLASSES = osv.PermutationSampler(class_fraction=0.5, strata=[0, 0, 1, 1])
 SAMPLING = [
-    ("value", "a number", {"value": 3}),
-    ("method", "unknown", {"method": "tcm"}),
-    ("method", "a rule", {"method": osv.Roulette()}),
-    ("n_permutations", "0", {"n_permutations": 0}),
-    ("n_permutations", "a half", {"n_permutations": 1.5}),
-    ("n_permutations", "too many", {"n_permutations": 2**62 + 1}),
-    ("first_permutation", "below 0", {"first_permutation": -1}),
-    ("first_permutation", "a half", {"first_permutation": 0.5}),
-    ("first_permutation", "within a shard", {"first_permutation": 5}),
-    (
-        "first_permutation",
-        "within a block",
-        {"method": osv.PermutationSampler(design="latin"), "first_permutation": 6},
-    ),
-    (
-        "first_permutation",
-        "within a pair",
-        {
-            "value": "partial_ordinal",
-            "method": osv.PermutationSampler(design="antithetic"),
-            "first_permutation": 3,
-        },
-    ),
-    ("contribution", "of other values", {"method": osv.PermutationSampler(contribution="marginal")}),
+    ("value", 3),
+    ("method", "tcm", osv.Roulette()),
+    ("n_permutations", 0, 1.5, 2**62 + 1),
+    ("first_permutation", -1, 0.5, 5),
+    ("first_permutation", {"method": osv.PermutationSampler(design="latin"), "first_permutation": 6}),
+    ("first_permutation", {"method": osv.PermutationSampler(design="antithetic"), "first_permutation": 3}),
+    ("contribution", {"method": osv.PermutationSampler(contribution="marginal")}),
     (
         "contribution",
-        "of ordinal values",
         {"value": "partial_ordinal", "method": osv.PermutationSampler(contribution="in_out")},
     ),
-    ("strata", "missing", {"method": "cmc"}),
-    (
-        "strata",
-        "a generator",
-        {"method": osv.PermutationSampler(class_fraction=0.5, strata=(i % 2 for i in range(4)))},
-    ),
-    ("strata", "a number", {"method": osv.PermutationSampler(class_fraction=0.5, strata=3)}),
-    ("strata", "too few", {"method": osv.PermutationSampler(class_fraction=0.5, strata=np.zeros(3))}),
-    ("stopping", "a number", {"stopping": 100}),
-    ("random_state", "a text", {"random_state": "seed"}),
-    ("random_state", "below 0", {"random_state": -1}),
-    ("position_profile", "a number", {"position_profile": 1}),
-    ("position_profile", "of a part of the players", {"position_profile": True, "method": CLASSES}),
-    ("checkpoint", "a number", {"checkpoint": 3}),
-    ("checkpoint", "bytes", {"checkpoint": b"run.npz"}),
+    ("strata", {"method": "cmc"}, {"method": SAMPLER(strata=(i % 2 for i in range(4)))}),
+    ("strata", {"method": SAMPLER(strata=3)}, {"method": SAMPLER(strata=np.zeros(3))}),
+    ("stopping", 100),
+    ("random_state", "seed", -1),
+    ("position_profile", 1, {"position_profile": True, "method": CLASSES}),
+    ("checkpoint", 3, b"run.npz"),
 ]
-EXACT = [("max_seconds", "0", {"max_seconds": 0}), ("max_seconds", "no number", {"max_seconds": NAN})]
-VERIFY = [
-    ("level", "1", {"level": 1.0}),
-    ("level", "a text", {"level": "high"}),
-    ("method", "unknown", {"method": "lhs"}),
-    ("n_permutations", "0", {"n_permutations": 0}),
-    ("max_seconds", "below 0", {"max_seconds": -1}),
-]
+EXACT = [("max_seconds", 0, NAN)]
+VERIFY = [("level", 1.0, "high"), ("method", "lhs"), ("n_permutations", 0), ("max_seconds", -1)]
 AXIOMS = [
-    ("value", "too short", {"value": [1.0, 2.0]}),
-    ("value", "not finite", {"value": [NAN] * 4}),
-    ("value", "of texts", {"value": ["a"] * 4}),
-    ("insertion", "unknown", {"insertion": "front"}),
-    ("tol", "below 0", {"tol": -1.0}),
-    ("tol", "no number", {"tol": NAN}),
-    ("tol", "a text", {"tol": "small"}),
-    ("max_seconds", "0", {"max_seconds": 0}),
-    ("other", "of others", {"other": osv.TableGame(2, {})}),
-    ("other", "of values", {"other": osv.TableGame(4, {}), "value": np.zeros(4)}),
-    ("other", "no game", {"other": {}}),
+    ("value", [1.0, 2.0], [NAN] * 4, ["a"] * 4),
+    ("insertion", "front"),
+    ("tol", -1.0, NAN, "small"),
+    ("max_seconds", 0),
+    ("other", osv.TableGame(2, {}), {"other": osv.TableGame(4, {}), "value": np.zeros(4)}, [{}]),
 ]
 RUNS = [
-    *((osv.sample_values, *case) for case in SHARED + SAMPLING),
-    *((osv.exact_values, *case) for case in SHARED + EXACT),
-    *((osv.verify, *case) for case in SHARED + VERIFY),
-    *((osv.check_axioms, *case) for case in SHARED + AXIOMS),
+    (run, name, values)
+    for run, cases in (
+        (osv.sample_values, SHARED + SAMPLING),
+        (osv.exact_values, SHARED + EXACT),
+        (osv.verify, SHARED + VERIFY),
+        (osv.check_axioms, SHARED + AXIOMS),
+    )
+    for name, *values in cases
 ]
 
 
-@pytest.mark.parametrize(
-    ("run", "name", "what", "options"),
-    RUNS,
-    ids=[f"{named(run)}-{name}-{what}" for run, name, what, _ in RUNS],
-)
-def test_runs(run, name, what, options):
+@pytest.mark.parametrize(("run", "name", "values"), RUNS, ids=named)
+def test_runs(run, name, values):
     more = {"n_permutations": 2, "random_state": 0} if run is osv.sample_values else {}
-    refuses(partial(run, GAME), name, (TypeError, ValueError), **more | options)
+    for value in values:
+        options = value if isinstance(value, dict) else {name: value}
+        refuses(partial(run, GAME), name, (TypeError, ValueError), **more | options)
 
 
-@pytest.mark.parametrize(("name", "make"), OBJECTS)
-def test_objects(name, make):
-    refuses(make, name, (TypeError, ValueError))
+@pytest.mark.parametrize(("make", "name", "values"), OBJECTS, ids=named)
+def test_objects(make, name, values):
+    for value in values:
+        refuses(make, name, (TypeError, ValueError), **{name: value})
 
 
 @pytest.mark.parametrize("run", [osv.sample_values, osv.exact_values, osv.verify, osv.check_axioms])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import naive
-from ordinal_shapley_kernels import position_weights, scoring
+from ordinal_shapley_kernels import elementary, position_weights, scoring
 from ordinal_shapley_kernels.abi import callable_from_python
 from problems import size
 
@@ -87,3 +89,32 @@ def test_table_weights():
     out = np.zeros(3)
     fill_position_weights(position_weights.TABLE, table, 3, out)
     np.testing.assert_array_equal(out, [3.0, 4.0, 6.0])
+
+
+# The vectorisable exponential against the C library's
+
+
+def test_exp_to_about_one_unit_in_the_last_place():
+    rng = np.random.default_rng(0)
+    points = np.concatenate(
+        [
+            rng.uniform(-708, 708, size(20_000, 1_000)),
+            rng.normal(size=size(20_000, 1_000)),
+            [0.0, -0.0, 1.0, -1.0, 708.0, -708.0, 1e-300, -1e-17],
+            # next to the folds of the range reduction
+            (np.arange(-1000, 1001)[:: size(1, 20)] + 0.5) * math.log(2) * 0.99,
+        ]
+    )
+    points = points[np.abs(points) <= 708]
+    got = np.array([elementary.exp(x) for x in points])
+    exact = np.exp(points.astype(np.longdouble))
+    error = np.abs((got - exact) / exact).astype(np.float64)
+    assert error.max() < 3 * 2.0**-53
+
+
+@pytest.mark.parametrize(
+    ("x", "bound"), [(1e4, 708.0), (-1e4, -708.0), (math.inf, 708.0), (-math.inf, -708.0)]
+)
+def test_exp_is_clipped(x, bound):
+    assert elementary.exp(x) == elementary.exp(bound)
+    assert 0 < elementary.exp(x) < math.inf

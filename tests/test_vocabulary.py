@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import ordinal_shapley
 import ordinal_shapley as osv
 from ordinal_shapley import vocabulary
 from rules.check_rules import public_objects
@@ -62,3 +64,34 @@ def test_the_page_of_the_command_line_lists_models_and_scores(model, scorings):
     page = (Path(__file__).parents[1] / "docs/command-line.md").read_text(encoding="utf-8")
     (row,) = [line.split("|") for line in page.splitlines() if line.startswith(f"| `{model}`")]
     assert row[4].split(", ") == [f" {scorings[0]}", *scorings[1:-1], f"{scorings[-1]} "]
+
+
+# Every public name has its docstring on a page of the reference, once
+
+
+PAGES = sorted((Path(__file__).resolve().parents[1] / "docs" / "reference").glob("*.rst"))
+DIRECTIVE = re.compile(r"^\.\. (auto\w+|currentmodule):: (\S+)$", re.MULTILINE)
+
+
+def documented(text: str) -> list[str]:
+    """Names that a page documents, dotted; a module stands for its public names, too."""
+    names, module = [], ""
+    for directive, name in DIRECTIVE.findall(text):
+        if directive == "currentmodule":
+            module = f"{name}."
+            continue
+        names.append(name if directive == "automodule" else module + name)
+    return names
+
+
+def test_the_reference_is_complete():
+    found = Counter(name for page in PAGES for name in documented(page.read_text(encoding="utf-8")))
+    public = {name for name in ordinal_shapley.__all__ if name != "__version__"}
+    public |= {"interop.pydvl", "interop.opendataval"}  # imported by name: they need other packages
+    assert found == Counter(f"ordinal_shapley.{name}" for name in public)
+
+
+def test_every_page_is_listed():
+    index = PAGES[0].parents[1].joinpath("reference.rst").read_text(encoding="utf-8")
+    assert re.findall(r"^   reference/(\w+)$", index, re.MULTILINE)
+    assert set(re.findall(r"^   reference/(\w+)$", index, re.MULTILINE)) == {page.stem for page in PAGES}

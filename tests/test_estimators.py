@@ -97,25 +97,11 @@ class TestGivenValidation:
         X_valid, y_valid = data(12, classes=3, seed=1)
         truncation = osv.PatienceTruncation(0.2, 2, "given") if "tmc" in method else None
         sampler = sampler_of(method, class_fraction=0.6, truncation=truncation, design="antithetic")
-        model = estimator(
-            sampler=sampler,
-            C=0.5,
-            scoring="balanced_accuracy",
-            empty_value=0.25,
-            stopping=MaxPermutations(5),
-            random_state=5,
-        ).fit(X, y, X_valid, y_valid)
-        game = LogisticGame(
-            X,
-            y,
-            X_valid,
-            y_valid,
-            position_weight=weight,
-            C=0.5,
-            scoring="balanced_accuracy",
-            empty_value=0.25,
-        )
-        expected = sample_values(game, value, sampler, stopping=MaxPermutations(5), random_state=5)
+        options = {"C": 0.5, "scoring": "balanced_accuracy", "empty_value": 0.25}
+        run = {"stopping": MaxPermutations(5), "random_state": 5}
+        model = estimator(sampler=sampler, **options, **run).fit(X, y, X_valid, y_valid)
+        game = LogisticGame(X, y, X_valid, y_valid, position_weight=weight, **options)
+        expected = sample_values(game, value, sampler, **run)
         np.testing.assert_array_equal(model.values_, expected.values)
         np.testing.assert_array_equal(model.valuation_.stderr, expected.stderr)
         assert model.valuation_.n_permutations == 5

@@ -51,16 +51,12 @@ def moments_of(samples, chosen=None, unit=1):
     t, n = samples.shape
     whole = t // unit * unit
     totals = samples[:whole].reshape(-1, unit, n).sum(1)
+    counted = [totals[chosen[:whole:unit, i], i] for i in range(n)]
     return Moments(
         sums=samples.sum(0),
         chosen=chosen.sum(0),
         replicate_sums=totals.sum(0),
-        replicate_spread=np.array(
-            [
-                sum((total - mine.mean()) ** 2 for total in mine) if len(mine) else 0.0
-                for mine in (totals[chosen[:whole:unit, i], i] for i in range(n))
-            ]
-        ),
+        replicate_spread=np.array([len(mine) * np.var(mine) if len(mine) else 0.0 for mine in counted]),
         replicates=chosen[:whole:unit].sum(0),
         profile=np.zeros((3, 0, 0)),
         replicate_size=unit,
@@ -205,24 +201,10 @@ class TestRankingAndFrame:
         assert not wide.loc["c", "below_zero"], "the flag follows the level asked for"
 
 
-label_lists = st.one_of(
-    st.lists(st.text(max_size=8), min_size=3, max_size=3),
-    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=3, max_size=3),
-    st.lists(st.booleans(), min_size=3, max_size=3),
-    st.lists(st.floats(allow_nan=False), min_size=3, max_size=3),
-    st.lists(
-        st.one_of(
-            st.text(max_size=3),
-            st.integers(),
-            st.none(),
-            st.booleans(),
-            st.floats(allow_nan=False),
-            st.tuples(st.text(max_size=3), st.tuples(st.integers())),
-        ),
-        min_size=3,
-        max_size=3,
-    ),
-)
+# Of one kind, which may be an array's, or of several.
+kinds = [st.text(max_size=8), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.floats(allow_nan=False)]
+mixed = st.one_of(*kinds, st.integers(), st.none(), st.tuples(st.text(max_size=3), st.tuples(st.integers())))
+label_lists = st.one_of(*(st.lists(kind, min_size=3, max_size=3) for kind in [*kinds, mixed]))
 
 
 class TestSaveAndLoad:

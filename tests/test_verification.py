@@ -72,6 +72,12 @@ def brute(U, n, in_out, classes, quota, truncation, target, average, factor=None
     return credits.sum(axis=0) / (chosen.sum(axis=0) if average == "selected" else len(sequences))
 
 
+def expected_of(result, U, n, in_out, drawn, truncation, average="all", factor=None):
+    """What the run of a result estimates in the mean."""
+    target = target_of(U, n, result.valuation.seed, truncation)
+    return brute(U, n, in_out, *drawn, truncation, target, average, factor)
+
+
 def sampled(method, classes, fraction):
     """Classes and quota that a method draws with."""
     if method in ("mc", "tmc"):
@@ -107,9 +113,8 @@ def test_expected_is_the_mean_over_all_that_can_be_drawn(method, rule, value, av
         n_permutations=size(50, 5),
         random_state=3,
     )
-    target = target_of(U, n, result.valuation.seed, truncation)
     drawn = sampled(method, classes, 0.7)
-    expected = brute(U, n, float(value == "ordinal"), *drawn, truncation, target, average)
+    expected = expected_of(result, U, n, float(value == "ordinal"), drawn, truncation, average)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
     exact = naive.exact_ordinal(U, n) if value == "ordinal" else naive.exact_partial_ordinal(U, n)
     np.testing.assert_allclose(result.exact, exact, atol=1e-12)
@@ -142,9 +147,8 @@ def test_expected_of_sequences_without_a_model(method, rule, value):
         n_permutations=size(50, 5),
         random_state=3,
     )
-    target = target_of(U, n, result.valuation.seed, truncation)
     drawn = sampled(method, problem.y.tolist(), 0.6)
-    expected = brute(U, n, float(value == "ordinal"), *drawn, truncation, target, "all")
+    expected = expected_of(result, U, n, float(value == "ordinal"), drawn, truncation)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
 
 
@@ -167,9 +171,8 @@ def test_expected_of_the_classic_value(method, rule, estimator):
         n_permutations=size(50, 5),
         random_state=3,
     )
-    target = target_of(U, n, result.valuation.seed, truncation)
     drawn = sampled(method, classes, 0.7)
-    expected = brute(U, n, float(estimator == "in_out"), *drawn, truncation, target, "all")
+    expected = expected_of(result, U, n, float(estimator == "in_out"), drawn, truncation)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
     np.testing.assert_allclose(result.exact, naive.exact_classic(U, n), atol=1e-12)
     assert result.exact_values.n_evaluations == 2**n
@@ -187,7 +190,7 @@ def test_groups_of_rows():
     assert any(U.has_model((i,)) for i in range(4)) and not all(U.has_model((i,)) for i in range(4))
     rule = osv.PaperTruncation(0.2)
     result = verify_with(game, method="tmc", truncation=rule, n_permutations=10, random_state=0)
-    expected = brute(U, 4, 0.0, [0] * 4, [4], rule, None, "all")
+    expected = expected_of(result, U, 4, 0.0, ([0] * 4, [4]), rule)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
 
 
@@ -229,8 +232,8 @@ def test_expected_of_other_values(method, rule, kind):
         random_state=3,
         **options,
     )
-    target = target_of(played, n, result.valuation.seed, truncation)
-    expected = brute(played, n, in_out, *sampled(method, classes, 0.7), truncation, target, "all", factor)
+    drawn = sampled(method, classes, 0.7)
+    expected = expected_of(result, played, n, in_out, drawn, truncation, factor=factor)
     np.testing.assert_allclose(result.expected, expected, atol=1e-12)
     np.testing.assert_array_equal(result.exact, exact_with(game, **options).values)
     assert np.abs(result.z).max() < 4.5
@@ -262,10 +265,8 @@ def test_distances_equal_to_the_tolerance(truncation):
     result = verify_with(
         game, method="tmc", truncation=truncation, n_permutations=size(400, 20), random_state=0
     )
-    target = target_of(U, 4, 0, truncation)
-    np.testing.assert_allclose(
-        result.expected, brute(U, 4, 0.0, [0] * 4, [4], truncation, target, "all"), atol=1e-12
-    )
+    expected = expected_of(result, U, 4, 0.0, ([0] * 4, [4]), truncation)
+    np.testing.assert_allclose(result.expected, expected, atol=1e-12)
     assert np.abs(result.z).max() < 4.5
 
 
@@ -294,21 +295,15 @@ def test_mc_has_no_bias_at_all():
         assert not result.bias.any() and not result.class_bias.any() and not result.truncation_bias.any()
         np.testing.assert_array_equal(result.noise, result.error)
     # Nor has cmc that draws everybody.
-    result = verify_with(
-        random_table(4)[0],
-        method="cmc",
-        class_fraction=1.0,
-        strata=[0, 0, 1, 1],
-        n_permutations=20,
-        random_state=0,
-    )
+    options = {"class_fraction": 1.0, "strata": [0, 0, 1, 1], "n_permutations": 20}
+    result = verify_with(random_table(4)[0], method="cmc", **options)
     assert not result.bias.any()
 
 
 def test_a_rule_that_never_fires_has_no_bias():
-    options = {"truncation": osv.PaperTruncation(0.0), "n_permutations": 10, "random_state": 0}
+    rule = osv.PaperTruncation(0.0)
     for value in ("partial_ordinal", "ordinal"):
-        result = verify_with(random_table(5)[0], value, "tmc", **options)
+        result = verify_with(random_table(5)[0], value, "tmc", truncation=rule, n_permutations=10)
         assert not result.bias.any()  # not even by rounding
 
 
@@ -383,7 +378,7 @@ def test_too_many_players_to_take_the_error_apart():
     game = osv.FunctionGame(lambda sequence: worth[sequence].sum() ** 2, 12, order_free=True)
     options = {"value": "classic", "n_permutations": size(200, 20), "random_state": 0}
     result = verify_with(game, method="tmc", **options)
-    assert result.note == "the orders of 12 players are too many to go through all of them (up to 10 are)"
+    assert "12 players" in result.note
     for array in (result.expected, result.bias, result.class_bias, result.truncation_bias, result.z):
         assert np.isnan(array).all()
     assert math.isnan(result.coverage)
@@ -412,9 +407,6 @@ def test_every_sequence_is_evaluated_once_for_exact_and_expected():
     assert len(calls) <= sampling + len(values) + 1
     assert result.exact_values.n_evaluations == len(values)
     assert result.valuation.n_evaluations <= sampling
-
-
-# Bad input
 
 
 def test_roulette_has_no_bias():

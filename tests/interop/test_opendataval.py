@@ -27,7 +27,6 @@ from opendataval.model import (  # noqa: E402
     RegressionSkLearnWrapper,
 )
 from opendataval.model import LogisticRegression as TorchLogisticRegression  # noqa: E402
-from opendataval.util import get_name  # noqa: E402
 from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
@@ -39,7 +38,6 @@ from ordinal_shapley.interop.opendataval import (  # noqa: E402
     PartialOrdinalShapleyEvaluator,
 )
 
-METRIC = get_name(Metrics.ACCURACY)  # another text from Python 3.11 on
 PAIRS = {
     PartialOrdinalShapleyEvaluator: osv.PartialOrdinalShapley,
     OrdinalShapleyEvaluator: osv.OrdinalShapley,
@@ -92,26 +90,19 @@ def mediator():
 
 class TestExperiments:
     @pytest.mark.parametrize(
-        ("experiment", "columns"),
+        "experiment",
         [
-            (experiments.noisy_detection, ["kmeans_f1"]),
-            (
-                experiments.remove_high_low,
-                [f"remove_{which}_influential_first_{METRIC}" for which in ("least", "most")] + ["axis"],
-            ),
-            (experiments.discover_corrupted_sample, ["corrupt_found", "axis"]),
-            (
-                experiments.increasing_bin_removal,
-                ["frac_datapoints_explored", f"{METRIC}_at_datavalues", "axis"],
-            ),
-            (experiments.save_dataval, ["indices", "data_values"]),
+            experiments.noisy_detection,
+            experiments.remove_high_low,
+            experiments.discover_corrupted_sample,
+            experiments.increasing_bin_removal,
+            experiments.save_dataval,
         ],
-        ids=lambda case: getattr(case, "__name__", ""),
+        ids=lambda experiment: experiment.__name__,
     )
-    def test_it_runs_unchanged(self, mediator, experiment, columns, tmp_path):
+    def test_it_runs_unchanged(self, mediator, experiment, tmp_path):
         mediator.set_output_directory(tmp_path)
         frame = mediator.evaluate(experiment, save_output=True)
-        assert list(frame.columns) == columns
         assert set(frame.index) == {str(evaluator) for evaluator in mediator.data_evaluators}
         assert "OrdinalShapleyEvaluator(n_permutations=400, random_state=0)" in frame.index
         assert np.isfinite(frame.to_numpy(float)).all()
@@ -119,11 +110,10 @@ class TestExperiments:
 
     def test_wrong_labels_lie_low(self, mediator):
         frame = mediator.evaluate(experiments.discover_corrupted_sample)
-        found = {
-            name: float(part[part["axis"] > 0.29]["corrupt_found"].iloc[0])
+        by_kind = {
+            name.partition("(")[0]: float(part[part["axis"] > 0.29]["corrupt_found"].iloc[0])
             for name, part in frame.groupby(level=0)
         }
-        by_kind = {name.partition("(")[0]: share for name, share in found.items()}
         # Among the lowest 30 % of the rows: of one in five, all by chance would be 0.3.
         assert by_kind["OrdinalShapleyEvaluator"] > 0.7
         assert by_kind["ClassicShapleyEvaluator"] > 0.7
@@ -186,7 +176,7 @@ class TestModels:
         assert isinstance(self.chosen(naive, OrdinalShapleyEvaluator).game_.estimator, GaussianNB)
         near = ClassifierUnweightedSkLearnWrapper(KNeighborsClassifier, 2, 1)
         assert self.chosen(near).game_.estimator.n_neighbors == 1
-        with pytest.raises(ValueError, match=r"takes no sample_weight.*position_weight='gaussian' needs one"):
+        with pytest.raises(ValueError, match="position_weight"):
             self.chosen(near, PartialOrdinalShapleyEvaluator)
 
     @pytest.mark.filterwarnings("ignore:'pin_memory' argument:UserWarning")
@@ -223,7 +213,7 @@ class TestModels:
 
     def test_other_models_are_refused_unless_logistic_regression_may_stand_in(self):
         network = RegressionMLP(3, 1)
-        with pytest.raises(ValueError, match=r"pred_model is a RegressionMLP.*model='logistic'"):
+        with pytest.raises(ValueError, match="pred_model"):
             self.chosen(network)
         stand_in = ClassicShapleyEvaluator(sampler="mc", n_permutations=2, random_state=0, model="logistic")
         assert isinstance(trained(stand_in, tensors(), network).shapley.game_, osv.LogisticGame)
@@ -243,9 +233,9 @@ class TestModels:
             random_state=0,
         ).fit(x[:12], targets[:12], x[12:], targets[12:])
         np.testing.assert_array_equal(got.data_values, ours.values_)
-        with pytest.raises(ValueError, match="metric is accuracy, expected neg_mse"):
+        with pytest.raises(ValueError, match="metric"):
             trained(evaluator, data, model)
-        with pytest.raises(ValueError, match=r"y_train has shape \(30, 2\), expected one column"):
+        with pytest.raises(ValueError, match="y_train"):
             trained(evaluator, tensors(), model, Metrics.NEG_MSE)
 
 
@@ -269,38 +259,22 @@ class TestAgainstDataShapley:
             for players in itertools.combinations(range(6), m):
                 assert theirs._evaluate_model(list(players)) == pytest.approx(game(players), abs=1e-6)
 
-    def test_their_estimates_agree_with_our_exact_values(self):
-        n, n_permutations, n_runs = 6, 20, 10
-        exact = osv.exact_values(
-            osv.LogisticGame(*arrays(self.data(n)), position_weight="uniform"), "classic"
-        ).values
-        runs = []
-        for seed in range(n_runs):
-            evaluator = self.theirs(n, n_permutations)
-            evaluator.sampler.random_state = np.random.RandomState(seed)
-            runs.append(evaluator.train_data_values().data_values)
-        # They give no errors, so runs of their own do; t of 9 degrees of freedom.
-        error = np.std(runs, axis=0, ddof=1) / np.sqrt(n_runs)
-        assert (np.abs(np.mean(runs, axis=0) - exact) / error).max() < 6
-
 
 class TestBadInput:
     def test_options(self):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'epochs'"):
-            ClassicShapleyEvaluator(epochs=3)
-        with pytest.raises(TypeError, match="position_weight"):
-            ClassicShapleyEvaluator(position_weight="gaussian")
-        with pytest.raises(ValueError, match="model is 'mlp', expected one of 'given', 'logistic'"):
-            OrdinalShapleyEvaluator(model="mlp")
-        with pytest.raises(ValueError, match="valid_fraction is for rows to hold out"):
+        for name, value in (("epochs", 3), ("position_weight", "gaussian")):
+            with pytest.raises(TypeError, match=name):
+                ClassicShapleyEvaluator(**{name: value})
+        with pytest.raises(ValueError, match="valid_fraction"):
             OrdinalShapleyEvaluator(valid_fraction=0.2)
-        with pytest.raises(ValueError, match="model is 'logistic', but estimator is another model"):
-            OrdinalShapleyEvaluator(model="logistic", estimator=GaussianNB())
+        for options in ({"model": "mlp"}, {"model": "logistic", "estimator": GaussianNB()}):
+            with pytest.raises(ValueError, match="model"):
+                OrdinalShapleyEvaluator(**options)
 
     def test_a_metric_without_a_score_of_ours(self):
         evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
         for metric in (neg_l2, Metrics.NEG_L2):
-            with pytest.raises(ValueError, match=r"metric is neg_l2, expected accuracy.*in scoring"):
+            with pytest.raises(ValueError, match="metric"):
                 trained(evaluator, tensors(), metric=metric)
         chosen = ClassicShapleyEvaluator(n_permutations=2, random_state=0, scoring="neg_log_loss")
         assert trained(chosen, tensors(), metric=neg_l2).shapley.game_.scoring == "neg_log_loss"
@@ -309,16 +283,16 @@ class TestBadInput:
         x, y, x_valid, y_valid = tensors()
         evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
         for bad in (y[:, :1], y.argmax(1).float(), 2 * y, torch.ones(30, 2), y - 0.5):
-            with pytest.raises(ValueError, match=r"y_train has shape .*, expected one-hot rows"):
+            with pytest.raises(ValueError, match="y_train"):
                 trained(evaluator, (x, bad, x_valid, y_valid))
-        with pytest.raises(ValueError, match=r"y_valid has shape .*, expected one-hot rows"):
+        with pytest.raises(ValueError, match="y_valid"):
             trained(evaluator, (x, y, x_valid, 0 * y_valid))
 
     def test_rows_that_are_no_numbers(self):
         x, y, x_valid, y_valid = tensors()
         evaluator = ClassicShapleyEvaluator(n_permutations=2, random_state=0)
         for model in (None, ClassifierMLP(3, 2)):
-            with pytest.raises(TypeError, match="x_train holds str, expected numbers: embed"):
+            with pytest.raises(TypeError, match="x_train"):
                 trained(evaluator, (ListDataset(["word"] * 30), y, x_valid, y_valid), model)
-        with pytest.raises(TypeError, match="x_valid holds Tensor, expected numbers: embed"):
+        with pytest.raises(TypeError, match="x_valid"):
             trained(evaluator, (x, y, TensorDataset(x_valid, y_valid), y_valid))

@@ -34,11 +34,6 @@ def fitted(utility, sampler, stop):
     return pydvl.ShapleyValuation(utility, sampler, stop).fit(utility.dataset()).result
 
 
-def sampled(utility, n_permutations, seed, **options):
-    sampler = pydvl.PermutationSampler(seed=seed, **options)
-    return fitted(utility, sampler, pydvl.MaxSamples(sampler, n_permutations))
-
-
 def assert_agrees(result, exact):
     """Within 4.5 standard errors; what has none agrees to rounding."""
     exact = np.asarray(exact)
@@ -121,10 +116,6 @@ class TestUtility:
         # Sets come one size after the other, each with its weight: the mean over 2^(n-1) of them.
         np.testing.assert_allclose(result.values, exact, atol=1e-12)
 
-    def test_permutations_agree_with_the_exact_classic_values(self):
-        game = free_game()
-        assert_agrees(sampled(GameUtility(game), 2000, 3), osv.exact_values(game, "classic").values)
-
     def test_truncated_monte_carlo_shapley_runs_with_it(self):
         game = free_game()
         utility = GameUtility(game)
@@ -149,11 +140,6 @@ class TestUtility:
         assert result.counts.tolist() == [math.factorial(4)] * 4
         np.testing.assert_allclose(result.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-9)
         assert np.abs(result.values - osv.exact_values(game, "ordinal").values).max() > 0.01
-
-    def test_sampled_permutations_give_partial_ordinal_values(self):
-        game = game_of(5)
-        result = sampled(GameUtility(game, order="listed"), 2000, 7)
-        assert_agrees(result, osv.exact_values(game, "partial_ordinal").values)
 
     def test_sorted_players_make_a_game_of_sets(self):
         game = game_of(4)

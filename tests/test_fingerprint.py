@@ -31,20 +31,6 @@ def compiled(factor):
     return utility
 
 
-def with_default(factor):
-    def utility(sequence, factor=factor):
-        return len(sequence) * factor
-
-    return utility
-
-
-def with_keyword(factor):
-    def utility(sequence, *, factor=factor):
-        return len(sequence) * factor
-
-    return utility
-
-
 def times(sequence, factor):
     return len(sequence) * factor
 
@@ -68,21 +54,19 @@ class Scaled:
         return len(sequence) * self.factor
 
 
-class Slotted:
-    __slots__ = ("factor",)
+class Slotted(Scaled):
+    __slots__ = ("more",)
 
     def __init__(self, factor):
-        self.factor = factor
-
-    def __call__(self, sequence):
-        return len(sequence) * self.factor
+        super().__init__(1.0)
+        self.more = factor
 
 
 MAKERS = {
     "closure": scaled,
     "compiled": compiled,
-    "default": with_default,
-    "keyword": with_keyword,
+    "default": lambda factor: lambda sequence, factor=factor: len(sequence) * factor,
+    "keyword": lambda factor: lambda sequence, *, factor=factor: len(sequence) * factor,
     "partial": lambda factor: functools.partial(times, factor=factor),
     "callable": Scaled,
     "slots": Slotted,

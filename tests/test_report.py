@@ -60,13 +60,14 @@ class TestTable:
     def test_holds_the_valuation_and_the_rows(self, run):
         valuation, frame, labels, *_, page = run
         table = valuation.to_frame()
-        for title, name in (
-            ("value", "value"),
-            ("std. error", "stderr"),
-            ("low", "ci_low"),
-            ("high", "ci_high"),
-            ("rank", "rank"),
-        ):
+        titles = {
+            "value": "value",
+            "std. error": "stderr",
+            "low": "ci_low",
+            "high": "ci_high",
+            "rank": "rank",
+        }
+        for title, name in titles.items():
             assert page.column(title) == table[name].tolist()
         assert page.column("row") == table.index.tolist()
         assert page.column("label") == labels.tolist()
@@ -92,16 +93,18 @@ class TestTable:
         )
         page = Page(by_hand([1.0, 2.0, 3.0], [0.1] * 3).to_html(X=frame))
         own = {c["title"]: c["cells"] for c in page.data["columns"] if c["own"]}
-        assert own["whole"] == ["1", str(2**60), "3"], "JavaScript would round it"
-        assert own["next"] == ["1", str(2**53 + 1), "3"], "it has no double"
-        assert own["real"] == [0.1, None, 1e300]
-        assert own["endless"] == ["inf", "0.0", "-inf"]
-        assert own["text"] == ["a", None, "ü"]
-        assert own["flag"] == ["True", "False", "True"]
-        assert own["day"] == ["2020-01-01 00:00:00", None, "2021-02-03 00:00:00"]
-        assert own["kind"] == ["x", "y", None]
-        assert own["nullable"] == [1, None, 3]
-        assert own["5"] == ["[1]", "{}", "()"]
+        assert own == {
+            "whole": ["1", str(2**60), "3"],  # JavaScript would round it
+            "next": ["1", str(2**53 + 1), "3"],  # it has no double
+            "real": [0.1, None, 1e300],
+            "endless": ["inf", "0.0", "-inf"],
+            "text": ["a", None, "ü"],
+            "flag": ["True", "False", "True"],
+            "day": ["2020-01-01 00:00:00", None, "2021-02-03 00:00:00"],
+            "kind": ["x", "y", None],
+            "nullable": [1, None, 3],
+            "5": ["[1]", "{}", "()"],
+        }
 
     @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame])
     def test_many_columns(self, form):
@@ -119,9 +122,8 @@ class TestWords:
         low, high = valuation.confidence_interval()
         below, above = int((high < 0).sum()), int((low > 0).sum())
         assert page.facts["Permutations"] == str(valuation.n_permutations)
-        assert page.facts["95 % CIs"] == (
-            f"{below} entirely below 0, {above} entirely above 0, {40 - below - above} contain 0"
-        )
+        counts = [int(count) for count in re.findall(r"(\d+) (?:entirely|contain)", page.facts["95 % CIs"])]
+        assert counts == [below, above, 40 - below - above]
         middle = float(re.search(r"median ([\d.]+)", page.facts["Standard errors"])[1])
         assert middle == pytest.approx(np.median(valuation.stderr), rel=1e-3)
         share = 1 - np.mean(valuation.stderr**2) / np.var(valuation.values, ddof=1)
@@ -250,14 +252,9 @@ class TestLabels:
         assert {"id 4", "id 9", "id 30"} == against
         wrong = next(row for row in table if row[1] == "id 4")
         assert (wrong[2], wrong[4]) == (labels[4], "yes" if labels[4] == "no" else "no")
-        assert (
-            "differs from the label of 3 of these 20, and of 0 of 20 drawn at random" in page.texts["lowest"]
-        )
-        assert "Neither a low value nor evidence" in page.texts["lowest"]
-        assert "poor at" not in page.texts["lowest"]
-        assert [row[1] for row in table[1:] if row[-1] == "below 0"] == valuation.suspects().index.tolist()[
-            :20
-        ]
+        assert "3 of these 20" in page.texts["lowest"] and "0 of 20" in page.texts["lowest"]
+        below = [row[1] for row in table[1:] if row[-1] == "below 0"]
+        assert below == valuation.suspects().index.tolist()[:20]
 
 
 class TestWhatIsMissing:

@@ -218,19 +218,11 @@ def made_up(fits, half_sums=(9.0, 9.0, 9.0), noise_factor=2.0, drop=1.0):
                 key = {"dataset": "wine", "labels": labels, "protocol": "paper", "run": number}
                 key |= {"seed": number - 1, "method": method}
                 noisy = labels == "noisy"
-                lines.append(
-                    key
-                    | {
-                        "permutations": 100,
-                        "fits": fit * (noise_factor if noisy else 1),
-                        "capped": False,
-                        "half_sum": half - drop * noisy + 0.01 * number,
-                        "roc_auc": 0.6 + 0.01 * number if noisy else None,
-                        "seconds": fit / 1e4,
-                        "loop_seconds": fit / 1e2,
-                        "loop_fits_timed": 60,
-                    }
-                )
+                key |= {"permutations": 100, "capped": False, "loop_fits_timed": 60}
+                key |= {"fits": fit * (noise_factor if noisy else 1)}
+                key |= {"half_sum": half - drop * noisy + 0.01 * number}
+                key |= {"roc_auc": 0.6 + 0.01 * number if noisy else None}
+                lines.append(key | {"seconds": fit / 1e4, "loop_seconds": fit / 1e2})
     return pd.DataFrame(lines)
 
 
@@ -262,17 +254,11 @@ def test_table_2_stands_beside_the_papers():
 def curves_of(low_first, luck):
     return pd.DataFrame(
         [
-            {
-                "dataset": "wine",
-                "labels": "noisy",
-                "protocol": "paper",
-                "method": method,
-                "removed": 4 * mark,
-                "low_first": height,
-            }
+            ("wine", "noisy", "paper", method, 4 * mark, height)
             for method in (*methods.PAPER_METHODS, "random")
             for mark, height in enumerate(luck if method == "random" else low_first)
-        ]
+        ],
+        columns=["dataset", "labels", "protocol", "method", "removed", "low_first"],
     )
 
 
@@ -287,31 +273,20 @@ def verdicts(runs, curves):
 def test_claims_hold_where_figures_say_so():
     runs = made_up((100, 300, 80))
     said = verdicts(runs, curves_of([0.8, 0.9, 0.3], luck=[0.8, 0.89, 0.5]))
-    assert said["CTMC needs less time than TMC."] == "holds, counted in model fits"
-    assert said["CTMC needs less time than CMC."] == "holds, counted in model fits"
-    assert said["Runs take longer when labels are noisy."] == "holds, counted in model fits"
-    assert said["The area under the removal curve is smaller when labels are noisy."] == "holds"
-    assert said["The three do equally well at removal."] == "no difference seen in 4 of 4 comparisons"
-    assert said["The three find noisy labels equally well."] == "no difference seen in 2 of 2 comparisons"
-    assert [text for claim, text in said.items() if "deleting" in claim] == [
-        "holds (a gain of more than 0.01, and than at random)"
-    ]
+    assert "4 of 4" in said.pop("The three do equally well at removal.")
+    assert "2 of 2" in said.pop("The three find noisy labels equally well.")
+    assert sum(verdict.startswith("holds") for verdict in said.values()) >= 5
+    assert any("deleting" in claim and verdict.startswith("holds") for claim, verdict in said.items())
 
 
 def test_claims_do_not_hold_where_figures_say_otherwise():
     runs = made_up((100, 50, 120), half_sums=(9.0, 8.5, 9.0), noise_factor=0.5, drop=-1.0)
     said = verdicts(runs, curves_of([0.9, 0.8, 0.3], luck=[0.9, 0.8, 0.3]))
-    assert said["CTMC needs less time than TMC."] == "does not hold, counted in model fits"
-    assert said["CTMC needs less time than CMC."] == "does not hold, counted in model fits"
-    assert said["CTMC saves more against TMC when labels are noisy."] == "does not hold"
-    assert said["Runs take longer when labels are noisy."] == "does not hold, counted in model fits"
-    assert said["The area under the removal curve is smaller when labels are noisy."] == "does not hold"
-    assert said["The three do equally well at removal."] == "no difference seen in 2 of 4 comparisons"
-    assert [text for claim, text in said.items() if "deleting" in claim] == [
-        "does not hold (a gain of more than 0.01, and than at random)"
-    ]
+    assert "2 of 4" in said["The three do equally well at removal."]
+    assert sum(verdict.startswith("does not hold") for verdict in said.values()) >= 6
     lucky = verdicts(runs, curves_of([0.8, 0.9, 0.3], luck=[0.8, 0.91, 0.3]))
-    assert any("deleting" in claim and verdict.startswith("does not") for claim, verdict in lucky.items())
+    for found in (said, lucky):
+        assert any("deleting" in claim and verdict.startswith("does not") for claim, verdict in found.items())
 
 
 # --- all of it

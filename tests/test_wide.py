@@ -8,13 +8,12 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
-from ordinal_shapley import LogisticGame, RidgeGame, exact_values
-from ordinal_shapley.common.described import digest
+from ordinal_shapley import LogisticGame, RidgeGame
 from ordinal_shapley_kernels import walks
 from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, complete
 from ordinal_shapley_kernels.span import complete_all
-from problems import JIT, Problem, size
+from problems import Problem, size
 from test_trainer import check_coefficients, check_decisions
 
 N_ROWS, N_COLUMNS = size(40, 10), size(100, 49)
@@ -73,27 +72,6 @@ def test_a_prefix_that_outgrows_its_span_goes_over_to_the_columns(every):
     assert (workspace.dimension, workspace.triangular) == (16, 1)
 
 
-@pytest.mark.skipif(not JIT, reason="a minute uncompiled, for few columns, whose prefixes have no span")
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
-@pytest.mark.parametrize("every", [True, False])
-def test_a_workspace_that_was_used_gives_the_bits_of_a_new_one(every, scoring):
-    problem = wide(n=N_COLUMNS + 10, n_classes=3)
-    y = problem.y.copy()
-    y[np.flatnonzero(y == 1)[5:]] = 0
-    problem = problem._replace(y=y)
-    game = LogisticGame(*problem, scoring=scoring)
-    rng = np.random.default_rng(4)
-    orders = [rng.permutation(len(problem.y)) for _ in range(size(4, 3))]
-    # One class comes when the span has been outgrown.
-    orders.append(np.argsort(y == 1, kind="stable"))
-    assert y[orders[-1][: N_COLUMNS + 2]].tolist().count(1) == 0
-    used = game._make_workspace()
-    for order in orders:
-        for m in (len(order), N_COLUMNS // 2, N_COLUMNS + 5):
-            expected = walks.utilities_of(game._make_workspace(), order[:m], every)
-            np.testing.assert_array_equal(walks.utilities_of(used, order[:m], every), expected)
-
-
 @pytest.mark.parametrize("every", [True, False])
 def test_a_prefix_of_dependent_rows_goes_over_to_the_columns(every):
     problem = wide(n=N_COLUMNS + 10)
@@ -136,90 +114,29 @@ def test_coordinates_have_the_rows_inner_products(n_classes, n, every):
         assert not np.triu(rows, 1).any()
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_coefficients(n_classes):
-    problem = wide(n_classes=n_classes)
-    rng = np.random.default_rng(n_classes)
-    sequences = [rng.permutation(len(problem.y)) for _ in range(size(6, 1))]
-    check_coefficients(problem, sequences, tol=1e-8, norm_wise=1e-5)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_decisions(n_classes):
-    problem = wide(n_classes=n_classes, seed=2)
-    rng = np.random.default_rng(6)
-    orders = [rng.permutation(len(problem.y)) for _ in range(size(4, 1))]
-    assert check_decisions(problem, orders) > size(100, 3)
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
-def test_rows_that_nearly_coincide(gap):
-    # The pivot of a second twin is gap^2, which an inner product cannot hold below 1e-8.
-    problem = wide(seed=3)
-    rng = np.random.default_rng(1)
-    twins = problem.X[::2][: len(problem.y[1::2])]
-    X = problem.X.copy()
-    X[1::2] = twins + gap * rng.normal(size=twins.shape)
-    problem = problem._replace(X=X)
-    check_decisions(problem, [rng.permutation(len(problem.y)) for _ in range(size(3, 1))])
-    check_coefficients(problem, [rng.permutation(len(problem.y))], tol=1e-7)
-
-
-@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss", "f1", "balanced_accuracy"])
-def test_every_metric(scoring):
-    problem = wide(seed=4)
-    game, utility = (make(*problem, scoring=scoring) for make in (LogisticGame, naive.LogisticUtility))
-    order = np.random.default_rng(2).permutation(len(problem.y))
-    along = game.prefix_utilities(order)
-    for m in size(range(1, len(order) + 1, 3), [5, 10]):
-        assert along[m - 1] == pytest.approx(utility(order[:m]), abs=1e-7)
-
-
-@pytest.mark.parametrize("groups", [None, size([0, 1, 1, 2, 3, 4, 4, 4, 5], [0, 1, 1, 2])])
-def test_exact_values_take_rows_out_again(groups):
-    n = size(5, 3) if groups is None else len(groups)
-    problem = wide(n=n, d=N_COLUMNS, seed=5)
-    game = LogisticGame(*problem, groups=groups)
-    assert game._features.span_limit == n
-    n_players = game.n_players
-
-    def utility(sequence):
-        return game(sequence)  # from nothing, without a row taken out
-
-    for value in ("partial_ordinal", "ordinal"):
-        expected = getattr(naive, f"exact_{value}")(utility, n_players)
-        np.testing.assert_allclose(exact_values(game, value).values, expected, rtol=0, atol=1e-12)
-
-
 def test_features_do_not_depend_on_the_number_of_threads():
     problem, long = wide(n=150, d=400), wide(n=300, d=100)
     moved = problem._replace(X=problem.X + 1e5, X_valid=problem.X_valid + 1e5)
     y, y_valid = (labels.astype(float) for labels in (problem.y, problem.y_valid))
     games = [
-        lambda: LogisticGame(*problem),
-        lambda: LogisticGame(*moved),
-        lambda: LogisticGame(*long),
+        lambda: LogisticGame(*problem, scoring="neg_log_loss"),
+        lambda: LogisticGame(*moved, scoring="neg_log_loss"),
+        lambda: LogisticGame(*long, scoring="neg_log_loss"),
         lambda: RidgeGame(problem.X, y, problem.X_valid, y_valid),
     ]
     for make in games:
-        payloads = []
+        found = []
         for n_threads in (1, 2):
             with threadpool_limits(n_threads):
-                game = make()
-                game._expect_walks()
-                payloads.append(game._payload)
+                found.append(make().prefix_utilities(np.arange(60)))
                 assert {library["num_threads"] for library in threadpool_info()} == {n_threads}
-        one, two = payloads
-        for a, b in zip(one, two, strict=True):
-            np.testing.assert_array_equal(a, b)
-        assert digest(*one) == digest(*two)
+        np.testing.assert_array_equal(*found)
 
 
 def test_inner_products_that_do_not_fit_are_refused(monkeypatch):
     problem = texts()
     monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 1_000)
-    message = f"working with the inner products of {N_ROWS} rows .* at hand: use fewer rows, or fewer columns"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"{N_ROWS} rows"):
         LogisticGame(
             sparse.csr_array(problem.X), problem.y, sparse.csr_array(problem.X_valid), problem.y_valid
         )
@@ -297,21 +214,6 @@ def texts(n=N_ROWS, d=400, n_valid=30, seed=0):
     y = (X @ rng.normal(size=d) > 0).astype(int)
     y[:2] = y[n : n + 2] = 0, 1
     return Problem(X[:n], y[:n], X[n:], y[n:])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.csr_array])
-def test_sparse_rows_are_worth_what_dense_ones_are(make):
-    problem = texts()
-    dense = LogisticGame(*problem)
-    game = LogisticGame(make(problem.X), problem.y, make(problem.X_valid), problem.y_valid)
-    mixed = LogisticGame(make(problem.X), problem.y, problem.X_valid, problem.y_valid)
-    order = np.random.default_rng(1).permutation(len(problem.y))
-    expected = dense.prefix_utilities(order)
-    np.testing.assert_array_equal(game.prefix_utilities(order), expected)
-    np.testing.assert_array_equal(mixed.prefix_utilities(order), expected)
-    assert check_decisions(problem, [order]) > 2
-    np.testing.assert_allclose(game.coefficients(order), dense.coefficients(order), rtol=0, atol=1e-9)
 
 
 def test_sparse_rows_are_never_made_dense():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from interop.libraries import needed
+from interop.libraries import breaches, needed
 
 needed("opendataval.experiment")
 
@@ -86,6 +86,10 @@ def mediator():
     evaluators = [evaluator(n_permutations=400, random_state=0) for evaluator in PAIRS]
     mediator = ExperimentMediator(noisy_fetcher(), logistic(), raises_error=True)
     return mediator.compute_data_values([*evaluators, RandomEvaluator(0)])
+
+
+def test_its_names_are_documented():
+    assert breaches("opendataval") == []
 
 
 class TestExperiments:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ordinal_shapley as osv
-from interop.libraries import needed
+from interop.libraries import breaches, needed
 from problems import random_problem
 from runs import SAMPLED, game_of, sample_with
 
@@ -41,6 +41,10 @@ def assert_agrees(result, exact):
     assert noisy.sum() >= len(exact) - 1
     assert np.abs((result.values - exact)[noisy] / result.stderr[noisy]).max() < 4.5
     np.testing.assert_allclose(result.values[~noisy], exact[~noisy], atol=1e-9)
+
+
+def test_its_names_are_documented():
+    assert breaches("pydvl") == []
 
 
 class TestResult:

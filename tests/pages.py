@@ -9,21 +9,7 @@ VOID = {"meta", "input", "br", "link", "img", "rect", "path", "circle", "polylin
 
 
 class Page(HTMLParser):
-    """Elements with an id, tables, terms and their words, and the data of the script.
-
-    Attributes
-    ----------
-    texts : dict of str to str
-        Text of the elements that have an id.
-    tables : dict of str to list of list of str
-        Cells of the tables, row by row, by the id of the table or of the figure it is in.
-    facts : dict of str to str
-        Terms and their words.
-    tags : list of (str, dict)
-        Every element with its attributes.
-    data : dict
-        What the script reads.
-    """
+    """Texts and tables by the id of their element, facts by their term, tags, and the data of the script."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

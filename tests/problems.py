@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_wine
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -52,6 +53,15 @@ def split(X, y, n_train, n_valid, seed=0):
     y = np.unique(y, return_inverse=True)[1].astype(np.int64)
     train, valid = order[:n_train], order[n_train : n_train + n_valid]
     return Problem(X[train], y[train], X[valid], y[valid])
+
+
+def people(n=40, noise=10.0):
+    """A table such as users have: a number, a word, and the classes "old" and "young"."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 70, n)
+    city = rng.choice(["Bonn", "Graz"], n)
+    outcome = np.where(age + rng.normal(0, noise, n) > 45, "old", "young")
+    return pd.DataFrame({"age": age, "city": city, "outcome": outcome})
 
 
 @lru_cache

@@ -219,36 +219,6 @@ def test_an_index_out_of_bounds_fails_a_run_that_checks_them(tmp_path):
 # Names, flags and signatures
 
 
-FIRST_FIT = """
-import sys
-{before}
-import ordinal_shapley as osv
-import numpy as np
-X = np.random.default_rng(0).normal(size=(30, 3))
-game = osv.LogisticGame(X[:20], np.arange(20) % 2, X[20:], np.arange(10) % 2)
-values = osv.sample_values(game, n_permutations=3, random_state=0).values
-from ordinal_shapley_kernels import abi, watching
-used = [symbol for symbol in abi.all_symbols() if symbol.is_compiled]
-print(values.tobytes().hex(), len(used), sum(symbol.cache_hits for symbol in used))
-"""
-
-
-@pytest.mark.slow
-def test_a_second_process_compiles_meanwhile_and_may_fail(tmp_path):
-    helped, alone, failed = (
-        run(FIRST_FIT.format(before=before), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / name)).split()
-        for name, before in {
-            "helped": "import os; os.sched_getaffinity = lambda _: {0, 1}",
-            "alone": "import os; os.sched_getaffinity = lambda _: {0}",
-            "failed": "import os; os.sched_getaffinity = lambda _: {0, 1}; sys.executable = 'false'",
-        }.items()
-    )
-    assert helped[:2] == alone[:2] == failed[:2]
-    assert int(helped[1]) > 20
-    assert 2 <= int(helped[2]) < int(helped[1])  # some were found on disk, where the other left them
-    assert alone[2] == failed[2] == "0"
-
-
 def test_an_interrupt_while_kernels_compile_leaves_none_unregistered(tmp_path):
     # A caller that names a symbol which is not registered would end the process.
     code = """

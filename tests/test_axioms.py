@@ -14,13 +14,9 @@ import naive
 import ordinal_shapley as osv
 from problems import JIT, size, wine
 from runs import axioms_with
+from test_exact import table_of as game_of
 
 AXIOMS = ("null_player", "symmetry", "efficiency", "additivity", "monotone")
-
-
-def game_of(n, U, **options):
-    """The table game of a function of tuples."""
-    return osv.TableGame(n, {S: float(U(S)) for S in naive.sequences_of(range(n))}, **options)
 
 
 def random_worth(seed, low=-1.0):
@@ -211,17 +207,6 @@ def test_symmetry_as_printed_is_no_theorem():
     # The one in the documentation is among the smallest.
     assert ((0, 2, 1), (2, 0, 1)) in differ
     assert min(map(len, differ)) == 2
-
-
-def test_uneven_weights_are_not_efficient():
-    game = game_of(4, arbitrary(4, 0))
-    report = osv.check_axioms(game, osv.WeightedOrdinal(first_order_only))
-    gap = osv.exact_values(game, osv.WeightedOrdinal(first_order_only)).efficiency_gap
-    assert report.efficiency.status == "fails"
-    assert report.efficiency.violation == pytest.approx(abs(gap))
-    assert report.efficiency.detail.endswith("order_weight is not uniform")
-    even = osv.check_axioms(game, osv.WeightedOrdinal(lambda S: 1 / math.factorial(len(S))))
-    assert even.efficiency.status == "holds"
 
 
 # Rules and values of one's own

@@ -60,9 +60,6 @@ def assert_bounded(errors, tail, *arguments, **options):
         assert frequency <= chance + 4 * math.sqrt(chance * (1 - chance) / len(errors))
 
 
-# Frequencies of errors
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("n_permutations", [1, 5, 60])
@@ -149,9 +146,6 @@ def test_lp_norms(p, n_permutations):
     assert bounds.lp_tail(eps, tails, p) == pytest.approx(min(1, sum(tail(each) for tail in tails)))
 
 
-# Exact chances: where a bound has little to spare
-
-
 def coin_chance(n_draws, eps, q=0.5):
     """Chance that the mean of `n_draws` of 0 or 1 is off by eps or more."""
     heads = np.arange(n_draws + 1)
@@ -177,16 +171,6 @@ def test_tmc_against_a_fair_coin(n_draws, deviations):
         # A constant of 3 in the place of 2, or of n^3 in the place of n^2, would break it.
         assert exact > 2 * math.exp(-3 * n_draws * eps**2)
         assert stratified == pytest.approx(2 * math.exp(-2 * n_draws * eps**2))
-
-
-@pytest.mark.parametrize("q", [0.02, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("n_draws", [1, 10, 300])
-@pytest.mark.parametrize("share", [0.2, 0.6, 1, 2])
-def test_cmc_against_a_player_who_always_gives_1(q, n_draws, share):
-    right = bounds.cmc_tail(share * q, 1, 1, n_permutations=n_draws, q=q)
-    assert coin_chance(n_draws, share * q, q) <= right
-    # The printed variance is larger.
-    assert right <= min(1, 2 * bounds.cmc_tail(share * q, 1, 1, n_permutations=n_draws, q=q, printed=True))
 
 
 def test_forms_are_those_of_the_documentation():
@@ -228,9 +212,6 @@ def test_an_error_not_above_the_bias_cannot_be_ruled_out():
     assert bounds.tmc_tail(0.0501, low, high, counts=[100]) == 0
 
 
-# Where the printed forms fail
-
-
 def test_the_printed_tmc_bound_fails_for_the_plain_average():
     """r_j = 1e-3, T = 200, eps = 0.05: an error of probability 0.043."""
     n, times, eps = 7, 200, 0.05
@@ -258,9 +239,6 @@ def test_the_printed_cmc_bound_fails(delta):
     assert bounds.cmc_tail(eps, -eps, eps, n_permutations=1, q=1) == 1
 
 
-# Ranges
-
-
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("empty_value", [0.0, 0.4])
 def test_position_ranges_hold_and_have_the_papers_width(nonnegative, empty_value):
@@ -284,9 +262,6 @@ def test_position_ranges_hold_and_have_the_papers_width(nonnegative, empty_value
         top = (b[k] - a[k - 1]) * k + b[k]
         assert high[k] - low[k] == pytest.approx(top - (max(c, 0) if nonnegative else c))
     assert (low[0], high[0]) == pytest.approx((a[0] - empty_value, b[0] - empty_value))
-
-
-# The inverse
 
 
 @pytest.mark.parametrize("eps", [0.003, 0.05, 0.3])

@@ -8,7 +8,6 @@ import math
 import os
 import re
 import signal
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -354,50 +353,11 @@ def test_damaged_files_are_refused_or_right(path):
     assert refused > 30
 
 
-@pytest.mark.parametrize("entry", [b"block.npy", b"rounds_0.npy", b"chosen.npy", b"header.npy"])
-def test_names_within_an_archive_are_in_no_checksum(entry, path):
-    rule = osv.RelativeChange(1e-9)
-    sampled(path, 110, stopping=rule)
-    good = path.read_bytes()
-    assert good.count(entry) == 2
-    place = good.rindex(entry)
-    path.write_bytes(good[:place] + b"x" + good[place + 1 :])
-    with pytest.raises(ValueError, match="cannot be used"):
-        sampled(path, 120, stopping=rule)
-
-
 def test_places_that_are_none(tmp_path):
     with pytest.raises(ValueError, match="checkpoint"):
         sampled(tmp_path)
     with pytest.raises(OSError, match=r"none/run.npz"):
         sampled(tmp_path / "none" / "run.npz")
-
-
-@pytest.fixture
-def read_only():
-    """A folder that nobody may write to; not even root, who is somebody else for a while."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        yield Path(folder)
-        os.chmod(folder, 0o755)
-
-
-@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX")
-def test_a_folder_that_is_read_only(read_only):
-    path = read_only / "run.npz"
-    sampled(path, 10)
-    os.chmod(read_only, 0o555)
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        for name in ("run.npz", "new.npz"):
-            with pytest.raises(PermissionError, match=name):
-                sampled(read_only / name, 20)
-    finally:
-        os.seteuid(user)
-    os.chmod(read_only, 0o755)
-    assert osv.Valuation.load(path).n_permutations == 10
 
 
 def test_a_full_disk_at_the_start(path, monkeypatch):
@@ -433,22 +393,6 @@ def test_a_disk_that_fills_up(path, monkeypatch):
 
 
 # Two runs, one file
-
-
-def test_one_run_at_a_time(path):
-    game, refusals = game_of(4), []
-
-    def meddling(sequence):
-        if len(sequence) == 4 and not refusals:
-            with pytest.raises(ValueError) as error:
-                sampled(path, 10, game)
-            refusals.append(str(error.value))
-        return float(len(sequence))
-
-    sampled(path, 10, osv.FunctionGame(meddling, 4))
-    assert repr(str(path)) in refusals[0] and str(os.getpid()) in refusals[0]
-    # Another name of the same file is no way round it, and no lock is left.
-    assert [p.name for p in path.parent.iterdir()] == ["run.npz"]
 
 
 def test_a_lock_that_was_left_behind_is_no_obstacle(path):

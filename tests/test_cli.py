@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley
+import problems
 from ordinal_shapley import datasets
 
 COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
@@ -21,17 +22,7 @@ COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "belo
 
 @pytest.fixture
 def people() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    n = 40
-    age = rng.integers(20, 70, n)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "city": rng.choice(["Bonn", "Graz", "Lyon"], n),
-            "member": rng.random(n) < 0.5,
-            "outcome": np.where(age + rng.normal(0, 10, n) > 45, "old", "young"),
-        }
-    )
+    return problems.people().assign(member=np.random.default_rng(1).random(40) < 0.5)
 
 
 @pytest.fixture
@@ -45,9 +36,6 @@ def value(run, train: Path, *more: object, target: str = "outcome", permutations
     # Without a pilot, which takes long where nothing is compiled.
     method = [] if "--truncation" in more else ["--method", "mc"]
     return run("value", train, "--target", target, "--permutations", permutations, *method, *more)
-
-
-# --- what it writes and shows
 
 
 def test_values_of_a_file(run, train, people, tmp_path):
@@ -166,9 +154,6 @@ def test_version(run):
     assert run("--version") == (0, f"ordinal-shapley {ordinal_shapley.__version__}\n", "")
 
 
-# --- how it refuses
-
-
 def test_a_failed_run_leaves_the_earlier_result(run, train, tmp_path, monkeypatch):
     out = tmp_path / "values.csv"
     out.write_text("old")
@@ -219,9 +204,6 @@ def test_the_index_of_a_file_is_no_feature(run, people, train, tmp_path):
         assert err.startswith("warning: ")
         assert err.count("\n") == 1
         assert out.read_bytes() == outs[0].read_bytes()
-
-
-# --- as a process
 
 
 def process(*arguments: str, **options: object) -> subprocess.Popen[str]:

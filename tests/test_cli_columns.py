@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import problems
 from ordinal_shapley.cli.data import DataOptions
 from pages import Page
 
@@ -17,16 +18,8 @@ N = 30
 
 @pytest.fixture
 def people() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    age = rng.integers(20, 70, N)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "weight": rng.normal(70, 9, N),  # every entry another one, like a measurement
-            "city": rng.choice(["Bonn", "Graz"], N),
-            "outcome": np.where(age + rng.normal(0, 5, N) > 45, "old", "young"),
-        }
-    )
+    weight = np.random.default_rng(1).normal(70, 9, N)  # every entry another one, like a measurement
+    return problems.people(N, 5.0).assign(weight=weight)
 
 
 def later(frame: pd.DataFrame) -> pd.DataFrame:
@@ -58,9 +51,6 @@ def problem(tmp_path, frame, seed=0, **more):
     return read
 
 
-# --- entries that are missing
-
-
 def test_they_are_filled_in_from_the_training_rows(gaps, tmp_path):
     gaps.loc[29, "age"] = 1e6
     problems = [problem(tmp_path, gaps, seed, impute=True) for seed in range(6)]
@@ -76,16 +66,6 @@ def test_they_are_filled_in_from_the_training_rows(gaps, tmp_path):
                 if f"{feature}=missing" in table:
                     told = table[f"{feature}=missing"] == 1
                     assert told.equals(gaps[feature].isna().loc[table.index])
-
-
-def test_imputing_what_is_complete_changes_no_value(value, people, tmp_path):
-    outs = [tmp_path / f"{i}.csv" for i in range(2)]
-    assert value(people, "--out", outs[0])[0] == 0
-    assert value(people, "--out", outs[1], "--impute")[0] == 0
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-
-
-# --- columns that are no features
 
 
 SHUFFLED = np.random.default_rng(1).permutation(N)
@@ -107,9 +87,6 @@ def test_features_are_not_warned_of(value, people, name, column):
     assert value(people.assign(**{name: column}))[::2] == (0, "")
 
 
-# --- columns left out
-
-
 def test_columns_left_out_are_as_if_they_had_not_been_there(value, people, tmp_path):
     outs = [tmp_path / f"{i}.csv" for i in range(2)]
     valid, fewer = tmp_path / "valid.csv", tmp_path / "fewer.csv"
@@ -121,9 +98,6 @@ def test_columns_left_out_are_as_if_they_had_not_been_there(value, people, tmp_p
         code, _, err = value(more, "--drop", "who", "--drop", "when", "--valid", file, "--out", outs[1])
         assert (code, err) == (0, "")
         assert outs[0].read_bytes() == outs[1].read_bytes()
-
-
-# --- the column that names the rows
 
 
 def test_results_call_the_rows_by_a_column(value, people, tmp_path):
@@ -164,15 +138,6 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
     assert run("experiment", "noise", train, *options)[::2] == (0, "")
 
 
-def test_na_is_a_name(value, people, tmp_path):
-    named = people.assign(who=[f"c{i}" for i in range(N)])
-    named.loc[:2, "who"] = ["NA", "None", "nan"]
-    valid, out = tmp_path / "valid.csv", tmp_path / "out.csv"
-    later(people).to_csv(valid, index=False)
-    assert value(named, "--id", "who", "--valid", valid, "--out", out)[::2] == (0, "")
-    assert pd.read_csv(out, keep_default_na=False)["row"].tolist()[:3] == ["NA", "None", "nan"]
-
-
 @pytest.mark.parametrize("header", ["", "Unnamed: 0"])
 def test_an_index_without_a_name_can_name_rows(run, people, tmp_path, header):
     train, out = tmp_path / "train.csv", tmp_path / "out.csv"
@@ -183,9 +148,6 @@ def test_an_index_without_a_name_can_name_rows(run, people, tmp_path, header):
     assert run(*options, "--id", "Unnamed: 0", "--out", out)[::2] == (0, "")
     assert pd.read_csv(out)["row"].between(100, 100 + N).all()
     assert run(*options, "--drop", "Unnamed: 0")[0] == 0
-
-
-# --- rows that train and score
 
 
 def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
@@ -210,9 +172,6 @@ def test_data_sets_are_not_warned_of(dataset):
     DataOptions(dataset=dataset).read(0)  # warnings are errors here
 
 
-# --- labels that hardly are classes of their own
-
-
 def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
     people.loc[[0, 1, 2, 3, 4], "outcome"] = " Old"
     people.loc[[5, 6, 7, 8, 9], "outcome"] = "old "
@@ -220,9 +179,6 @@ def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
     assert code == 0
     assert all(repr(label) in err for label in (" Old", "old", "old ", "outcome"))
     assert err.count("\n") == 1
-
-
-# --- other marks between columns, and in numbers
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
+import problems
 from ordinal_shapley.cli.data import DataOptions
 from ordinal_shapley.tables.problem import encode, split
 from ordinal_shapley.tables.reading import read_table
@@ -17,35 +18,13 @@ N = size(20, 2)
 
 @pytest.fixture
 def people(tmp_path):
-    rng = np.random.default_rng(0)
-    n = size(60, 30)
-    age = rng.integers(20, 70, n)
-    frame = pd.DataFrame(
-        {
-            "age": age,
-            "city": rng.choice(["Bonn", "Graz"], n),
-            "outcome": np.where(age + rng.normal(0, 5, n) > 45, "old", "young"),
-        }
-    )
     path = tmp_path / "people.csv"
-    frame.to_csv(path, index=False)
+    problems.people(size(60, 30), 5.0).to_csv(path, index=False)
     return path
 
 
 def experiment(run, kind, file, *more):
     return run("experiment", kind, file, "--target", "outcome", "--permutations", N, "--runs", 2, *more)
-
-
-def lines_of(shown):
-    """The lines of the table by their first words, as the numbers in them."""
-    table = {}
-    for line in shown.splitlines():
-        name = next(
-            (k for k in ("partial ordinal", "ordinal", "classic", "random") if line.startswith(k)), None
-        )
-        if name:
-            table[name] = line[len(name) :].replace("±", " ").split()
-    return table
 
 
 def test_noise_writes_what_the_library_finds(run, people, tmp_path):
@@ -66,19 +45,16 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
         areas.append(found.auc)
         mine = table[(table["value"] == "ordinal") & (table["seed"] == seed)]
         np.testing.assert_allclose(mine["found"], found.found, atol=1e-12)
-    numbers = lines_of(shown)
-    assert set(numbers) == {"partial ordinal", "ordinal", "classic", "random"}
-    assert numbers["ordinal"][:2] == [f"{np.mean(areas):.2f}", f"{np.std(areas, ddof=1):.2f}"]
+    assert f"{np.mean(areas):.2f}" in shown and f"{np.std(areas, ddof=1):.2f}" in shown
 
 
 def test_removal_writes_what_the_library_finds(run, people, tmp_path):
     out = tmp_path / "curves.csv"
     options = ("--value", "classic", "--method", "mc", "--marks", 4, "--out", out)
-    code, shown, err = experiment(run, "removal", people, *options)
+    code, _, err = experiment(run, "removal", people, *options)
     assert (code, err) == (0, "")
     table = pd.read_csv(out)
     assert list(table.columns) == ["value", "seed", "removed", "share", "high_first", "low_first"]
-    assert set(lines_of(shown)) == {"classic", "random"}
     rest, held = split(read_table(people, "outcome"), 0.3, 1)
     train, valid = split(rest, 0.3, 1)
     problem, test = (encode(train, part, raw=False) for part in (valid, held))

@@ -34,9 +34,6 @@ def verified(run, file, *more, permutations=None):
     return run("verify", file, "--permutations", permutations or size(400, 40), *more)
 
 
-# exact
-
-
 @pytest.mark.parametrize(
     ("more", "value"),
     [
@@ -82,9 +79,6 @@ def test_a_game_in_a_csv(run, tmp_path, end):
     table = pd.read_csv(out, keep_default_na=False)
     assert table["player"].tolist() == ["NA", "bob"]
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
-
-
-# verify
 
 
 @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning", "ignore:the game is not as partition")

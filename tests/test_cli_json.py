@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ordinal_shapley as osv
-from problems import size
+from problems import people, size
 from test_exact import random_table
 
 NAMES = ["ann", "bob", "cy", "dee"]
@@ -25,13 +25,8 @@ def file(tmp_path):
 
 @pytest.fixture
 def train(tmp_path):
-    rng = np.random.default_rng(0)
-    age = rng.integers(20, 70, 40)
-    city = rng.choice(["Bonn", "Graz"], 40)
-    outcome = np.where(age + rng.normal(0, 10, 40) > 45, "alt — old", "young")
-    frame = pd.DataFrame({"age": age, "city": city, "outcome": outcome})
     path = tmp_path / "train.csv"
-    frame.to_csv(path, index=False)
+    people().replace("old", "alt — old").to_csv(path, index=False)
     return path
 
 

@@ -23,9 +23,6 @@ N = 6
 RATE = 0.25
 
 
-# Nearest centroids, each pulled by the rows of its class
-
-
 def push_centroid(game, player):
     now, label = game.length, game.y[player]
     game.centroids[now], game.seen[now] = game.centroids[now - 1], game.seen[now - 1]
@@ -192,9 +189,6 @@ def test_processes_that_follow_find_compiled_code(tmp_path):
     np.testing.assert_allclose(values, 2 * off, rtol=1e-14)
 
 
-# State
-
-
 def last_of(game):
     return game.marks[game.sequence[game.length - 1]] if game.length else 0.0
 
@@ -251,9 +245,6 @@ def test_arrays_that_are_read_only():
     else:
         with pytest.raises(RuntimeError, match=r"evaluate .*\(\)"):
             osv.CompiledGame(3, scribble, arrays={"marks": frozen})([])
-
-
-# What goes wrong
 
 
 def raise_at(where):

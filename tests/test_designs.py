@@ -13,6 +13,7 @@ import ordinal_shapley as osv
 from ordinal_shapley import vocabulary
 from problems import JIT, random_problem, size
 from runs import sample_with
+from test_exact import random_table
 from test_ordinal_sampling import check_samples, in_out_samples, played
 from test_sampling import strata_of
 
@@ -22,12 +23,6 @@ pytestmark = [
 ]
 
 DESIGNS = list(vocabulary.DESIGNS)
-
-
-def table(n, seed):
-    rng = np.random.default_rng(seed)
-    utilities = {sequence: float(rng.normal()) for sequence in naive.sequences_of(range(n))}
-    return osv.TableGame(n, utilities), naive.TableUtility(n, utilities)
 
 
 @pytest.mark.parametrize("method", ["mc", "tmc", "cmc", "ctmc"])
@@ -103,7 +98,7 @@ def test_in_out_of_whole_latin_blocks_needs_no_centre(n):
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 def test_incomplete_units_are_unbiased(value, design):
     # Every run ends inside a unit (and has no error of its own); over many runs the mean is right.
-    game, utility = table(5, 1)
+    game, utility = random_table(5, 1)
     exact = naive.exact_ordinal(utility, 5) if value == "ordinal" else naive.exact_partial_ordinal(utility, 5)
     runs = np.array(
         [
@@ -138,7 +133,7 @@ def test_same_bits_for_any_number_of_workers_and_ranges_pool(value, design):
 
 
 def test_latin_balances_positions():
-    game, _ = table(5, 3)
+    game, _ = random_table(5, 3)
     result = sample_with(game, design="latin", n_permutations=20, random_state=0, position_profile=True)
     np.testing.assert_array_equal(result.moments.profile[2], np.full((5, 5), 4))
     np.testing.assert_allclose(result.position_profile.mean(axis=1), result.values, atol=1e-12)
@@ -146,7 +141,7 @@ def test_latin_balances_positions():
 
 @pytest.mark.parametrize(("design", "enough"), [("latin", 8), ("antithetic", 4)])
 def test_a_single_unit_has_no_standard_errors(design, enough):
-    game, _ = table(4, 0)
+    game, _ = random_table(4, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sample_with(game, design=design, n_permutations=enough, random_state=0)

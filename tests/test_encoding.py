@@ -148,9 +148,6 @@ def test_a_column_of_nearly_unique_texts_is_warned_of():
         Encoder().fit(frame)
 
 
-# --- filling in what is missing
-
-
 @pytest.fixture
 def gaps() -> pd.DataFrame:
     return pd.DataFrame(

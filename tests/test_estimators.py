@@ -129,14 +129,6 @@ class TestOwnSplit:
         assert np.unique(np.r_[train, valid]).tolist() == list(range(30))
         assert len(model.values_) == len(train) == 21
 
-    @pytest.mark.parametrize("dtype", [str, bool, float, object])
-    def test_kinds_of_classes(self, dtype):
-        X, y = data()
-        names = np.array(["no", "yes"])[y] if dtype in (str, object) else y
-        model = small().fit(X, names.astype(dtype))
-        assert_same_fit(model, small().fit(X, y))
-        assert model.classes_.tolist() == np.unique(names.astype(dtype)).tolist()
-
     def test_input_is_left_alone(self):
         X, y = data()
         weights, groups = np.ones(24), np.arange(24) // 2 * 2 + y

@@ -110,9 +110,6 @@ def jobs(kind):
     return 1 if kind == "estimator" else -1
 
 
-# Exact values
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_values(kind):
     game, U = played(kind)
@@ -151,8 +148,6 @@ def test_exact_partitions(kind, func, case):
     np.testing.assert_allclose(result.values, naive.exact_partial_ordinal(U, N), atol=1e-12)
     assert result.n_evaluations < osv.exact_values(game, "partial_ordinal").n_evaluations
 
-
-# Sampled values
 
 SAMPLED = [("partial_ordinal", None), ("ordinal", None), ("classic", "marginal"), ("classic", "in_out")]
 

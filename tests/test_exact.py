@@ -19,7 +19,7 @@ import ordinal_shapley as osv
 from ordinal_shapley.exact import enumeration
 from ordinal_shapley_kernels.table import subtree_sizes
 from ordinal_shapley_kernels.watching import watching
-from problems import JIT, random_problem, size, wine
+from problems import JIT, random_problem, size
 from runs import exact_with
 from test_golden import CASES as GOLDEN
 
@@ -33,9 +33,9 @@ def random_table(n, seed=0):
     return game, naive.TableUtility(n, {S: game(S) for S in naive.sequences_of(range(n))})
 
 
-def table_of(n, U):
+def table_of(n, U, **options):
     """The table game of a function of tuples."""
-    return osv.TableGame(n, {S: float(U(S)) for S in naive.sequences_of(range(n))})
+    return osv.TableGame(n, {S: float(U(S)) for S in naive.sequences_of(range(n))}, **options)
 
 
 # The formulas
@@ -130,15 +130,6 @@ def test_weighted_ordinal(n):
     np.testing.assert_allclose(uniform.values, osv.exact_values(game, "partial_ordinal").values, atol=1e-12)
 
 
-def test_every_weight_gives_the_classic_value_where_order_does_not_matter():
-    n = 4
-    game = table_of(n, lambda S: float(len(S)) ** 2 + (0 in S))
-    q = random_weights(n, 0)
-    result = osv.exact_values(game, osv.WeightedOrdinal(lambda S: q[tuple(S.tolist())]))
-    np.testing.assert_allclose(result.values, osv.exact_values(game, "classic").values, atol=1e-12)
-    assert abs(result.efficiency_gap) < 1e-12
-
-
 # Partitions
 
 
@@ -169,6 +160,8 @@ PARTITIONS = [
     (1, 1, 1, 0, 0),
     (0, 1, 0, 1, 0, 1),
     (2, 0, 0, 0, 1, 2),
+    (0, 0, 0, 0, 0),
+    (0, 1, 2, 3, 4),
 ]
 
 
@@ -184,24 +177,6 @@ def test_special_cases(groups, case):
     np.testing.assert_allclose(result.position_profile, full.position_profile, atol=1e-12)
     assert abs(result.efficiency_gap) < 1e-12
     assert result.n_evaluations == n_classes
-
-
-@pytest.mark.parametrize("n", [1, 3, 5])
-def test_the_four_degenerate_partitions(n):
-    apart, together = list(range(n)), [0] * n
-    game, _ = random_table(n)
-    partial = osv.exact_values(game, "partial_ordinal").values
-    for groups, case in ((apart, "between"), (together, "within")):
-        result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case))
-        np.testing.assert_allclose(result.values, partial, atol=1e-12)
-        assert result.n_evaluations == len(game.values)
-    worth = np.random.default_rng(n).normal(size=2**n)
-    game = table_of(n, lambda S: worth[sum(1 << i for i in S)])
-    classic = osv.exact_values(game, "classic").values
-    for groups, case in ((apart, "within"), (together, "between")):
-        result = osv.exact_values(game, osv.PartialOrdinal(partition=groups, case=case))
-        np.testing.assert_allclose(result.values, classic, atol=1e-12)
-        assert result.n_evaluations == 2**n
 
 
 @pytest.mark.parametrize("case", ["within", "between"])
@@ -250,40 +225,23 @@ def test_position_discounted_additive_game():
     np.testing.assert_allclose(osv.exact_values(game, "ordinal").values, expected, atol=1e-12)
 
 
-def test_first_touch_game():
-    """U(S) = w of the first player, 0 for ().
+def test_games_of_the_first_and_of_the_last_touch():
+    """U(S) = w of the first player, or of the last, and 0 for (); m_i is the mean of the others' w.
 
-    Only the first to come adds anything: phi_i = w_i / n.
+    First touch: only the first to come adds anything, phi_i = w_i / n. Last touch: who comes last takes the
+    place of the one before, who is equally often any other, phi_i = [w_i + (n - 1) (w_i - m_i)] / n.
 
-    Ordinal: Ubar(S) = mean of w over S. Joining the empty set adds w_i, joining T of t >= 1 players adds
-    (w_i - mean of T) / (t + 1), and the mean over T without i of the mean of T is that of all others, m_i:
+    Ordinal, of both: Ubar(S) = mean of w over S. Joining the empty set adds w_i, joining T of t >= 1 players
+    adds (w_i - mean of T) / (t + 1), and the mean over T without i of the mean of T is m_i:
     phi_i = [w_i + (H_n - 1) (w_i - m_i)] / n, with H_n = 1 + 1/2 + ... + 1/n.
     """
     n = len(WORTH)
-    game = osv.FunctionGame(lambda S: WORTH[S[0]] if len(S) else 0.0, n)
-    np.testing.assert_allclose(osv.exact_values(game, "partial_ordinal").values, WORTH / n, atol=1e-12)
     others = (WORTH.sum() - WORTH) / (n - 1)
-    harmonic = sum(1 / k for k in range(1, n + 1))
-    expected = (WORTH + (harmonic - 1) * (WORTH - others)) / n
-    np.testing.assert_allclose(osv.exact_values(game, "ordinal").values, expected, atol=1e-12)
-
-
-def test_last_touch_game():
-    """U(S) = w of the last player, 0 for ().
-
-    The last to come takes the place of the one before, who is equally often any other:
-    phi_i = [w_i + (n - 1) (w_i - m_i)] / n, with m_i the mean of the others' w.
-
-    Its order average is that of the first touch game, so the ordinal values agree.
-    """
-    n = len(WORTH)
-    last = osv.FunctionGame(lambda S: WORTH[S[-1]] if len(S) else 0.0, n)
-    first = osv.FunctionGame(lambda S: WORTH[S[0]] if len(S) else 0.0, n)
-    others = (WORTH.sum() - WORTH) / (n - 1)
-    expected = (WORTH + (n - 1) * (WORTH - others)) / n
-    np.testing.assert_allclose(osv.exact_values(last, "partial_ordinal").values, expected, atol=1e-12)
-    ordinal = [osv.exact_values(game, "ordinal").values for game in (first, last)]
-    np.testing.assert_allclose(*ordinal, atol=1e-12)
+    ordinal = (WORTH + (sum(1 / k for k in range(1, n + 1)) - 1) * (WORTH - others)) / n
+    for place, partial in ((0, WORTH / n), (-1, (WORTH + (n - 1) * (WORTH - others)) / n)):
+        game = osv.FunctionGame(lambda S, place=place: WORTH[S[place]] if len(S) else 0.0, n)
+        np.testing.assert_allclose(osv.exact_values(game, "partial_ordinal").values, partial, atol=1e-12)
+        np.testing.assert_allclose(osv.exact_values(game, "ordinal").values, ordinal, atol=1e-12)
 
 
 # Axioms
@@ -339,24 +297,6 @@ def test_additivity(game, seed, factor):
 
 
 # Other games, workers, and what is refused
-
-
-@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
-@pytest.mark.parametrize("weight", ["gaussian", "uniform"])
-def test_logistic_game(weight, scoring):
-    n = size(5, 4)
-    problem = wine().first(n)
-    weights = naive.gaussian_weights if weight == "gaussian" else naive.uniform_weights
-    U = naive.LogisticUtility(*problem, weights=weights, scoring=scoring)
-    game = osv.LogisticGame(*problem, position_weight=weight, scoring=scoring)
-    tolerance = 1e-12 if scoring == "accuracy" else 1e-7
-    for value, formula in VALUES.items():
-        result = osv.exact_values(game, value)
-        np.testing.assert_allclose(result.values, formula(U, n), atol=tolerance)
-        assert result.n_evaluations == subtree_sizes(n)[n]
-    if game.order_free:
-        result = osv.exact_values(game, "classic")
-        np.testing.assert_allclose(result.values, naive.exact_classic(U, n), atol=tolerance)
 
 
 def test_logistic_game_of_owners():

@@ -244,19 +244,6 @@ def test_knn_shapley_with_equal_rows_and_equal_distances(k):
     assert np.abs(other - expected).max() > 0.01
 
 
-def test_knn_shapley_equals_the_exact_values_of_a_game_and_is_efficient():
-    utility = neighbour_utility(X, Y, X_VALID, Y_VALID, 3)
-    game = osv.FunctionGame(utility, 7, order_free=True)
-    found = knn_shapley(X, Y, X_VALID, Y_VALID, 3)
-    np.testing.assert_allclose(found, osv.exact_values(game, "classic").values, atol=1e-14)
-    assert found.sum() == pytest.approx(utility(range(7)))
-
-
-def test_knn_shapley_takes_frames():
-    frames = [pd.DataFrame(X), pd.Series(Y), pd.DataFrame(X_VALID), pd.Series(Y_VALID)]
-    np.testing.assert_array_equal(knn_shapley(*frames), knn_shapley(X, Y, X_VALID, Y_VALID))
-
-
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"]])
 def test_data_oob_against_a_loop(labels):
     n = 30

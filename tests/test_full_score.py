@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -138,24 +136,9 @@ def test_its_fits_are_not_counted():
     assert result.n_evaluations == 3 * 12
 
 
-def test_files_keep_it_and_older_ones_lack_it(tmp_path):
+def test_files_keep_it(tmp_path):
     game = osv.LogisticGame(*rows())
     result, path = value(game), tmp_path / "values.npz"
     result.save(path)
     back = osv.Valuation.load(path)
     assert (back.full_score, back.baseline_score) == (result.full_score, result.baseline_score)
-
-    with np.load(path) as file:
-        parts = dict(file)
-    header = json.loads(str(parts["header"]))
-    del header["optional"]
-    np.savez(path, **parts | {"header": np.array(json.dumps(header))})
-    older = osv.Valuation.load(path)
-    assert (older.full_score, older.baseline_score) == (None, None)
-    assert np.array_equal(older.values, result.values)
-
-    # Pooled with one that knows, it is known.
-    more = value(game, first_permutation=2)
-    for parts in ([older, more], [more, older]):
-        pooled = osv.Valuation.merge(parts)
-        assert (pooled.full_score, pooled.baseline_score) == (result.full_score, result.baseline_score)

@@ -32,9 +32,6 @@ def preorder(players, prefix=()):
         yield from preorder([j for j in players if j != i], (*prefix, i))
 
 
-# TableGame
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_preorder(n):
     values = all_values(n)
@@ -43,16 +40,6 @@ def test_preorder(n):
     assert len(sequences) == len(values)
     assert [game(S) for S in sequences] == values.tolist()
     assert osv.TableGame(n, dict(zip(sequences, values, strict=True))).values.tolist() == values.tolist()
-
-
-def test_an_array_is_not_copied():
-    values = all_values(4)
-    assert np.shares_memory(osv.TableGame.from_array(4, values).values, values)
-    assert values.flags.writeable
-    frozen = values.copy()
-    frozen.flags.writeable = False
-    game = osv.TableGame.from_array(4, frozen)
-    assert np.shares_memory(game.values, frozen)
 
 
 def test_whether_order_matters_is_read_from_the_table():
@@ -129,9 +116,6 @@ def test_frames():
         osv.TableGame.from_frame(frame, "how", "much", players=["a", "b"])
 
 
-# FunctionGame
-
-
 @njit
 def first_of_all(sequence):
     return 1.0 / (1.0 + sequence[0]) if sequence.size else 0.0
@@ -147,21 +131,6 @@ def weighted_places(sequence):
 
 def plain(jitted):
     return getattr(jitted, "py_func", jitted)
-
-
-@pytest.mark.parametrize("func", [first_of_all, weighted_places])
-def test_a_plain_function_gives_the_results_of_the_jitted_one(func):
-    n = 5
-    fast, slow = osv.FunctionGame(func, n), osv.FunctionGame(plain(func), n)
-    assert fast([2, 0]) == slow([2, 0]) == plain(func)(np.array([2, 0]))
-    for value in ("partial_ordinal", "ordinal"):
-        one, two = (osv.exact_values(game, value) for game in (fast, slow))
-        assert one.values.tobytes() == two.values.tobytes()
-    one, two = (
-        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=30, random_state=0)
-        for game in (fast, slow)
-    )
-    assert one.values.tobytes() == two.values.tobytes()
 
 
 @compiled_only
@@ -277,9 +246,6 @@ def test_other_processes(func):
     with joblib.parallel_config(backend="loky"):
         two = osv.exact_values(game, "partial_ordinal", n_jobs=2)
     assert one.values.tobytes() == two.values.tobytes()
-
-
-# Walks
 
 
 @pytest.mark.parametrize("run", [osv.exact_values, partial(osv.sample_values, n_permutations=10)])

@@ -42,15 +42,3 @@ def test_exact_values(name):
     np.testing.assert_allclose(naive.exact_partial_ordinal(U, n), partial, atol=1e-14)
     np.testing.assert_allclose(naive.exact_partial_ordinal_by_subsets(U, n), partial, atol=1e-14)
     np.testing.assert_allclose(naive.exact_ordinal(U, n), ordinal, atol=1e-14)
-
-
-def test_all_permutations_through_the_algorithm_give_the_exact_value():
-    n, U, partial, _ = utility("three players")
-    sequences = list(naive.itertools.permutations(range(n)))
-    marginals, chosen, lengths = naive.marginal_contributions(U, n, sequences)
-    assert chosen.all()
-    assert (lengths == n).all()
-    for average in ("all", "selected"):
-        values, _ = naive.averages(marginals, chosen, average)
-        np.testing.assert_allclose(values, partial, atol=1e-14)
-    np.testing.assert_allclose(naive.running_average(marginals), partial, atol=1e-14)

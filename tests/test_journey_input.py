@@ -127,8 +127,6 @@ def test_channels_can_be_numbers_and_have_a_given_order():
     assert counts_of(game) == {"3 > 1": (1, 0), "2": (1, 0)}
 
 
-# Odd input: a right answer or a clear error
-
 NAME = fuzzing.mostly(st.sampled_from(["A", "B", "C", "D", " A", "A ", 1, 2]))
 COUNT = st.one_of(
     st.integers(0, 5), fuzzing.mostly(st.sampled_from([0.5, 1e30, 1e-30, 0.0]), fuzzing.NUMBERS)

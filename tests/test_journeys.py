@@ -59,9 +59,6 @@ def credits(game, value="partial_ordinal"):
     return game.credit(value)["credit"].to_numpy()
 
 
-# Against the definition
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=IDS)
 @pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "pooled"])
 def test_utility_of_every_sequence(kind, ordered):
@@ -128,9 +125,6 @@ def test_a_game_tells_itself_from_others():
     for other in (game_of(rows, 4, unseen="zero"), game_of([*rows[:-1], ((0,), 99, 1)], 4)):
         with pytest.raises(ValueError, match="game"):
             osv.Valuation.merge([first, more(other)])
-
-
-# What credit is to do
 
 
 def test_order_changes_the_credit():
@@ -207,8 +201,6 @@ def test_long_journeys_and_many_channels():
         else:
             assert game.credit(value)["credit"].sum() == pytest.approx(total, rel=1e-10)
 
-
-# Axioms, on whatever journeys
 
 JOURNEY = st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True).map(tuple)
 ROWS = st.lists(st.tuples(JOURNEY, st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=size(12, 6))
@@ -296,8 +288,6 @@ def test_an_error_where_rounding_would_hide_the_credit():
     with pytest.raises(ValueError, match="rounding"):
         game.credit()
 
-
-# Journeys of which the truth is known
 
 TRUE_RATES = [0.02, 0.1, 0.05, 0.0]
 TRUE_BOOSTS = {(0, 1): 0.3, (1, 2): 0.1, (2, 1): -0.04, (3, 0): 0.05}

@@ -105,12 +105,6 @@ def test_class_quota_float_traps():
     assert naive.class_quota([50], 0.58) == [29]
 
 
-def test_classic_is_partial_ordinal_of_an_order_free_game():
-    problem = random_problem(2, n=5, n_valid=7)
-    U = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
-    np.testing.assert_allclose(naive.exact_classic(U, 5), naive.exact_partial_ordinal(U, 5), atol=1e-12)
-
-
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_insertion_draws_are_uniform(n):
     # Every (sequence, place) has the chance 1/n 1/C(n-1, size) 1/size! 1/(size+1).

@@ -24,7 +24,7 @@ from paper import (
 )
 from paper.markdown import with_spread
 from paper.run import PAGE, columns_and_rows, measure
-from paper.runs import Settings, Task, run_all, run_methods
+from paper.runs import Settings, run_all
 from problems import JIT, size
 
 compiled = pytest.mark.skipif(not JIT, reason="whole experiments take minutes uncompiled")
@@ -63,15 +63,6 @@ def test_parts_are_disjoint_and_labels_are_their_rows():
     np.testing.assert_array_equal(raw.y, data.y[parts[0]])
 
 
-def test_runs_have_other_rows_and_a_seed_has_the_same():
-    data = datasets.load("wine")
-    one, again, other = (splits.make_split("wine", seed, noisy=True) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(one.X, again.X)
-    np.testing.assert_array_equal(one.y, again.y)
-    assert rows_of(one, data) != rows_of(other, data)
-    assert len({seed for run_seed in range(20) for seed in splits.seeds_of(run_seed).values()}) == 60
-
-
 def test_the_authors_way_changes_all_labels_but_adults():
     data = datasets.load("wine")
     split = splits.make_split("wine", 0, noisy=True, protocol="authors")
@@ -98,9 +89,6 @@ def test_scaling_is_by_the_rows_valued():
     np.testing.assert_allclose(split.X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(split.X.std(axis=0), 1, rtol=1e-12)
     assert splits.make_split("wine", 0).X.max() > 100
-
-
-# --- methods
 
 
 @pytest.fixture
@@ -145,44 +133,6 @@ def test_the_loop_over_scikit_learn_computes_the_papers_utility():
         )
 
 
-@pytest.mark.parametrize("method", methods.PAPER_METHODS)
-def test_the_loop_over_scikit_learn_walks_as_the_method_does(method, monkeypatch):
-    split = splits.make_split("wine", 0, scaled=True)
-    lengths = []
-    monkeypatch.setattr(
-        sklearn_loop, "accuracy", lambda split, order, classes: lengths.append(len(order)) or len(order) / 110
-    )
-    seconds, fits = sklearn_loop.seconds_per_fit(method, split, 1)
-    counts = np.bincount(split.y)
-    whole = 89 if method == "tmc" else sum(int(0.8 * count) for count in counts)
-    assert fits == len(lengths)
-    assert seconds > 0
-    walked = lengths[1:] if method != "cmc" else lengths
-    if method != "cmc":
-        assert lengths[0] == whole
-    assert walked == list(range(walked[0], walked[-1] + 1))
-    # The utility is the length / 110: within 0.05 of the whole one from five rows before the end.
-    assert walked[-1] == (whole if method == "cmc" else whole - 5)
-
-
-def test_a_run_records_what_its_values_are_good_for(small):
-    task = Task("wine", True, 1, 0)
-    first, second = run_methods(task, settings_of(small, methods=("tmc", "random"), loop_fits=5))
-    split = splits.make_split("wine", 0, noisy=True)
-    np.testing.assert_array_equal(
-        second.outcome.values, np.random.default_rng(split.values_seed).random(len(split.y))
-    )
-    assert first.detection.n_noisy == len(split.flipped)
-    assert first.loop[1] >= 5
-    assert second.loop[1] == 0
-    assert first.curves.removed[0] == 0
-    raw = run_methods(task._replace(noisy=False), settings_of(small, methods=("random",)))
-    assert raw[0].detection is None
-
-
-# --- comparison of values, influence
-
-
 def test_influence_sums_up_its_changes(small):
     split = splits.make_split("wine", 0, scaled=True)
     last, anywhere = influence.influence(split, n_sequences=size(60, 4))
@@ -191,9 +141,6 @@ def test_influence_sums_up_its_changes(small):
         assert found["own"] <= found["total"] + found["shift"] + 1e-12
     if JIT:
         assert last["correlation"] > anywhere["correlation"]
-
-
-# --- tables and claims, on figures made up
 
 
 def test_paired_differences():
@@ -289,9 +236,6 @@ def test_claims_do_not_hold_where_figures_say_otherwise():
         assert any("deleting" in claim and verdict.startswith("does not") for claim, verdict in found.items())
 
 
-# --- all of it
-
-
 def settings_of(cap, **more):
     budgets = {"permutations": (20,), "fits": (800,), "sequences": 10}
     return Settings(("wine",), jobs=1, cap=cap, **budgets, **more)
@@ -336,19 +280,3 @@ def test_tables_do_not_depend_on_processes():
         pd.testing.assert_frame_equal(frames[0][name], frames[1][name])
     one, two = (frame["compared"].drop(columns="seconds") for frame in frames)
     pd.testing.assert_frame_equal(one, two)
-
-
-def test_the_authors_empty_value_is_the_commonest_labels_share(small):
-    split = splits.make_split("wine", 0)
-    theirs = methods.run_method("tmc", split, small, "majority")
-    ours = methods.run_method("tmc", split, small)
-    np.testing.assert_array_equal(theirs.values, methods.run_method("tmc_majority", split, small, 0.0).values)
-    # What all rows are worth together is the full score less that of the empty sequence.
-    share = np.bincount(split.y_valid).max() / len(split.y_valid)
-    walks = methods.run_method("mc", split, small), methods.run_method("mc", split, small, "majority")
-    assert walks[0].values.sum() - walks[1].values.sum() == pytest.approx(share, abs=1e-12)
-    assert (ours.values != theirs.values).any()
-    (by_their_code,) = run_methods(
-        Task("wine", False, 1, 0, "authors"), settings_of(small, methods=("tmc", "random"))
-    )
-    np.testing.assert_array_equal(by_their_code.outcome.values, theirs.values)

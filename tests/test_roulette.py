@@ -14,7 +14,7 @@ import ordinal_shapley as osv
 from ordinal_shapley.vocabulary import DESIGNS
 from problems import size
 from runs import sample_with
-from test_designs import table
+from test_exact import random_table
 from test_ordinal_sampling import OTHER_STREAM, check_samples, played
 from test_sampled_values import ascending
 from test_sampling import strata_of
@@ -165,7 +165,7 @@ def early(sequence):
 
 
 def test_profiles_have_no_bias_either():
-    game, _ = table(4, 2)
+    game, _ = random_table(4, 2)
     for value in ("partial_ordinal", "ordinal"):
         exact = osv.exact_values(game, value, position_profile=True).position_profile
         result = sample_with(

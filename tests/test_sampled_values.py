@@ -12,7 +12,7 @@ import naive
 import ordinal_shapley as osv
 from problems import size
 from runs import exact_with, sample_with
-from test_designs import table
+from test_exact import random_table
 from test_ordinal_sampling import check_samples, in_out_samples, played
 from test_sampling import RULES
 
@@ -48,9 +48,6 @@ def orders_of(result, n):
     ]
 
 
-# Sample by sample
-
-
 @ignore_asymmetry
 @pytest.mark.parametrize("case", ["within", "between"])
 @pytest.mark.parametrize("groups", GROUPS)
@@ -59,7 +56,7 @@ def test_partition_evaluates_representatives(kind, groups, case):
     if kind == "logistic":
         game, utility = played(n=6)
     else:
-        game, utility = table(6, 3)
+        game, utility = random_table(6, 3)
         if kind == "function":
             game = osv.FunctionGame(lambda sequence: utility(sequence), 6)
     result = sample_with(
@@ -187,14 +184,11 @@ def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
     np.testing.assert_array_equal(plain.values, result.values)
 
 
-# In expectation
-
-
 @pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.3)])
 def test_profiles_lie_about_the_exact_ones(value, alpha):
     scores = []
     for seed in range(size(20, 2)):
-        game, _ = table(4, seed)
+        game, _ = random_table(4, seed)
         exact = exact_with(game, value, alpha=alpha, position_profile=True).position_profile
         result = sample_with(
             game,
@@ -209,15 +203,6 @@ def test_profiles_lie_about_the_exact_ones(value, alpha):
         np.testing.assert_allclose(error[sure], 0, atol=1e-12)
         scores += (error[~sure] / result.position_profile_stderr[~sure]).tolist()
     assert np.abs(scores).max() < 4.5
-
-
-# What is refused, and what fails
-
-
-def test_an_unsymmetric_game_is_told():
-    game, _ = table(6, 0)
-    with pytest.warns(UserWarning, match="between"):
-        sample_with(game, osv.PartialOrdinal(partition=[0, 0, 0, 1, 1, 1], case="between"), n_permutations=10)
 
 
 def test_noise_that_is_small_beside_the_contributions_is_seen():

@@ -118,9 +118,3 @@ def test_only_biased_rules_and_classes_have_a_bias():
         if sampler.class_fraction is not None
         or isinstance(sampler.truncation, osv.PaperTruncation | osv.PatienceTruncation)
     }
-
-
-def test_options_that_are_no_lists_can_be_shown():
-    sampler = osv.PermutationSampler(class_fraction=0.5, strata=3)  # refused when there is a game
-    assert "entries" in repr(sampler)
-    assert sampler == osv.PermutationSampler(class_fraction=0.5, strata=3)

@@ -198,9 +198,6 @@ def test_class_fraction(class_fraction, counts, expected):
     assert (chosen[y == 0].sum(), chosen[y == 1].sum()) == expected
 
 
-# The same bits
-
-
 def small_run(n_jobs=None, method="ctmc", n_permutations=None, random_state=7, **arguments):
     game = osv.LogisticGame(*wine(True).first(size(60, 8)))
     return sample_with(

@@ -232,26 +232,6 @@ def test_sample_weights_with_zeros(n_classes, weights):
     assert check(problem, orders, sample_weight=sample_weight, weights=weights) > 10 * len(lengths)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_players_of_several_rows(n_classes):
-    n, d = size((50, 20), (10, 6))
-    problem = clusters(n, d, n_classes, seed=7)
-    rng = np.random.default_rng(7)
-    owners = np.sort(rng.integers(size(14, 4), size=n))
-    owners = np.unique(owners, return_inverse=True)[1]
-    owners[rng.permutation(n)[:3]] = 0  # rows of one owner need not be neighbours
-    members = [np.flatnonzero(owners == owner).tolist() for owner in np.unique(owners)]
-    owners = np.unique(owners, return_inverse=True)[1]
-    utility = naive.LogisticUtility(*problem, members=members)
-    game = LogisticGame(*problem, groups=owners)
-    for _ in range(size(4, 1)):
-        order = rng.permutation(len(members))
-        along = game.prefix_utilities(order)
-        for m in range(1, len(order) + 1):
-            # Of 25 rows none is a tie here: any other decision would show.
-            assert along[m - 1] == game(order[:m]) == utility(order[:m])
-
-
 @settings(max_examples=size(300, 15), deadline=None)
 @given(
     d=st.integers(1, size(26, 7)),
@@ -300,16 +280,6 @@ def test_walks_are_worth_what_their_prefixes_are(scoring, n_classes):
     single = [game(order[:m]) for m in range(1, n + 1)]
     np.testing.assert_array_equal(along, single)
     assert game((*order.tolist(),)) == along[-1]
-
-
-@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
-def test_walks_of_values_are_worth_what_their_prefixes_are(scoring):
-    n, d = size((48, 20), (12, 6))
-    problem = clusters(n, d, 2, seed=9)
-    game = LogisticGame(*problem, scoring=scoring)
-    order = np.random.default_rng(9).permutation(n)
-    single = [game(order[:m]) for m in range(1, n + 1)]
-    np.testing.assert_allclose(game.prefix_utilities(order), single, rtol=0, atol=1e-8)
 
 
 def play(game, rng, n_moves):
@@ -480,19 +450,6 @@ def test_the_same_numbers_in_another_form(shape, kind):
     for one in (game, mixed):
         np.testing.assert_array_equal(one.prefix_utilities(order), expected)
         np.testing.assert_allclose(one.coefficients(order), as_float.coefficients(order), rtol=0, atol=1e-9)
-
-
-def test_labels_and_order_of_classes_do_not_matter():
-    problem = clusters(*size((40, 16), (9, 5)), 3, seed=17)
-    names = np.array(["ape", "bee", "cat"])
-    game = LogisticGame(*problem)
-    named = LogisticGame(problem.X, names[problem.y], problem.X_valid, names[problem.y_valid])
-    turned = LogisticGame(problem.X, 2 - problem.y, problem.X_valid, 2 - problem.y_valid)
-    order = np.random.default_rng(17).permutation(len(problem.y))
-    expected = game.prefix_utilities(order)
-    np.testing.assert_array_equal(named.prefix_utilities(order), expected)
-    # No decision is a tie here, whose class would depend on their order.
-    np.testing.assert_allclose(turned.prefix_utilities(order), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.slow

@@ -250,14 +250,6 @@ class TestComposition:
         # No call is saved by the other side's answer: a rule that looks back misses no round.
         assert [rule.calls for rule in rules] == [10, 10, 5]
 
-    def test_either_reports_who_stopped(self):
-        rule = RelativeChange() | MaxPermutations(200)
-        check = rule.begin()
-        assert not check(at(100, [1.0, 1.0]))
-        assert check.fired == ""
-        assert check(at(200, [2.0, 2.0]))
-        assert (check.fired, check.converged) == ("MaxPermutations", False)
-
     def test_convergence_at_the_cap_is_convergence(self):
         for rule in (RelativeChange() | MaxPermutations(200), MaxPermutations(200) | RelativeChange()):
             check = rule.begin()
@@ -463,17 +455,6 @@ def test_readings_of_every_rule_are_at_the_limit_when_it_stops():
                 assert measured[-1] <= history.limits[name] < measured[:-1].min()
             else:
                 assert measured[-1] >= history.limits[name]
-
-
-def test_limits_are_those_of_the_rule():
-    rule = osv.MaxEvaluations(300) | osv.MaxSeconds(60.0)
-    history = osv.History(rule)
-    assert history.max_evaluations == 300
-    assert history.max_seconds == 60.0
-    with_history, without = sample(history), sample(rule)
-    assert with_history.stopped_by == without.stopped_by == "MaxEvaluations"
-    np.testing.assert_array_equal(with_history.values, without.values)
-    np.testing.assert_array_equal(history.values[-1], without.values)
 
 
 def test_a_run_that_goes_on_from_a_checkpoint(tmp_path):

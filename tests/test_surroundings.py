@@ -28,9 +28,6 @@ def sampled(game, n_permutations=40, **options):
     return sample_with(game, n_permutations=n_permutations, **{"random_state": 3, **options})
 
 
-# Threads and processes
-
-
 def test_two_threads_at_once(tmp_path):
     games = [logistic(size(12, 6)), game_of(6), osv.TableGame.from_array(3, range(16))]
     alone = [bits(sampled(game)) for game in games]
@@ -124,9 +121,6 @@ def test_workers_that_break_say_where(monkeypatch):
         sampled(game_of(4), n_jobs=2)
 
 
-# Interrupts
-
-
 def endless(n):
     """A game whose permutations take hours."""
 
@@ -145,13 +139,17 @@ def endless(n):
 def test_ctrl_c_inside_one_long_permutation(n_jobs, tmp_path):
     """That it comes back at all is the proof: the permutation would take hours."""
     path = tmp_path / "run.npz"
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def strike():
+        while not path.exists():  # as it is when the first permutation begins
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=strike, daemon=True).start()
     with pytest.raises(KeyboardInterrupt, match="0 permutations are kept"):
         sample_with(
             endless(size(100_000, 2_000)), n_permutations=20, random_state=3, n_jobs=n_jobs, checkpoint=path
         )
-    timer.join()
     assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
     assert osv.Valuation.load(path).n_permutations == 0
 
@@ -189,9 +187,6 @@ def test_ctrl_c_leaves_no_worker_behind():
         process.kill()
     assert alive == []
     assert "KeyboardInterrupt" in run.communicate()[1]
-
-
-# Locks and failing games
 
 
 HOLDING = """

@@ -59,18 +59,6 @@ def test_coefficients_agree_with_liblinear(name):
     )
 
 
-@pytest.mark.parametrize("scaled", [True, False])
-@pytest.mark.parametrize("k", [0, 1, 2])
-def test_each_wine_class_against_the_rest(k, scaled):
-    problem = wine(scaled).against_rest(k)
-    check_coefficients(
-        problem,
-        prefixes(problem, size([3, 10, 30, 60, 89], [10]), np.random.default_rng(k)),
-        tol=1e-9 if scaled else 1e-6,
-        norm_wise=1e-6 if scaled else 1e-3,
-    )
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("d", size([*range(1, 41), 64, 100, 150], [1, 2, 5, 17]))
 def test_coefficients_on_random_data_of_any_dimension(d, n_classes):
@@ -155,9 +143,6 @@ def test_a_sequence_without_a_class_has_no_coefficients():
         game.coefficients(np.flatnonzero(problem.y != 1)[:10])
     with pytest.raises(ValueError, match="class"):
         game.coefficients([])
-
-
-# Decisions
 
 
 def decisions_along(game, order):

@@ -92,9 +92,6 @@ def three_classes(n):
     return problem, osv.LogisticGame(*problem), naive.LogisticUtility(*problem)
 
 
-# The expectation
-
-
 @pytest.mark.parametrize("average", ["all", "selected"])
 @pytest.mark.parametrize("value", ["partial_ordinal", "ordinal"])
 @pytest.mark.parametrize(("method", "rule"), RUNS)
@@ -270,9 +267,6 @@ def test_distances_equal_to_the_tolerance(truncation):
     assert np.abs(result.z).max() < 4.5
 
 
-# Noise
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(("method", "rule"), RUNS)
@@ -307,9 +301,6 @@ def test_a_rule_that_never_fires_has_no_bias():
         assert not result.bias.any()  # not even by rounding
 
 
-# Bias
-
-
 def test_truncation_can_take_most_of_a_value_away():
     # All together are worth 1, and so is each of the first four alone: what comes after such a one is cut.
     worth = np.array([1.0, 1.0, 1.0, 1.0, 5.0, -8.0])
@@ -331,9 +322,6 @@ def test_a_walk_may_end_before_its_first_player():
     np.testing.assert_array_equal(result.expected, np.zeros(4))
     assert (result.coverage, result.coverage_of_exact) == (1.0, 0.0)
     assert result.z.tolist() == [0.0] * 4
-
-
-# What is made of it
 
 
 def test_ranks_of_players_worth_the_same_are_tied():

@@ -201,69 +201,6 @@ def test_small_integer_features(n, d, n_classes, n_valid, levels, seed, scoring)
     check_walk(game, utility, rng.permutation(n), TOLERANCE.get(scoring, 1e-12))
 
 
-# Inputs people really have
-
-
-def same_walk(game, other):
-    order = np.random.default_rng(0).permutation(game.n_players)[: size(60, 8)]
-    np.testing.assert_array_equal(along(game, order), along(other, order))
-
-
-def test_arrays_of_any_order_and_type():
-    problem = wine(True)
-    X, y, X_valid, y_valid = problem
-    coarse = np.round(X * 4)
-    coarse_valid = np.round(X_valid * 4)
-    game = LogisticGame(coarse, y, coarse_valid, y_valid)
-    frozen = coarse.copy()
-    frozen.flags.writeable = False
-    for X_odd in (
-        np.asfortranarray(coarse),
-        coarse.astype(np.float32),
-        coarse.astype(np.int16),
-        coarse.tolist(),
-        frozen,
-        np.repeat(coarse, 2, axis=1)[:, ::2],
-        coarse[::-1].copy()[::-1],
-    ):
-        same_walk(game, LogisticGame(X_odd, y.astype(np.int8), coarse_valid, list(y_valid)))
-
-
-def test_frames_series_and_their_labels():
-    import pandas as pd
-
-    problem = wine(True)
-    X, y, X_valid, y_valid = problem
-    index = [f"row {i}" for i in range(89)]
-    columns = [f"feature {j}" for j in range(X.shape[1])]
-    frame = pd.DataFrame(X, index=index, columns=columns)
-    game = LogisticGame(
-        frame, pd.Series(y, index=index), pd.DataFrame(X_valid, columns=columns), pd.Series(y_valid)
-    )
-    same_walk(LogisticGame(*problem), game)
-    assert list(game.player_names) == index
-
-
-def test_sparse_matrices():
-    from scipy import sparse
-
-    X, y, X_valid, y_valid = named("cancer")
-    game = LogisticGame(X, y, X_valid, y_valid)
-    for make in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
-        same_walk(game, LogisticGame(make(X), y, make(X_valid), y_valid))
-
-
-def test_string_and_boolean_labels():
-    X, y, X_valid, y_valid = named("wdbc").first(60)
-    game = LogisticGame(X, y, X_valid, y_valid)
-    names = np.array(["bad", "good"])
-    other = LogisticGame(X, names[y], X_valid, names[y_valid])
-    assert list(other.classes_) == ["bad", "good"]
-    same_walk(game, other)
-    same_walk(game, LogisticGame(X, names[y].astype(object), X_valid, list(names[y_valid])))
-    same_walk(game, LogisticGame(X, y == 1, X_valid, y_valid == 1))
-
-
 def test_the_caller_s_arrays_stay_as_they_are():
     problem = named("wine")
     before = [array.copy() for array in problem]

@@ -204,9 +204,6 @@ def test_decisions_are_right_or_the_fit_is_counted_as_unconverged(seed):
             assert right or workspace.unconverged > 0
 
 
-# Sparse rows
-
-
 def texts(n=N_ROWS, d=400, n_valid=30, seed=0):
     """Counts of a few words in each row."""
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""`import ordinal_shapley` and the help of a command are quick, for heavy packages come when they are used."""
+"""`import ordinal_shapley` and help are quick: heavy packages are loaded when they are used."""
 
 from __future__ import annotations
 

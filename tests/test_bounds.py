@@ -299,9 +299,4 @@ def test_the_inverse_of_a_bound_is_where_it_came_from(eps):
             assert bounds.permutations_needed(eps, math.nextafter(failure, 0), 0, 0.7) == t + 1
 
 
-def test_one_permutation_is_enough_where_nothing_varies():
-    assert bounds.permutations_needed(1e-9, 0.05, 0.0, 0.0) == 1
-    assert bounds.permutations_needed(1e-9, 0.05, 0.0, 0.0, q=0.5) == 1
-
-
 # A real game

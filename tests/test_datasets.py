@@ -114,21 +114,13 @@ def test_without_a_checkout_adult_is_an_error_that_names_the_file(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_wine_is_scikit_learns():
-    from sklearn.datasets import load_wine
+def test_two_are_scikit_learns():
+    from sklearn.datasets import load_breast_cancer, load_wine
 
-    X, y = load_wine(return_X_y=True)
-    data = datasets.load_wine()
-    np.testing.assert_array_equal(data.X, X)
-    np.testing.assert_array_equal(data.y, y)
-
-
-def test_wisconsin_names_its_classes():
-    from sklearn.datasets import load_breast_cancer
-
-    bunch = load_breast_cancer()
-    data = datasets.load_cancer_wisconsin()
-    np.testing.assert_array_equal(data.y, bunch.target_names[bunch.target])
+    wine, cancer = load_wine(), load_breast_cancer()
+    np.testing.assert_array_equal(datasets.load_wine().X, wine.data)
+    np.testing.assert_array_equal(datasets.load_wine().y, wine.target)
+    np.testing.assert_array_equal(datasets.load_cancer_wisconsin().y, cancer.target_names[cancer.target])
 
 
 def test_each_call_gives_its_own_table():

@@ -95,12 +95,6 @@ def test_missing_and_infinite_entries_are_named(train, column, entry):
             attempt(train)
 
 
-def test_rows_are_called_as_the_caller_says(train):
-    train.loc[13, "size"] = np.nan
-    with pytest.raises(ValueError, match="line 15, column 'size'"):
-        Encoder().fit(train, name_row=lambda label: f"line {label + 2}")
-
-
 def test_different_columns_are_named(train):
     encoder = Encoder().fit(train)
     for table, named in (

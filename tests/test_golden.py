@@ -30,15 +30,10 @@ CASES = {
 }
 
 
-def utility(name):
-    n, table, partial, ordinal = CASES[name]
-    zero_based = {tuple(i - 1 for i in sequence): value for sequence, value in table.items()}
-    return n, naive.TableUtility(n, zero_based), np.array(partial), np.array(ordinal)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_exact_values(name):
-    n, U, partial, ordinal = utility(name)
+    n, table, partial, ordinal = CASES[name]
+    U = naive.TableUtility(n, {tuple(i - 1 for i in sequence): value for sequence, value in table.items()})
     np.testing.assert_allclose(naive.exact_partial_ordinal(U, n), partial, atol=1e-14)
     np.testing.assert_allclose(naive.exact_partial_ordinal_by_subsets(U, n), partial, atol=1e-14)
     np.testing.assert_allclose(naive.exact_ordinal(U, n), ordinal, atol=1e-14)

@@ -80,13 +80,16 @@ def test_every_order_is_equally_likely(design):
     step = {"independent": 1, "antithetic": 2, "latin": 4}[design]
     for offset in {0, step - 1}:
         rows = drawn([[0, 1, 2, 3]], [4], seed=3, first=0, count=count, design=design)[offset::step]
-        check_orders(rows)
+        check_uniform(codes_of(rows, itertools.permutations(range(4))), 24)
 
 
-def check_orders(rows):
-    codes = {order: k for k, order in enumerate(itertools.permutations(range(4)))}
-    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=24)
-    assert stats.chisquare(counts).pvalue > 1e-3
+def codes_of(rows, orders):
+    codes = {order: k for k, order in enumerate(orders)}
+    return np.array([codes[tuple(row)] for row in rows.tolist()])
+
+
+def check_uniform(codes, n_codes):
+    assert stats.chisquare(np.bincount(codes, minlength=n_codes)).pvalue > 1e-3
 
 
 def test_latin_blocks_are_latin_squares():
@@ -108,28 +111,21 @@ def test_every_selection_with_quotas_is_equally_likely():
         order for order in itertools.permutations(range(5), 3) if sum(player < 3 for player in order) == 2
     ]
     assert len(legal) == 36
-    codes = {order: k for k, order in enumerate(legal)}
-    rows = drawn(strata, quota, seed=11, first=7, count=size(72_000, 3_600))
-    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=36)
-    assert stats.chisquare(counts).pvalue > 1e-3
+    check_uniform(codes_of(drawn(strata, quota, seed=11, first=7, count=size(72_000, 3_600)), legal), 36)
 
 
 @pytest.mark.parametrize("lag", [1, 2, 64])
 def test_permutations_of_different_indices_are_independent(lag):
     count = size(30_000, 1_500)
     rows = drawn([[0, 1, 2]], [3], seed=2, first=0, count=count + lag)
-    codes = {order: k for k, order in enumerate(itertools.permutations(range(3)))}
-    code = np.array([codes[tuple(row)] for row in rows.tolist()])
-    pairs = np.bincount(6 * code[:-lag] + code[lag:], minlength=36)
-    assert stats.chisquare(pairs).pvalue > 1e-3
+    code = codes_of(rows, itertools.permutations(range(3)))
+    check_uniform(6 * code[:-lag] + code[lag:], 36)
 
 
 def test_seeds_are_independent():
     count = size(200, 40)
     rows = np.concatenate([drawn([[0, 1, 2]], [3], seed, 0, 30) for seed in range(count)])
-    codes = {order: k for k, order in enumerate(itertools.permutations(range(3)))}
-    counts = np.bincount([codes[tuple(row)] for row in rows.tolist()], minlength=6)
-    assert stats.chisquare(counts).pvalue > 1e-3
+    check_uniform(codes_of(rows, itertools.permutations(range(3))), 6)
     # A shift of the seed is not a shift of the index.
     assert not np.array_equal(drawn([list(range(8))], [8], 0, 1, 9), drawn([list(range(8))], [8], 1, 0, 9))
 

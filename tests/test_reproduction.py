@@ -75,15 +75,6 @@ def test_the_authors_way_changes_all_labels_but_adults():
     assert len(split.flipped) == changed[0]
 
 
-def test_the_authors_adult_is_split_by_file():
-    split = splits.make_split("adult", 0, noisy=True, protocol="authors")
-    assert len(split.y_test) == 16_281 - 1_000
-    assert len(split.flipped) == 40
-    plain = splits.make_split("adult", 0, protocol="authors")
-    np.testing.assert_array_equal(plain.y_valid, split.y_valid)
-    assert np.count_nonzero(plain.y != split.y) == 40
-
-
 def test_scaling_is_by_the_rows_valued():
     split = splits.make_split("wine", 0, scaled=True)
     np.testing.assert_allclose(split.X.mean(axis=0), 0, atol=1e-12)

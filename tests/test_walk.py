@@ -92,18 +92,6 @@ def test_sample_weight():
     )
 
 
-def test_uniform_weights_do_not_see_the_order():
-    problem = named("cancer").first(40)
-    game = LogisticGame(*problem, position_weight="uniform")
-    assert game.order_free
-    assert not LogisticGame(*problem).order_free
-    utility = naive.LogisticUtility(*problem, weights=naive.uniform_weights)
-    rng = np.random.default_rng(2)
-    order = rng.permutation(40)[: size(40, 10)]
-    check_walk(game, utility, order)
-    assert game(order) == game(rng.permutation(order))
-
-
 def falling(position, m):
     return (m - position) / m
 

@@ -229,13 +229,9 @@ class TestModels:
         model = RegressionSkLearnWrapper(Ridge)
         evaluator = ClassicShapleyEvaluator(sampler="mc", n_permutations=3, random_state=0)
         got = trained(evaluator, data, model, Metrics.NEG_MSE)
-        ours = osv.ClassicShapley(
-            sampler="mc",
-            estimator=Ridge(),
-            scoring="neg_mean_squared_error",
-            n_permutations=3,
-            random_state=0,
-        ).fit(x[:12], targets[:12], x[12:], targets[12:])
+        options = {"sampler": "mc", "scoring": "neg_mean_squared_error", "n_permutations": 3}
+        ours = osv.ClassicShapley(estimator=Ridge(), random_state=0, **options)
+        ours.fit(x[:12], targets[:12], x[12:], targets[12:])
         np.testing.assert_array_equal(got.data_values, ours.values_)
         with pytest.raises(ValueError, match="metric"):
             trained(evaluator, data, model)

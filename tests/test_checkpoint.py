@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def path(tmp_path):
 @pytest.fixture(autouse=True)
 def _write_often(monkeypatch):
     """Where the clock stands still no write takes time, and every shard is written."""
-    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 # Going on
@@ -186,11 +187,13 @@ def test_ctrl_c_waits_for_what_must_not_be_half_done(path, monkeypatch):
 KILLED = """
 import itertools, os, pathlib, signal, sys, time, warnings
 import numpy as np
+from types import SimpleNamespace
 import ordinal_shapley as osv
+from ordinal_shapley.sampling import checkpoint
 from runs import bits, game_of
 
 warnings.simplefilter("ignore", DeprecationWarning)  # of forks where there are threads
-time.monotonic = lambda: 0.0
+checkpoint.time = SimpleNamespace(monotonic=lambda: 0.0)
 path = sys.argv[1]
 options = {"n_permutations": 60, "random_state": 3, "checkpoint": path, "position_profile": True}
 whole = bits(osv.sample_values(game_of(5), **{**options, "checkpoint": None}))

@@ -17,7 +17,7 @@ def wide_and_unthrottled(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
-    monkeypatch.setattr(time, "monotonic", itertools.count().__next__)  # each look at the clock is a second
+    monkeypatch.setattr(time, "monotonic", itertools.count(0, 0.11).__next__)  # time goes on at each look
 
 
 def shown(capsys, *updates, total=1_000, **options) -> str:

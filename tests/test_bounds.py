@@ -210,6 +210,8 @@ def test_an_error_not_above_the_bias_cannot_be_ruled_out():
     assert bounds.tmc_tail(0.0501, low, high, n_permutations=100, k=1) == 0
     assert bounds.tmc_tail(0.05, low, high, counts=[100]) == 1
     assert bounds.tmc_tail(0.0501, low, high, counts=[100]) == 0
+    # Where nothing varies and nothing is cut, one permutation is enough.
+    assert bounds.permutations_needed(1e-9, 0.05, 0.0, 0.0, q=0.5) == 1
 
 
 def test_the_printed_tmc_bound_fails_for_the_plain_average():

@@ -105,7 +105,7 @@ def test_classes_of_other_kinds(run, people, tmp_path, kind):
         ["--value", "classic", "--method", "tmc"],
         ["--value", "ordinal", "--position-weight", "uniform", "--raw"],
         ["--value", "partial_ordinal", "--truncation", "patience", "--tolerance", "0.1"],
-        ["--value", "partial_ordinal", "--method", "ctmc", "--class-fraction", "0.5"],
+        ["--value", "partial_ordinal", "--method", "ctmc", "--tolerance", "0", "--class-fraction", "0.5"],
         ["--design", "antithetic"],
         ["--seed", "5000000000"],
         ["--valid-fraction", "0.5", "--rows", "30"],

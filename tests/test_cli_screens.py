@@ -109,7 +109,7 @@ def offered(run, monkeypatch, tmp_path):
         ((*NOISE, "--value", "ordinal", "--value", "c"), ("classic",)),
         ((*REMOVAL, "--dataset", "cancer"), ("cancer", "cancer-wisconsin")),
         (("exact", "--value", "b"), ("blend",)),
-        (("journeys", "--worth", "c"), ("conversions",)),
+        (("journeys", "--utility", "c"), ("conversions",)),
         (("experiment", "r"), ("removal",)),
         (("comp",), ("compile",)),
     ],

@@ -137,6 +137,47 @@ def coefficients(X, y, n_classes, cost, solver=newton, start=None):
     return np.array(rows)
 
 
+def joint_newton(X, y, n_classes, cost, softmax, intercept):
+    """Coefficients of a binary or softmax model with an intercept "free", "penalized" or "none"; its last.
+
+    Newton's method on all coefficients at once, from the definition: probabilities of the classes, where in
+    the binary case the model of class 0 is 0. A free intercept has no penalty.
+    """
+    A = with_intercept(X).astype(np.longdouble) * np.append(np.ones(X.shape[1]), intercept != "none")
+    d, first = A.shape[1], 0 if softmax else 1
+    y, cost = np.asarray(y), np.asarray(cost, dtype=np.longdouble)
+    n_models = n_classes - first
+    penalty = np.tile(np.append(np.ones(d - 1), intercept != "free"), n_models)
+    own = np.eye(n_classes)[y]
+
+    def parts(w):
+        z = np.zeros((len(y), n_classes), dtype=np.longdouble)
+        z[:, first:] = A @ w.reshape(n_models, d).T
+        log_mass = np.logaddexp.reduce(z, axis=1)
+        p = np.exp(z - log_mass[:, None])
+        value = w @ (penalty * w) / 2 + cost @ (log_mass - (z * own).sum(axis=1))
+        return value, p, penalty * w + (((p - own) * cost[:, None])[:, first:].T @ A).ravel()
+
+    w = np.zeros(n_models * d, dtype=np.longdouble)
+    value, p, gradient = parts(w)
+    for _ in range(200):
+        hessian = np.diag(penalty.astype(float))
+        for a in range(n_models):
+            for b in range(n_models):
+                q = cost * p[:, a + first] * ((a == b) - p[:, b + first])
+                block = (A * q[:, None]).T @ A
+                hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] += block.astype(float)
+        step = -np.linalg.lstsq(hessian, gradient.astype(float), rcond=1e-15)[0]
+        scale = 1.0
+        while scale > 1e-12 and not parts(w + scale * step)[0] <= value:
+            scale /= 2
+        moved = parts(w + scale * step)
+        if not np.linalg.norm(moved[2]) < np.linalg.norm(gradient) and moved[0] >= value:
+            break
+        w, (value, p, gradient) = w + scale * step, moved
+    return w.reshape(n_models, d)
+
+
 def decision_values(coef, X):
     return with_intercept(X).astype(coef.dtype) @ coef.T
 
@@ -177,6 +218,9 @@ def score(y_true, coef, X, scoring, n_classes):
         else:
             log_p = log_sigmoid - np.logaddexp.reduce(log_sigmoid, axis=1, keepdims=True)
         # scikit-learn counts probabilities below 2.2e-16 as that.
+        return -float(metrics.log_loss(y_true, np.exp(log_p), labels=range(n_classes)))
+    if scoring == "softmax neg_log_loss":
+        log_p = values - np.logaddexp.reduce(values, axis=1, keepdims=True)
         return -float(metrics.log_loss(y_true, np.exp(log_p), labels=range(n_classes)))
     return score_labels(y_true, predict(coef, X), scoring, n_classes)
 
@@ -222,11 +266,16 @@ class LogisticUtility:
         sample_weight=None,
         empty_value="majority",
         solver=newton,
+        multi_class="ovr",
+        fit_intercept="penalized",
+        class_weight=None,
     ):
         self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
         self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
         self.n_classes = int(self.y.max()) + 1
         self.weights, self.C, self.scoring, self.solver = weights, C, scoring, solver
+        self.softmax, self.intercept = multi_class == "multinomial", fit_intercept
+        self.class_weight = class_weight
         self.members = [[i] for i in range(len(self.y))] if members is None else members
         self.n_players = len(self.members)
         self.sample_weight = np.ones(len(self.y)) if sample_weight is None else sample_weight
@@ -241,16 +290,31 @@ class LogisticUtility:
         return [row for player in sequence for row in self.members[player]]
 
     def has_model(self, sequence):
-        return len(set(self.y[self.rows(sequence)])) == self.n_classes
+        rows = np.array(self.rows(sequence), dtype=int)
+        weighted = rows[self.weights(len(rows)) * self.sample_weight[rows] > 0] if len(rows) else rows
+        return len(set(self.y[weighted])) == self.n_classes
 
     def problem(self, sequence):
         """(X, y, cost) of the weighted fit of a sequence."""
         rows = self.rows(sequence)
         cost = self.C * self.weights(len(rows)) * self.sample_weight[rows]
-        return self.X[rows], self.y[rows], cost
+        y = self.y[rows]
+        if self.class_weight == "balanced":
+            cost = cost * cost.sum() / (self.n_classes * np.bincount(y, weights=cost)[y])
+        elif self.class_weight is not None:
+            cost = cost * np.array([self.class_weight.get(k, 1.0) for k in y])
+        return self.X[rows], y, cost
 
     def coefficients(self, sequence, start=None):
         X, y, cost = self.problem(sequence)
+        if self.softmax:
+            models = joint_newton(X, y, self.n_classes, cost, True, self.intercept)
+            return models if self.n_classes > 2 else models[1:] - models[:1]
+        if self.intercept != "penalized":
+            signs = one_vs_rest(y, self.n_classes)
+            return np.array(
+                [joint_newton(X, (sign > 0).astype(int), 2, cost, False, self.intercept)[0] for sign in signs]
+            )
         return coefficients(X, y, self.n_classes, cost, self.solver, start)
 
     def __call__(self, sequence):
@@ -258,7 +322,9 @@ class LogisticUtility:
         if key not in self.memo:
             if self.has_model(key):
                 coef = self.coefficients(key)
-                self.memo[key] = score(self.y_valid, coef, self.X_valid, self.scoring, self.n_classes)
+                several = self.softmax and self.n_classes > 2 and self.scoring == "neg_log_loss"
+                scoring = f"softmax {self.scoring}" if several else self.scoring
+                self.memo[key] = score(self.y_valid, coef, self.X_valid, scoring, self.n_classes)
             else:
                 self.memo[key] = self.v0
         return self.memo[key]

@@ -160,7 +160,7 @@ def test_inverse_factor(d):
     factor = np.full((d, d), np.nan)
     regularised_gram(columns, d, curvature, n, False, 1, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor), np.triu(hessian), rtol=1e-12, atol=1e-12)
-    invert_factor(factor, d)
+    invert_factor(factor, d, -1, 1.0)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
     np.testing.assert_allclose(factor, expected, rtol=0, atol=1e-12)
     out = np.zeros(d)
@@ -189,7 +189,7 @@ def test_triangular_columns(d, n):
     factor = np.full((d + 8, d + 8), np.nan)
     regularised_gram(beyond, d, curvature, n, True, 1, np.zeros((4, n + 8)), factor)
     np.testing.assert_allclose(np.triu(factor[:d, :d]), np.triu(hessian), rtol=1e-12, atol=1e-12)
-    invert_factor(factor, d)
+    invert_factor(factor, d, -1, 1.0)
     expected = np.linalg.inv(np.linalg.cholesky(hessian))
     np.testing.assert_allclose(factor[:d, :d], expected, rtol=0, atol=1e-11)
 

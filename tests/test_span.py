@@ -75,7 +75,11 @@ def decided(problem, sequence, rng, solver=naive.newton, **options):
 def check(problem, sequences, solver=naive.newton, weights="gaussian", **options):
     """Compare decisions, of each sequence by itself and at the end of its walk; returns how many."""
     rng, compared = np.random.default_rng(99), 0
+    costs = options.get("sample_weight", np.ones(len(problem.y)))
     for sequence in sequences:
+        sequence = np.asarray(sequence)
+        if len(set(problem.y[sequence[costs[sequence] > 0]])) < len(set(problem.y[sequence])):
+            continue  # no model
         rows, classes = decided(problem, sequence, rng, solver, weights=WEIGHTS[weights], **options)
         if not len(rows):
             continue

@@ -26,7 +26,7 @@ def check_coefficients(problem, sequences, tol, norm_wise=None, sample_weight=No
     game = LogisticGame(*problem, sample_weight=sample_weight)
     utility = naive.LogisticUtility(*problem, sample_weight=sample_weight)
     checked = 0
-    for sequence in sequences:
+    for sequence in filter(utility.has_model, sequences):
         X, y, cost = utility.problem(sequence)
         ours = game.coefficients(sequence, tol=tol)
         signs = naive.one_vs_rest(y, problem.n_classes)

@@ -31,10 +31,11 @@ from ordinal_shapley_kernels.logistic_arrays import (
     ROUNDING,
     SCORE_ROUNDING,
     SHARE,
+    Validation,
 )
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, complete, score_in_span
 from ordinal_shapley_kernels.products import combine_columns_of_each
-from ordinal_shapley_kernels.workspace import Integers, Vector
+from ordinal_shapley_kernels.workspace import Vector
 
 UNDECIDED = -1
 
@@ -115,12 +116,19 @@ def _whiten(game: LogisticWorkspace, model: int, v: int, row: Vector) -> bool:
 
 
 @part
+def error_of(game: LogisticWorkspace, model: int) -> float:
+    """How far the decision value of a row may be from the converged model's, by its length and the offset."""
+    bounds = game.solver.bounds[model]
+    return (bounds[RADIUS] if game.free else bounds[NORM]) + bounds[ROUNDING]
+
+
+@part
 def _bound_change(game: LogisticWorkspace, model: int, v: int, row: Vector) -> tuple[float, float]:
     """Bounds on how much the decision value of row v changes from the model to the converged one."""
     validation, solver = game.validation, game.solver
     bounds, factor = solver.bounds[model], solver.factor_of[model]
     norm = validation.norms[v]
-    euclidean = norm * (bounds[NORM] + bounds[ROUNDING])
+    euclidean = (norm + solver.offsets[model]) * error_of(game, model)
     low, high = -euclidean, euclidean
     n_features = game.dimension
     at_floor = solver.at_floor[model] == HESSIAN_FLOOR
@@ -174,7 +182,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         return UNDECIDED
     row = _features(game, v)
     norm = validation.norms[v]
-    scores, models, bounds = validation.row_scores, solver.models, solver.bounds
+    scores, models, offsets = validation.row_scores, solver.models, solver.offsets
     at_floor, involved = solver.at_floor, solver.involved
     best = 0
     for k in range(n_models):
@@ -182,7 +190,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         if scores[k] > scores[best]:
             best = k
     # Most rows are clear by what the lengths of the gradients alone allow.
-    reach = norm * (bounds[best, NORM] + bounds[best, ROUNDING])
+    reach = (norm + offsets[best]) * error_of(game, best)
     if n_models == 1:
         if abs(scores[0]) > reach:
             return 1 if scores[0] > 0.0 else 0
@@ -190,7 +198,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         clear = True
         for k in range(n_models):
             ahead = scores[best] - scores[k]
-            clear &= k == best or ahead > reach + norm * (bounds[k, NORM] + bounds[k, ROUNDING])
+            clear &= k == best or ahead > reach + (norm + offsets[k]) * error_of(game, k)
         if clear:
             return best
     lower = upper = 0.0
@@ -198,7 +206,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
     certain = True
     for turn in range(n_models):
         k = (best + turn) % n_models
-        euclidean = norm * (bounds[k, NORM] + bounds[k, ROUNDING])
+        euclidean = (norm + offsets[k]) * error_of(game, k)
         if turn > 0 and scores[k] + euclidean < lower:
             continue
         low, high = _bound_change(game, k, v, row)
@@ -219,39 +227,48 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
 
 
 @part
-def _split(
-    decisions: Integers, snapshot: Integers, gaps: Vector, norms: Vector, slack: float, rows: Integers
-) -> int:
-    """Copy the snapshot's decisions, and list in `rows` those whose gap is at most `slack` times their norm.
+def _split(validation: Validation, slack: float, offset: float) -> int:
+    """Copy the snapshot's decisions, and list in `order` rows whose gap may be closed.
+
+    It is at most `slack` times their norm and the offset.
 
     Returns how many they are. No branch: the processor could not guess which rows are near.
     """
+    decisions, snapshot, rows = validation.decisions, validation.snapshot_decisions, validation.order
+    gaps, norms = validation.snapshot_gaps, validation.norms
     n_near = 0
     for v in range(decisions.shape[0]):
         decisions[v] = snapshot[v]
         rows[n_near] = v
-        n_near += 0 if gaps[v] > slack * norms[v] else 1  # NaN is near
+        n_near += 0 if gaps[v] > slack * (norms[v] + offset) else 1  # NaN is near
     return n_near
 
 
 @part
 def _reach(game: LogisticWorkspace, model: int) -> float:
-    """How far decision values of a row of norm 1 may be from the converged model's; rounding counts twice."""
+    """The same by any bound, with rounding twice."""
     bounds = game.solver.bounds
-    error = bounds[model, NORM] + bounds[model, ROUNDING]
-    return min(error, bounds[model, RADIUS]) + bounds[model, ROUNDING]
+    return min(error_of(game, model), bounds[model, RADIUS]) + bounds[model, ROUNDING]
+
+
+@part
+def _largest_offset(game: LogisticWorkspace) -> float:
+    offset = 0.0
+    for k in range(game.n_models):
+        offset = max(offset, game.solver.offsets[k])
+    return offset
 
 
 @part
 def _count_near(game: LogisticWorkspace) -> int:
     """How many gaps of the snapshot are no more than what models may be off, wherever they are now."""
     gaps, norms = game.validation.snapshot_gaps, game.validation.norms
-    slack = 0.0
+    slack, offset = 0.0, _largest_offset(game)
     for k in range(game.n_models):
         slack = max(slack, _reach(game, k) if game.n_models == 1 else 2.0 * _reach(game, k))
     n_near = 0
     for v in range(gaps.shape[0]):
-        n_near += 0 if gaps[v] > slack * norms[v] else 1
+        n_near += 0 if gaps[v] > slack * (norms[v] + offset) else 1
     return n_near
 
 
@@ -275,7 +292,6 @@ def _screen(game: LogisticWorkspace) -> int:
     """
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
-    gaps, norms = validation.snapshot_gaps, validation.norms
     models, snapshot = solver.models, validation.snapshot_models
     # A row scored alone costs its features, a step twice those of all rows of the prefix, for each model.
     most = 2 * game.length
@@ -294,8 +310,7 @@ def _screen(game: LogisticWorkspace) -> int:
         reach = 1.0000001 * moved + _reach(game, k)
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     slack += (1.0 if n_models == 1 else 2.0) * game.snapshot_rounding
-    decided, rows = validation.decisions, validation.order
-    near = _split(decided, validation.snapshot_decisions, gaps, norms, slack, rows)
+    near = _split(validation, slack, _largest_offset(game))
     if near > most and _involve_all(game):
         # The snapshot is of no more use if it is the way since then that leaves so many.
         if _count_near(game) <= most:

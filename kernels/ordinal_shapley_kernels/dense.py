@@ -255,14 +255,14 @@ def add_gram(
 
 
 @part
-def _pivot_scale(pivot: float) -> float:
-    # Every pivot of a matrix >= I is at least 1; one that rounding pushed below is put back there, so the
-    # factor exists whatever the scale of the data.
-    return 1.0 / math.sqrt(max(pivot, 1.0))
+def _pivot_scale(pivot: float, least: float) -> float:
+    # A pivot that rounding pushed below what it is at least is put back there, so the factor exists whatever
+    # the scale of the data.
+    return 1.0 / math.sqrt(max(pivot, least))
 
 
 @part
-def _eliminate_within(matrix: Matrix, n: int, k: int) -> None:
+def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -> None:
     """Elimination among the pivot rows k..k+3; see `invert_factor`.
 
     First in the block on the diagonal, whose pivots wait for one another; then in all columns at once.
@@ -270,13 +270,14 @@ def _eliminate_within(matrix: Matrix, n: int, k: int) -> None:
     a01, a02, a03 = matrix[k, k + 1], matrix[k, k + 2], matrix[k, k + 3]
     a11, a12, a13 = matrix[k + 1, k + 1], matrix[k + 1, k + 2], matrix[k + 1, k + 3]
     a22, a23, a33 = matrix[k + 2, k + 2], matrix[k + 2, k + 3], matrix[k + 3, k + 3]
-    s0 = _pivot_scale(matrix[k, k])
+    s0 = _pivot_scale(matrix[k, k], least if k == free else 1.0)
     a01, a02, a03 = a01 * s0, a02 * s0, a03 * s0
-    s1 = _pivot_scale(a11 - a01 * a01)
+    s1 = _pivot_scale(a11 - a01 * a01, least if k + 1 == free else 1.0)
     a12, a13 = (a12 - a01 * a02) * s1, (a13 - a01 * a03) * s1
-    s2 = _pivot_scale((a22 - a02 * a02) - a12 * a12)
+    s2 = _pivot_scale((a22 - a02 * a02) - a12 * a12, least if k + 2 == free else 1.0)
     a23 = ((a23 - a02 * a03) - a12 * a13) * s2
-    s3 = _pivot_scale(((a33 - a03 * a03) - a13 * a13) - a23 * a23)
+    a33 = ((a33 - a03 * a03) - a13 * a13) - a23 * a23
+    s3 = _pivot_scale(a33, least if k + 3 == free else 1.0)
     for i in range(4):
         for j in range(4):
             matrix[k + i, k + j] = 1.0 if i == j else 0.0
@@ -297,15 +298,17 @@ def _eliminate_within(matrix: Matrix, n: int, k: int) -> None:
 
 
 @symbol
-def invert_factor(matrix: Matrix, n: int) -> None:
-    """Overwrite a matrix H = L L^T >= I, n by n, by M = L^-1, so that H^-1 = M^T M.
+def invert_factor(matrix: Matrix, n: int, free: int, least: float) -> None:
+    """Overwrite a matrix H = L L^T, n by n, by M = L^-1, so that H^-1 = M^T M.
+
+    Pivots are at least 1, for H >= I, but for that of column `free`, which is at least `least`.
 
     The upper triangle of `matrix` is read; afterwards it is 0. Gaussian elimination of [H | I] turns I into
     M. Of row i, columns i.. hold what is left of H and the columns of past pivots hold the row of M, so both
     fit in one matrix; what lies between is never used. Four pivots and four rows at a time.
     """
     for k in range(0, n, 4):
-        _eliminate_within(matrix, n, k)
+        _eliminate_within(matrix, n, k, free, least)
         past = (k + 4 + WIDTH - 1) // WIDTH * WIDTH
         for i in range(k + 4, n, 4):
             f00, f01, f02, f03 = (

@@ -12,18 +12,20 @@ from typing import Any
 
 from ordinal_shapley_kernels import logistic_overflow, span
 from ordinal_shapley_kernels.abi import entry, part, symbol
-from ordinal_shapley_kernels.certificate import certify, score_rows, uncertainty
+from ordinal_shapley_kernels.certificate import certify, error_of, score_rows, uncertainty
 from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.elementary import exp
 from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.lanes import WIDTH
-from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT, NORM, ROUNDING
+from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT
 from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
 from ordinal_shapley_kernels.logistic_overflow import n_kept
+from ordinal_shapley_kernels.logistic_softmax import start_softmax, step_softmax
 from ordinal_shapley_kernels.logistic_solver import improve
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticFunctions,
     LogisticWorkspace,
+    Numbers,
     empty_span,
     enter_overflow,
     enter_span,
@@ -56,6 +58,12 @@ def reset(game: LogisticWorkspace) -> None:
     game.has_snapshot = 0
     game.has_gaps = 0
     game.hardest = 0
+    if game.free:
+        prefix, row = game.prefix, game.training.norms.shape[0] - 1
+        prefix.rows[0] = row
+        prefix.norms[0] = prefix.largest[0] = 1.0
+        prefix.base_costs[0] = 0.0
+        game.length = 1
 
 
 @entry
@@ -71,11 +79,12 @@ def push(game: LogisticWorkspace, player: int) -> None:
         norms[m] = norm
         largest[m] = max(norm, largest[m - 1] if m > 0 else 0.0)
         prefix.base_costs[m] = training.costs[row]
-        code = training.classes[row]
-        if counts[code] == 0:
-            game.classes_present += 1
-        counts[code] += 1
         game.length = m + 1
+        if training.costs[row] > 0.0:
+            code = training.classes[row]
+            if counts[code] == 0:
+                game.classes_present += 1
+            counts[code] += 1
 
 
 @entry
@@ -87,10 +96,12 @@ def pop(game: LogisticWorkspace, player: int) -> None:
     training, counts, solver = game.training, game.prefix.class_counts, game.solver
     starts, player_rows = training.player_starts, training.player_rows
     for place in range(starts[player], starts[player + 1]):
-        code = training.classes[player_rows[place]]
-        counts[code] -= 1
-        if counts[code] == 0:
-            game.classes_present -= 1
+        row = player_rows[place]
+        if training.costs[row] > 0.0:
+            code = training.classes[row]
+            counts[code] -= 1
+            if counts[code] == 0:
+                game.classes_present -= 1
         last = game.length - 1
         game.length = last
         if last < game.entered:
@@ -136,14 +147,50 @@ def enter_rows(game: LogisticWorkspace) -> None:
             else:
                 value = 0.0 if at_zero else slopes[k, i]
             signs[k, i] = sign
-            slopes[k, i] = -sign / (1.0 + exp(sign * value))
             curvatures[k, i] = 0.0
+            if game.softmax:
+                prefix.values[k, i] = value
+                continue
+            slopes[k, i] = -sign / (1.0 + exp(sign * value))
     game.entered = last
 
 
-@part
+@symbol
+def _weigh_prefix(game: LogisticWorkspace) -> None:
+    """Costs of the rows for the sequence's present length; those of the padding are 0."""
+    costs, base_costs, masses = game.prefix.costs, game.prefix.base_costs, game.prefix.class_masses
+    classes, rows = game.training.classes, game.prefix.rows
+    first, m = game.free, game.length
+    fill_position_weights(game.weight_kind, game.training.weight_table, m - first, costs[first:])
+    costs[:first] = 0.0
+    for i in range(first, m):
+        costs[i] *= base_costs[i]
+    for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
+        costs[i] = 0.0
+    if game.balanced or game.has_zero_weights:
+        masses[:] = 0.0
+        for i in range(first, m):
+            masses[classes[rows[i]]] += costs[i]
+    if game.balanced:
+        mean = 0.0
+        for code in range(masses.shape[0]):
+            mean += masses[code] / masses.shape[0]
+        for i in range(first, m):
+            costs[i] *= mean / masses[classes[rows[i]]]
+
+
+@symbol
 def _has_model(game: LogisticWorkspace) -> bool:
-    return game.classes_present == game.prefix.class_counts.shape[0]
+    """Whether every class has a row with a positive weight."""
+    masses = game.prefix.class_masses
+    n_classes = masses.shape[0]
+    if game.classes_present < n_classes or not game.has_zero_weights:
+        return game.classes_present == n_classes
+    _weigh_prefix(game)
+    n_weighted = 0
+    for code in range(n_classes):
+        n_weighted += masses[code] > 0.0
+    return n_weighted == n_classes
 
 
 @part
@@ -155,29 +202,19 @@ def _lacks_model(game: LogisticWorkspace) -> bool:
 
 @entry
 def is_defined(game: LogisticWorkspace) -> int:
-    """Whether the sequence holds a row of every class."""
+    """Whether every class has a row with a positive weight."""
     return 1 if _has_model(game) else 0
-
-
-@part
-def _weigh_prefix(game: LogisticWorkspace) -> None:
-    """Costs of the rows for the sequence's present length; those of the padding are 0."""
-    costs, base_costs = game.prefix.costs, game.prefix.base_costs
-    m = game.length
-    fill_position_weights(game.weight_kind, game.training.weight_table, m, costs)
-    for i in range(m):
-        costs[i] *= base_costs[i]
-    for i in range(m, (m + WIDTH - 1) // WIDTH * WIDTH):
-        costs[i] = 0.0
 
 
 @part
 def _must_improve(game: LogisticWorkspace, radius: float) -> bool:
     """Set `solver.involved` for models that may be further than `radius` from their optimum."""
-    bounds, involved, at_floor = game.solver.bounds, game.solver.involved, game.solver.at_floor
+    involved, at_floor = game.solver.involved, game.solver.at_floor
     any_involved = False
     for k in range(game.n_models):
-        far = not bounds[k, NORM] + bounds[k, ROUNDING] <= radius  # NaN is far
+        # A row is at least as long as its intercept's 1, so nothing is more off than that makes it.
+        error = (1.0 + game.solver.offsets[k]) * error_of(game, k)
+        far = not error <= radius  # NaN is far
         involved[k] = 1 if far and at_floor[k] < HESSIAN_FLOOR else 0
         any_involved |= involved[k] == 1
     return any_involved
@@ -227,6 +264,28 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
             break
 
 
+@symbol
+def settle_softmax(game: LogisticWorkspace, radius: float) -> None:
+    """The same for softmax models."""
+    if game.entered < game.length:
+        enter_rows(game)
+    _weigh_prefix(game)
+    if n_kept(game) < game.length:
+        order_overflow(game, n_kept(game))
+    solver = game.solver
+    start_softmax(game)
+    for step in range(_MAX_STEPS + 1):
+        if step == _MAX_STEPS:
+            for k in range(game.n_models):
+                solver.at_floor[k] = HESSIAN_FLOOR
+            game.unconverged += 1
+        settled = certify(game) != 0 if radius < 0.0 else not _must_improve(game, radius)
+        if settled:
+            break
+        step_softmax(game)
+    game.fitted = game.length
+
+
 @entry
 def evaluate_decisions(game: LogisticWorkspace) -> int:
     """Write the score of the decisions on the validation rows of the models fitted to the sequence."""
@@ -252,7 +311,30 @@ def evaluate_log_loss(game: LogisticWorkspace) -> int:
         return OK
     _score_rows(game)
     validation = game.validation
-    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0])
+    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0], 0)
+    return OK
+
+
+@entry
+def evaluate_softmax_decisions(game: LogisticWorkspace) -> int:
+    """Write the score of the decisions of softmax models."""
+    if _lacks_model(game):
+        return OK
+    settle_softmax(game, -1.0)
+    validation = game.validation
+    game.scores[0] = score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
+    return OK
+
+
+@entry
+def evaluate_softmax_log_loss(game: LogisticWorkspace) -> int:
+    """Write the mean log-probability of the validation rows' classes by softmax models."""
+    if _lacks_model(game):
+        return OK
+    settle_softmax(game, game.radius_tolerance)
+    score_rows(game)
+    validation = game.validation
+    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0], 1)
     return OK
 
 
@@ -272,22 +354,32 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     return OK
 
 
-def functions(scoring: int, span_limit: int, overflows: bool) -> LogisticFunctions:
-    """Functions of a game with a code of `scoring`; those for spans and for an overflow if it has any."""
-    evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: evaluate_log_loss}.get(scoring, evaluate_decisions)
+def functions(numbers: Numbers, overflows: bool) -> LogisticFunctions:
+    """Functions of a game; those for spans and for an overflow if it has any."""
+    if numbers.softmax:
+        by_loss, by_decisions = evaluate_softmax_log_loss, evaluate_softmax_decisions
+    else:
+        by_loss, by_decisions = evaluate_log_loss, evaluate_decisions
+    evaluate = {ROC_AUC: evaluate_auc, NEG_LOG_LOSS: by_loss}.get(numbers.scoring, by_decisions)
     usual = (reset, push, pop, is_defined, evaluate)
-    used = [span] * (span_limit > 0) + [logistic_overflow] * overflows
+    used = [span] * (numbers.span_limit > 0) + [logistic_overflow] * overflows
     further = LogisticFunctions._fields[len(usual) :]
     more = {name: getattr(module, name) for module in used for name in further if hasattr(module, name)}
     return LogisticFunctions(*usual, **more)
 
 
-def make_game(scoring: int, span_limit: int, *fields: Any) -> LogisticWorkspace:
-    """Allocate the workspace of one worker; see `logistic_workspace.make_workspace` for the fields."""
-    return make_workspace(functions, scoring, span_limit, *fields)
+def make_game(numbers: Numbers, *arrays: Any) -> LogisticWorkspace:
+    """Allocate the workspace of one worker; see `logistic_workspace.make_workspace`."""
+    return make_workspace(functions, numbers, *arrays)
 
 
 @entry
 def fit_models(game: LogisticWorkspace, radius: float) -> None:
     """Bring the models of the sequence at hand, `solver.models`, within `radius` of their optima."""
     settle(game, radius)
+
+
+@entry
+def fit_softmax(game: LogisticWorkspace, radius: float) -> None:
+    """The same for softmax models."""
+    settle_softmax(game, radius)

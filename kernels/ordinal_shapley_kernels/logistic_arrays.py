@@ -32,6 +32,7 @@ EPSILON = 2.220446049250313e-16
 UNDERFLOW = 1e-150
 # Recent steps kept to correct a stale factor (see logistic_solver).
 MEMORY = 4
+SOFTMAX_MEMORY = 10
 
 # Rows that are read at a time where columns have no room for them.
 BLOCK = 128
@@ -214,6 +215,8 @@ class Prefix(Workspace):
         trials.
     margins, residuals : float64 (n_models, capacity)
         Of the trials: decision values, derivatives with costs.
+    values : float64 (n_models, capacity) or (0, 0)
+        Decision values of the models at hand, which softmax models keep.
     scaled : float64 (4, room)
         Scratch.
     overflow : float64 (BLOCK, n_features)
@@ -230,6 +233,9 @@ class Prefix(Workspace):
     overflow_places : int32 (n_rows,)
         Scratch: the same of each training row; 0 between uses.
     class_counts : int64 (n_classes,)
+        Rows with a weight.
+    class_masses : float64 (n_classes,)
+        Scratch: their weights.
     """
 
     rows: Integers
@@ -250,6 +256,7 @@ class Prefix(Workspace):
     trial_slopes: Matrix
     margins: Matrix
     residuals: Matrix
+    values: Matrix
     scaled: Matrix
     overflow: Matrix
     overflow_columns: Matrix
@@ -259,6 +266,7 @@ class Prefix(Workspace):
     overflow_rows: Shorts
     overflow_places: Shorts
     class_counts: Integers
+    class_masses: Vector
 
 
 class Solver(Workspace):
@@ -314,6 +322,13 @@ class Solver(Workspace):
     directions, white_directions : float64 (n_models, n_dims)
     scales : float64 (n_models,)
         By how much a direction is shortened, 0 where it is not known yet.
+    penalties : float64 (n_dims,)
+        1 for features whose coefficients are penalised, 0 for a free intercept.
+    offsets : float64 (n_models,)
+        By how much a row may be longer in white coordinates than in its own; 0 unless the intercept is free
+        (see `logistic_gradient`).
+    intercepts : float64 (padded n_models + 1, padded n_models) or (0, 0)
+        Scratch: a system of equations for softmax models' intercepts.
     """
 
     models: Matrix
@@ -346,3 +361,6 @@ class Solver(Workspace):
     directions: Matrix
     white_directions: Matrix
     scales: Vector
+    penalties: Vector
+    offsets: Vector
+    intercepts: Matrix

@@ -38,8 +38,10 @@ from ordinal_shapley_kernels.logistic_arrays import (
 )
 from ordinal_shapley_kernels.logistic_gradient import (
     bound_distance,
+    bound_leverages,
     differentiate,
     factor_curvatures,
+    leverage,
     slope_along,
 )
 from ordinal_shapley_kernels.logistic_overflow import (
@@ -50,6 +52,7 @@ from ordinal_shapley_kernels.logistic_workspace import (
     LogisticWorkspace,
     add_overflow_gram,
     evaluate_overflow,
+    free_column,
 )
 from ordinal_shapley_kernels.products import combine_columns_of_each
 
@@ -75,6 +78,7 @@ def forget(game: LogisticWorkspace, model: int, m: int) -> None:
         models[model, j] = 0.0
     solver.factor_of[model] = model
     solver.factor_state[model] = NO_FACTOR
+    solver.offsets[model] = 0.0
     solver.pairs[model, 0] = 0
     solver.pairs[model, 1] = 0
     for i in range(m):
@@ -99,8 +103,23 @@ def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> N
     )
     if n < game.length:
         add_overflow_gram(game, factor, model)
-    invert_factor(inverse_factor, game.dimension)
+    intercept, least = -1, 1.0
+    if game.free:
+        mass, intercept = 0.0, free_column(game)
+        for i in range(game.length):
+            mass += curvatures[i]
+        inverse_factor[intercept, intercept] = mass
+        # 1 / (H^-1)[intercept, intercept] = 1 / (1 / h + m^T S^-1 m), see `logistic_gradient`.
+        least = solver.offsets[model] ** -2.0
+    invert_factor(inverse_factor, game.dimension, intercept, least)
     solver.factor_stamps[factor] += 1
+
+
+@part
+def _factor_slack(game: LogisticWorkspace, model: int, stiffness: float) -> float:
+    """Backward error of the products and of the elimination, as a share of the factorised Hessian."""
+    longer = 1.0 + game.solver.offsets[model]
+    return 4.0 * (game.length + game.dimension) * EPSILON * (1.0 + stiffness) * longer * longer
 
 
 @part
@@ -111,9 +130,8 @@ def _use_factor(game: LogisticWorkspace, model: int, factor: int, stiffness: flo
     solver.factor_state[model] = EXACT
     solver.pairs[model, 0] = 0
     solver.pairs[model, 1] = 0
-    # Backward error of the products and of the elimination, against H_s >= I.
     solver.hessian_slack[model, 0] = 0.0
-    solver.hessian_slack[model, 1] = 4.0 * (game.length + game.dimension) * EPSILON * (1.0 + stiffness)
+    solver.hessian_slack[model, 1] = _factor_slack(game, model, stiffness)
 
 
 @symbol
@@ -121,14 +139,8 @@ def renew_factor(game: LogisticWorkspace, model: int) -> None:
     """Give a model a factor of its own, of the Hessian at hand, and renew what depends on it."""
     prefix, solver = game.prefix, game.solver
     n, n_features = (game.length + WIDTH - 1) // WIDTH * WIDTH, game.dimension
-    stiffness = factor_curvatures(
-        prefix.slopes[model],
-        prefix.costs,
-        prefix.norms,
-        n,
-        solver.factor_curvatures[model],
-        solver.factor_leverages[model],
-    )
+    factor_curvatures(prefix.slopes[model], prefix.costs, n, solver.factor_curvatures[model])
+    stiffness = bound_leverages(game, model)
     factorise(game, model, model, 1)
     _use_factor(game, model, model, stiffness)
     bounds, white_gradient = solver.bounds[model], solver.white_gradients[model]
@@ -137,7 +149,7 @@ def renew_factor(game: LogisticWorkspace, model: int) -> None:
     )
     bounds[WHITE_NORM] = math.sqrt(dot(white_gradient, white_gradient, n_features))
     share = 1.0 - solver.hessian_slack[model, 1]
-    bound_distance(bounds, share, prefix.largest[game.length - 1], n_features)
+    bound_distance(game, model, bounds, share)
 
 
 @part
@@ -194,8 +206,10 @@ def _leap(game: LogisticWorkspace, n_active: int) -> None:
     for place in range(n_active):
         signs = prefix.signs[solver.active[place]]
         square = dot(trials[place], trials[place], n_features)
+        if game.free:
+            square -= trials[place, free_column(game)] ** 2
         length = 0.0
-        for _ in range(_LEAP_STEPS if square > 0.0 else 0):
+        for _ in range(_LEAP_STEPS if square > 0.0 or game.free else 0):
             slope, curvature = slope_along(margins[place], signs, prefix.costs, n, length)
             length -= (slope + length * square) / (curvature + square)
         if not (length < 0.0 and length > -math.inf):
@@ -208,11 +222,10 @@ def _leap(game: LogisticWorkspace, n_active: int) -> None:
 
 
 @part
-def _share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> float:
+def share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> float:
     """Give the active models the mean of their curvatures, in one block in `every`; returns the stiffness."""
     prefix, solver = game.prefix, game.solver
-    slopes, costs, norms, active = prefix.slopes, prefix.costs, prefix.norms, solver.active
-    curvatures, leverages = solver.factor_curvatures, solver.factor_leverages
+    slopes, costs, active, curvatures = prefix.slopes, prefix.costs, solver.active, solver.factor_curvatures
     stiffness = 0.0
     for i in range((game.length + WIDTH - 1) // WIDTH * WIDTH):
         mean = 0.0
@@ -220,11 +233,10 @@ def _share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> flo
             size = abs(slopes[active[place], i])
             mean += size * (1.0 - size)
         curvature = every * costs[i] * mean / n_active if i // WIDTH % every == 0 else 0.0
-        square = norms[i] * norms[i]
-        stiffness += curvature * square
         for place in range(n_active):
             curvatures[active[place], i] = curvature
-            leverages[active[place], i] = square / (1.0 + curvature * square)
+    for place in range(n_active):
+        stiffness = bound_leverages(game, active[place])
     return stiffness
 
 
@@ -256,7 +268,7 @@ def start(game: LogisticWorkspace) -> None:
         renew_factor(game, active[0])
         _mark_floor(game, active[0])
         return
-    stiffness = _share_curvatures(game, n_active, every)
+    stiffness = share_curvatures(game, n_active, every)
     factor = game.n_models if n_active > 1 else active[0]
     factorise(game, factor, active[0], every)
     for place in range(n_active):
@@ -348,8 +360,8 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
     last = game.length - 1
     slope = abs(prefix.slopes[model, last])
     curvature = prefix.costs[last] * slope * (1.0 - slope)
-    square = prefix.norms[last] * prefix.norms[last]
-    stiffness = curvature * square
+    norm, offset = prefix.norms[last], solver.offsets[model]
+    stiffness = curvature * norm * norm
     if solver.factor_curvatures[model, last] > 0.0 or not stiffness > _MAX_SURPRISE:
         return
     n = game.dimension
@@ -365,8 +377,8 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
     solver.pairs[model, 0] = 0
     solver.pairs[model, 1] = 0
     solver.factor_curvatures[model, last] = curvature
-    solver.factor_leverages[model, last] = square / (1.0 + stiffness)
-    solver.hessian_slack[model, 1] += 4.0 * (game.length + n) * EPSILON * (1.0 + stiffness)
+    solver.factor_leverages[model, last] = leverage(game.free, offset, norm, curvature)
+    solver.hessian_slack[model, 1] += _factor_slack(game, model, stiffness)
 
 
 @symbol

@@ -11,7 +11,8 @@ and M = L^-1:
 the second as long as no curvature falls below half its size between w and w*, which holds when
 2 |M g| max_i |x_i| <= log 2 (decision values then move by at most log 2 and H >= I). Errors of the computed
 gradient count by |M x_i| <= min(|x_i|, 1 / sqrt(curvature_i)), because H >= curvature_i x_i x_i^T. Errors of
-decision values count by the norm of sqrt(curvature_i) times each, because H >= X^T diag(curvatures) X.
+decision values count by the norm of sqrt(curvature_i) times each, because H >= X^T diag(curvatures) X. With a
+free intercept lengths are those that `logistic_gradient` bounds.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
     m, n_features, dimension = game.length, game.dimension, game.rounding_dimension
     weights, slopes, curvatures = solver.models[model], prefix.slopes[model], solver.factor_curvatures[model]
     costs, norms, columns, entering = prefix.costs, prefix.norms, prefix.columns, prefix.entering
-    kept = n_kept(game)
+    kept, offset = n_kept(game), solver.offsets[model]
     total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features)) + UNDERFLOW
+    total_error *= 1.0 + offset
     values = 0.0
     shared = 0.0  # what the inner products of wide data add for each row, by its length
     if game.triangular:
@@ -49,7 +51,8 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
         for j in range(n_features):
             terms += abs(weights[j] * (columns[j, i] if i < kept else entering[j]))
         root = math.sqrt(curvatures[i])
-        leverage = norms[i] if root * norms[i] < 1.0 else 1.0 / root
+        longest = norms[i] + offset
+        leverage = longest if root * longest < 1.0 else 1.0 / root
         residual = abs(costs[i] * slopes[i])
         total_error += EPSILON * (m + 4) * residual * leverage
         values += terms * root * terms * root

@@ -14,6 +14,16 @@ a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x of the factor
 most |x|^2 / (1 + s |x|^2) in white coordinates (squared), so the rows whose curvature has fallen below
 c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s. And
 H(w) >= c H_s for c the least of all curvature / s, which is more where all curvatures have fallen.
+
+A free intercept is not penalised, so f is not strongly convex, and H_s >= I is false. With (x, 1) for a row,
+H_s = D + sum_i s_i (x_i, 1)(x_i, 1)^T, where D is I but for a 0 at the intercept. The intercept eliminated,
+with h = sum_i s_i, m = sum_i s_i x_i / h and S = I + sum_i s_i (x_i - m)(x_i - m)^T >= I,
+
+    |M (x, b)|^2 = (x - b m)^T S^-1 (x - b m) + b^2 / h,
+
+at most (|x| + k)^2 for a row (b = 1) and (1 + k)^2 |(x, b)|^2 for anything, where k = |m| + 1 / sqrt(h) is
+at most the `offsets` kept with a factor. Bounds on white lengths are then these. A row of the factor counts
+at most min(1 / s, (|x| + k)^2), and |g| alone bounds nothing.
 """
 
 from __future__ import annotations
@@ -135,21 +145,45 @@ def _weigh_slopes(
 
 
 @part
-def factor_curvatures(
-    slopes: Vector, costs: Vector, norms: Vector, n: int, curvatures: Vector, leverages: Vector
-) -> float:
-    """Write the curvatures of the rows and bounds on their white norms; returns sum_i curvature_i |x_i|^2."""
-    stiffness = splat(0.0)
+def factor_curvatures(slopes: Vector, costs: Vector, n: int, curvatures: Vector) -> None:
+    """Write the curvatures of the rows."""
     one = splat(1.0)
     for i in range(0, n, WIDTH):
         size = magnitude(load(slopes, i))
-        curvature = multiply(multiply(load(costs, i), size), subtract(one, size))
-        norm = load(norms, i)
+        store(curvatures, i, multiply(multiply(load(costs, i), size), subtract(one, size)))
+
+
+@part
+def leverage(free: int, offset: float, norm: float, curvature: float) -> float:
+    """Bound on the squared white norm of a row that a factor has taken in with a curvature."""
+    square = (norm + offset) * (norm + offset)
+    if free:
+        return square if curvature * square < 1.0 else 1.0 / curvature
+    return square / (1.0 + curvature * square)
+
+
+@part
+def bound_leverages(game: LogisticWorkspace, model: int) -> float:
+    """Write bounds on the white norms of rows in a factor; returns sum_i curvature_i |x_i|^2."""
+    solver, norms = game.solver, game.prefix.norms
+    curvatures, leverages = solver.factor_curvatures[model], solver.factor_leverages[model]
+    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    stiffness = mass = pull = splat(0.0)
+    one = splat(1.0)
+    for i in range(0, n, WIDTH):
+        curvature, norm = load(curvatures, i), load(norms, i)
         square = multiply(norm, norm)
         stiff = multiply(curvature, square)
-        store(curvatures, i, curvature)
         store(leverages, i, divide(square, add(one, stiff)))
         stiffness = add(stiffness, stiff)
+        mass = add(mass, curvature)
+        pull = add_product(pull, curvature, norm)
+    if game.free:
+        masses = total(mass)
+        offset = (total(pull) + math.sqrt(masses)) / masses * (1.0 + 1e-9)
+        solver.offsets[model] = offset
+        for i in range(n):
+            leverages[i] = leverage(1, offset, norms[i], curvatures[i])
     return total(stiffness)
 
 
@@ -165,12 +199,14 @@ def _least_share(residuals: Vector, slopes: Vector, curvatures: Vector, m: int) 
 
 
 @part
-def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[float, float]:
-    """gradient += weights, in place; returns the norms of both."""
+def _add_weights(
+    gradient: Vector, weights: Vector, penalties: Vector, n_features: int
+) -> tuple[float, float]:
+    """gradient += penalties * weights, in place; returns the norms of gradient and weights."""
     norm = size = splat(0.0)
     for j in range(0, n_features, WIDTH):
         weight = load(weights, j)
-        value = add(load(gradient, j), weight)
+        value = add_product(load(gradient, j), load(penalties, j), weight)
         store(gradient, j, value)
         norm = add_product(norm, value, value)
         size = add_product(size, weight, weight)
@@ -178,9 +214,12 @@ def _add_weights(gradient: Vector, weights: Vector, n_features: int) -> tuple[fl
 
 
 @part
-def bound_distance(bounds: Vector, share: float, longest: float, n_features: int) -> None:
+def bound_distance(game: LogisticWorkspace, model: int, bounds: Vector, share: float) -> None:
     """Write SHARE, RADIUS and HALF, given the share c of H_s in the present Hessian."""
+    n_features, offset = game.dimension, game.solver.offsets[model]
+    longest = game.prefix.largest[game.length - 1] + offset
     rounding = bounds[ROUNDING] + n_features * math.sqrt(n_features) * EPSILON * bounds[NORM]
+    rounding *= 1.0 + offset
     size = _FACTOR_SLACK * bounds[WHITE_NORM] + rounding
     bounds[SHARE] = 0.0
     bounds[RADIUS] = math.inf
@@ -243,7 +282,7 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
     for place in range(n_active):
         model, bounds = active[place], solver.trial_bounds[place]
         weights = solver.trials[place] if from_margins else solver.models[model]
-        norm, size = _add_weights(gradients[place], weights, n_features)
+        norm, size = _add_weights(gradients[place], weights, solver.penalties, n_features)
         pull, stiffness = sums[place, 0], sums[place, 1]
         spread = size + pull if triangular else size
         bounds[NORM] = norm
@@ -259,7 +298,7 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
         gradient, white_gradient = gradients[place], white_gradients[place]
         if solver.factor_state[model] == NO_FACTOR:
             bounds[WHITE_NORM] = math.inf
-            bound_distance(bounds, 0.0, prefix.largest[m - 1], n_features)
+            bound_distance(game, model, bounds, 0.0)
             continue
         if not together:
             factor = inverse_factors[factor_of[model]]
@@ -271,4 +310,4 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
         if share <= 0.0:
             slopes = prefix.trial_slopes[place] if from_margins else prefix.slopes[model]
             share = kept * _least_share(residuals[place], slopes, solver.factor_curvatures[model], m)
-        bound_distance(bounds, share, prefix.largest[m - 1], n_features)
+        bound_distance(game, model, bounds, share)

@@ -219,7 +219,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
         size = bounds[WHITE_NORM]
         rounding = rounding_in_hessian_norm(game, model)
         radius = 2.0 * (size + rounding)
-        if not radius * game.prefix.largest[m - 1] <= LOG_2:
+        if not radius * (game.prefix.largest[m - 1] + solver.offsets[model]) <= LOG_2:
             radius = math.inf
         # The rounding bound is a worst case: a step that halves the gradient pays below it.
         least_gain = 0.5 if size <= rounding else 0.1

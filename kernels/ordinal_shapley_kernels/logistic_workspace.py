@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley_kernels.abi import part
 from ordinal_shapley_kernels.games import Game, through_table
 from ordinal_shapley_kernels.lanes import WIDTH, padded
 from ordinal_shapley_kernels.logistic_arrays import (
     BLOCK,
     MEMORY,
     N_BOUNDS,
+    SOFTMAX_MEMORY,
     Prefix,
     References,
     Solver,
@@ -63,6 +65,13 @@ class LogisticWorkspace(Game):
         A code of `scoring`.
     weight_kind : int
         A code of `position_weights`.
+    has_zero_weights : int
+        1 if some positions have weight 0.
+    balanced : int
+        1 if the classes of a sequence have the same weight in all.
+    free : int
+        1 if the intercept is not penalised. The sequence then begins with a row that is 0 but for the
+        intercept and costs nothing: in the span the intercept is the coordinate of that row.
     empty_value : float
         Utility of a sequence that lacks a class.
     span_limit : int
@@ -103,6 +112,10 @@ class LogisticWorkspace(Game):
         Validation rows scored one by one since the snapshot.
     n_overflow : int
         Rows that `Prefix.overflow_order` lists.
+    softmax : int
+        1 if all classes have one model together.
+    n_gradients : int
+        Gradients of softmax models since their factor was made.
     shares_left : int
         How often models may still share a new factor in this fit.
     whitenings_left, completions_left : int
@@ -128,6 +141,9 @@ class LogisticWorkspace(Game):
     n_features: int
     scoring: int
     weight_kind: int
+    has_zero_weights: int
+    balanced: int
+    free: int
     empty_value: float
     span_limit: int
     column_rounding: float
@@ -148,6 +164,8 @@ class LogisticWorkspace(Game):
     hardest: int
     scored_alone: int
     n_overflow: int
+    softmax: int
+    n_gradients: int
     shares_left: int
     whitenings_left: int
     completions_left: int
@@ -186,6 +204,21 @@ differentiate_overflow = through_table("differentiate_overflow", None, 1)
 add_overflow_gram = through_table("add_overflow_gram", None, 2)
 
 
+@part
+def free_column(game: LogisticWorkspace) -> int:
+    """Place of a free intercept among the features in use."""
+    return 0 if game.triangular else game.training.raw.n_columns
+
+
+@part
+def free_intercept(game: LogisticWorkspace) -> None:
+    """Penalise the coefficients of all features in use but a free intercept's."""
+    if game.free:
+        penalties = game.solver.penalties
+        penalties[:] = 1.0
+        penalties[free_column(game)] = 0.0
+
+
 def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
     """Copy rows into some of `n_columns`, padded with 0, that begin at a cache line."""
     out = cache_aligned((len(rows), n_columns))
@@ -193,87 +226,76 @@ def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
     return out
 
 
-def make_workspace(
-    choose: Callable[[int, int, bool], LogisticFunctions],
-    scoring: int,
-    span_limit: int,
-    doubles: NDArray[np.float64],
-    singles: NDArray[np.float32],
-    longs: NDArray[np.int64],
-    integers: NDArray[np.int32],
-    entries: NDArray[np.float64],
-    places: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    n_columns: int,
-    intercept: int,
-    products: NDArray[np.float64],
-    norms: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    player_starts: NDArray[np.int64],
-    player_rows: NDArray[np.int64],
-    weight_table: NDArray[np.float64],
-    valid_features: NDArray[np.float64],
-    valid_columns: NDArray[np.float64],
-    valid_norms: NDArray[np.float64],
-    valid_products: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    n_classes: int,
-    weight_kind: int,
-    empty_value: float,
-    column_rounding: float,
-    span_rounding: float,
-    radius_tolerance: float,
-    lengths: NDArray[np.int64],
-    reference_models: NDArray[np.float64],
-    reference_factors: NDArray[np.float64],
-) -> LogisticWorkspace:
-    """Allocate the workspace of one worker; the arrays are only read, and shared.
+class Numbers(NamedTuple):
+    """What `make_workspace` is told besides arrays: fields of `LogisticWorkspace`, and sizes."""
 
-    `choose` gives the functions for a kind of score, a longest span, and whether there is an overflow. The
-    others are those of `RawRows`, `Training`, `Validation`, `LogisticWorkspace` and `References`. The
-    memory of rows that no walk reaches is never touched.
+    scoring: int
+    span_limit: int
+    n_columns: int
+    intercept: int
+    n_classes: int
+    weight_kind: int
+    has_zero_weights: int
+    balanced: int
+    free: int
+    softmax: int
+    empty_value: float
+    column_rounding: float
+    span_rounding: float
+    radius_tolerance: float
+
+
+# Those of `make_workspace`, in order: fields of `RawRows`, `Training`, `Validation` and `References`.
+ARRAYS = (
+    *("doubles", "singles", "longs", "integers", "entries", "places", "starts"),
+    *("products", "norms", "classes", "costs", "player_starts", "player_rows", "weight_table"),
+    *("valid_features", "valid_columns", "valid_norms", "valid_products", "truth"),
+    *("lengths", "reference_models", "reference_factors"),
+)
+
+
+def make_workspace(
+    choose: Callable[[Numbers, bool], LogisticFunctions], numbers: Numbers, *arrays: NDArray[Any]
+) -> LogisticWorkspace:
+    """Allocate the workspace of one worker; the arrays, `ARRAYS`, are only read, and shared.
+
+    `choose` gives the functions for the numbers, and whether there is an overflow. The memory of rows that no
+    walk reaches is never touched.
     """
-    n_rows, n_features = len(classes), valid_columns.shape[0]
-    n_valid, width = len(truth), padded(len(truth))
+    given = dict(zip(ARRAYS, arrays, strict=True))
+    n_rows, n_features = len(given["classes"]), given["valid_columns"].shape[0]
+    n_valid, width = len(given["truth"]), padded(len(given["truth"]))
+    n_classes, span_limit, softmax = numbers.n_classes, numbers.span_limit, numbers.softmax
     n_models = 1 if n_classes == 2 else n_classes
     n_factors = n_models + (n_models > 1)
     n_span = padded(span_limit)
     n_dims = _max_dimensions(n_rows, n_features, span_limit)
+    n_steps = SOFTMAX_MEMORY if softmax else MEMORY
     capacity, room = rooms(n_rows, n_features, span_limit)
     n_overflow = BLOCK if room < capacity else 0
+    penalties = np.ones(n_dims)
+    if numbers.free and not span_limit:
+        penalties[numbers.n_columns] = 0.0
     return LogisticWorkspace(
-        choose(scoring, span_limit, room < capacity),
+        choose(numbers, room < capacity),
         training=Training(
             raw=RawRows(
-                doubles=doubles,
-                singles=singles,
-                longs=longs,
-                integers=integers,
-                entries=entries,
-                places=places,
-                starts=starts,
-                n_columns=n_columns,
-                intercept=intercept,
+                **{name: given[name] for name in ARRAYS[:7]},
+                n_columns=numbers.n_columns,
+                intercept=numbers.intercept,
             ),
-            products=products,
-            norms=norms,
-            classes=classes,
-            costs=costs,
-            player_starts=player_starts,
-            player_rows=player_rows,
-            weight_table=weight_table,
+            **{name: given[name] for name in ARRAYS[7:14]},
         ),
         validation=Validation(
-            features=valid_features,
-            columns=valid_columns,
-            full_norms=valid_norms,
-            products=valid_products,
+            features=given["valid_features"],
+            columns=given["valid_columns"],
+            full_norms=given["valid_norms"],
+            products=given["valid_products"],
+            truth=given["truth"],
             coordinates=(n_valid, n_span),
             coordinate_columns=(n_span, width),
             known=(n_valid,),
-            norms=valid_norms.copy(),
-            truth=truth,
+            norms=given["valid_norms"].copy(),
             decisions=(n_valid,),
             scores=(n_models, width),
             snapshot_models=(n_models, n_dims),
@@ -286,7 +308,11 @@ def make_workspace(
             order=(n_valid,),
             counts=(3, n_classes),
         ),
-        references=References(lengths=lengths, models=reference_models, inverse_factors=reference_factors),
+        references=References(
+            lengths=given["lengths"],
+            models=given["reference_models"],
+            inverse_factors=given["reference_factors"],
+        ),
         prefix=Prefix(
             rows=(capacity,),
             columns=(n_dims, room),
@@ -303,10 +329,11 @@ def make_workspace(
             costs=(capacity,),
             signs=(n_models, capacity),
             slopes=(n_models, capacity),
-            trial_slopes=(n_models, capacity),
+            trial_slopes=((n_models + 3) // 4 * 4 if softmax else n_models, capacity),
             margins=(n_models, capacity),
             residuals=(n_models, capacity),
-            scaled=(4, max(room, n_overflow)),
+            values=(n_models, capacity) if softmax else (0, 0),
+            scaled=(4, capacity if softmax else max(room, n_overflow)),
             overflow=(n_overflow, n_features),
             overflow_columns=(n_features, n_overflow + WIDTH),
             overflow_weights=(n_overflow,),
@@ -315,6 +342,7 @@ def make_workspace(
             overflow_rows=(capacity - room,),
             overflow_places=(n_rows if n_overflow else 0,),
             class_counts=(n_classes,),
+            class_masses=(n_classes,),
         ),
         solver=Solver(
             models=(n_models, n_dims),
@@ -334,29 +362,26 @@ def make_workspace(
             factor_curvatures=(n_models, capacity),
             factor_leverages=(n_models, capacity),
             hessian_slack=(n_models, 2),
-            white_steps=(n_models, MEMORY, n_dims),
-            white_changes=(n_models, MEMORY, n_dims),
-            curvature_scales=(n_models, MEMORY),
+            white_steps=(n_models, n_steps, n_dims),
+            white_changes=(n_models, n_steps, n_dims),
+            curvature_scales=(n_models, n_steps),
             pairs=(n_models, 2),
             factor_state=(n_models,),
             at_floor=(n_models,),
             hessian_radii=(n_models,),
             restarted=(n_models,),
             involved=(n_models,),
-            pair_products=(MEMORY,),
+            pair_products=(n_steps,),
             directions=(n_models, n_dims),
             white_directions=(n_models, n_dims),
             scales=(n_models,),
+            penalties=penalties,
+            offsets=(n_models,),
+            intercepts=((n_models + 3) // 4 * 4 + 1, (n_models + 3) // 4 * 4) if softmax else (0, 0),
         ),
         n_models=n_models,
         n_features=n_features,
-        scoring=int(scoring),
-        weight_kind=int(weight_kind),
-        empty_value=float(empty_value),
-        span_limit=int(span_limit),
-        column_rounding=float(column_rounding),
-        span_rounding=float(span_rounding),
-        radius_tolerance=float(radius_tolerance),
+        **{name: number for name, number in numbers._asdict().items() if name in LogisticWorkspace._fields},
         dimension=n_features,
-        rounding_dimension=float(column_rounding),
+        rounding_dimension=numbers.column_rounding,
     )

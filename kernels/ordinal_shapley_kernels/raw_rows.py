@@ -54,12 +54,12 @@ class RawRows(Workspace):
 @inlined
 def _copy(table: Any, row: int, n_columns: int, out: Vector) -> None:
     for j in range(n_columns):
-        out[j] = table[row, j]
+        out[j] = table[row, j] if row < table.shape[0] else 0.0
 
 
 @symbol
 def read_row(raw: RawRows, row: int, out: Vector) -> None:
-    """Write a row; what pads it is left as it is."""
+    """Write a row, the one after the last being 0; what pads it is left as it is."""
     n_columns = raw.n_columns
     doubles, singles, longs, integers = raw.doubles, raw.singles, raw.longs, raw.integers
     if doubles.shape[0] > 0:

@@ -224,7 +224,7 @@ def _solve(game: RidgeWorkspace, m: int, target: float) -> None:
                 matrix[j, i] = number
     length = width if by_rows else long
     regularised_gram(matrix, short, game.ones, length, False, 1, game.products, system)
-    invert_factor(system, short)
+    invert_factor(system, short, -1, 1.0)
     if by_rows:
         row_products(system, short, right, short, LOWER, half)
         combine_triangle(half, system, short, right)

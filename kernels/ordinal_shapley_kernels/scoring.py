@@ -124,7 +124,7 @@ def _log_sigmoid(x: float) -> float:
 
 
 @symbol
-def neg_log_loss(values: Matrix, truth: Integers, n_classes: int) -> float:
+def neg_log_loss(values: Matrix, truth: Integers, n_classes: int, softmax: int) -> float:
     """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
 
     A probability below 2**-52 counts as 2**-52, as in scikit-learn.
@@ -138,10 +138,11 @@ def neg_log_loss(values: Matrix, truth: Integers, n_classes: int) -> float:
         else:
             largest = -math.inf
             for c in range(n_classes):
-                largest = max(largest, _log_sigmoid(values[c, i]))
+                largest = max(largest, values[c, i] if softmax else _log_sigmoid(values[c, i]))
             mass = 0.0
             for c in range(n_classes):
-                mass += math.exp(_log_sigmoid(values[c, i]) - largest)
-            own = _log_sigmoid(values[truth[i], i]) - largest - math.log(mass)
+                mass += math.exp((values[c, i] if softmax else _log_sigmoid(values[c, i])) - largest)
+            own = values[truth[i], i] if softmax else _log_sigmoid(values[truth[i], i])
+            own = own - largest - math.log(mass)
         total += max(own, _MIN_LOG)
     return total / n_rows

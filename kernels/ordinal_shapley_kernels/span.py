@@ -44,7 +44,7 @@ from ordinal_shapley_kernels.lanes import (
     subtract_product,
 )
 from ordinal_shapley_kernels.logistic_arrays import EPSILON, NO_FACTOR
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, free_intercept
 from ordinal_shapley_kernels.products import combine_columns_of_each, inline_products_with_eight
 from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.workspace import Matrix, Vector
@@ -73,6 +73,7 @@ def empty_span(game: LogisticWorkspace) -> None:
     game.n_dependent = 0
     validation.known[:] = 0
     validation.norms[:] = validation.full_norms
+    free_intercept(game)
 
 
 @part
@@ -286,12 +287,10 @@ def _extend_span(game: LogisticWorkspace) -> None:
     first, last = game.entered, game.length
     columns, triangle = game.prefix.columns, game.prefix.triangle
     norms, full_norms = game.validation.norms, game.validation.full_norms
-    features = game.prefix.features
     if not _by_products(game):
         for i in range(first, last):
-            read_row(game.training.raw, game.prefix.rows[i], features[i])
-    new = last - first
-    if new > _MAX_NEW * last:
+            read_row(game.training.raw, game.prefix.rows[i], game.prefix.features[i])
+    if last - first > _MAX_NEW * last:
         states = game.solver.factor_state
         for k in range(game.n_models):
             states[k] = NO_FACTOR
@@ -320,8 +319,9 @@ def _extend_span(game: LogisticWorkspace) -> None:
 def _costs_to_complete(game: LogisticWorkspace) -> float:
     """Multiplications that the missing coordinates of all validation rows take."""
     product = 0 if game.validation.products.shape[0] > 0 else game.n_features
-    missing = game.length - game.known_of_all
-    return float(missing * game.validation.known.shape[0] * (product + game.dimension // 2))
+    return float(
+        (game.length - game.known_of_all) * game.validation.known.shape[0] * (product + game.dimension // 2)
+    )
 
 
 @part
@@ -330,8 +330,7 @@ def _costs_by_columns(game: LogisticWorkspace) -> float:
     n_valid, m = game.validation.known.shape[0], game.length
     if _by_products(game):
         return math.inf  # they are not at hand
-    work = (n_valid + m) * game.n_features + m * m // 2 - n_valid * game.dimension
-    return float(game.n_models * work)
+    return float(game.n_models * ((n_valid + m) * game.n_features + m * m // 2 - n_valid * game.dimension))
 
 
 @part
@@ -498,3 +497,4 @@ def leave_span(game: LogisticWorkspace) -> None:
     game.rounding_dimension = game.column_rounding
     game.has_snapshot = 0
     game.snapshot_rounding = 0.0
+    free_intercept(game)

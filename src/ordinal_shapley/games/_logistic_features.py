@@ -49,19 +49,21 @@ class Features:
         The same of the validation rows.
     intercept : bool
         Whether a row ends with a 1 besides.
+    free : bool
+        Whether the intercept is not penalised. A row that is 0 but for it then follows the others.
     n_terms : int
         Columns of the data, with that of the intercept.
     used : int64 (n_used,)
-        Those that are not 0 in all training rows.
-    basis : float64 (n_used, n_features), optional
+        Those that `rows` hold, or that `basis` is of.
+    basis : float64 (n_used, n_coordinates), optional
         Orthonormal.
 
     Attributes
     ----------
     n_features : int
         Features without the padding.
-    norms : float64 (n_rows,)
-        Euclidean norm of each training row.
+    norms : float64 (n_rows,) or (n_rows + 1,)
+        Euclidean norm of each training row, and of that of a free intercept.
     valid : float64 (n_valid, padded n_features)
     valid_columns : float64 (padded n_features, padded n_valid)
         The same, feature by feature.
@@ -79,12 +81,14 @@ class Features:
         rows: Any,
         valid: Any,
         intercept: bool,
+        free: bool,
         n_terms: int,
         used: NDArray[np.int64],
         basis: NDArray[np.float64] | None = None,
     ) -> None:
         self.rows = rows
         self.intercept = intercept
+        self.free = free
         self.n_terms = n_terms
         self.used = used
         self.basis = basis
@@ -92,7 +96,7 @@ class Features:
         self.span_limit = 0
         self.n_features = rows.shape[1] + intercept
         squares = [np.einsum("ij,ij->i", block, block) for block in self.blocks()]
-        self.norms = np.sqrt(np.concatenate(squares))
+        self.norms = self.with_intercept(np.sqrt(np.concatenate(squares)))
         self.valid = aligned(_block(valid, slice(None), intercept), padded(self.n_features))
         self.valid_norms = np.sqrt(np.einsum("ij,ij->i", self.valid, self.valid))
         self.valid_columns = aligned(self.valid.T, padded(len(self.valid)))
@@ -101,6 +105,10 @@ class Features:
         """Training rows, some at a time, with the 1 of the intercept."""
         for first in range(0, self.rows.shape[0], _ROWS_AT_A_TIME):
             yield _block(self.rows, slice(first, first + _ROWS_AT_A_TIME), self.intercept)
+
+    def with_intercept(self, array: NDArray[Any], value: float = 1.0) -> NDArray[Any]:
+        """Numbers of the training rows, and that of the row of a free intercept."""
+        return np.append(array, np.full_like(array[:1], value), axis=0) if self.free else array
 
     @property
     def raw(self) -> tuple[Any, ...]:
@@ -111,7 +119,8 @@ class Features:
         if not self.n_features:
             pass
         elif arrays.is_sparse(rows):
-            sparse = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64)
+            starts = np.append(rows.indptr, rows.indptr[-1:]).astype(np.int64)
+            sparse = rows.data, rows.indices.astype(np.int32, copy=False), starts
         else:
             tables[_KINDS.index(rows.dtype.name)] = rows
         return (*tables, *sparse, rows.shape[1], int(self.intercept))
@@ -129,15 +138,25 @@ class Features:
 
     def row(self, row: int) -> NDArray[np.float64]:
         """A training row by column of the data, the 1 of the intercept last."""
-        out = np.zeros(self.n_terms)
-        features = _block(self.rows, slice(row, row + 1), self.intercept)[0]
-        out[self.used] = features if self.basis is None else features @ self.basis.T
+        return np.asarray(self._by_column(_block(self.rows, slice(row, row + 1), self.intercept))[0])
+
+    def _by_column(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows of features by column of the data, that of the intercept last."""
+        out = np.zeros((len(features), self.n_terms))
+        own = features[:, : self.rows.shape[1]]
+        if self.intercept:
+            out[:, -1] = features[:, self.rows.shape[1]]
+        out[:, self.used] = own if self.basis is None else own @ self.basis.T
         return out
+
+    def with_product(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Inner products of the training rows, and of that of a free intercept with all."""
+        return np.pad(products, ((0, 1), (0, 1)), constant_values=1.0) if self.free else products
 
     def squared_distances(self, row: int) -> NDArray[np.float64]:
         """Squared Euclidean distances of all training rows from one."""
         if len(self.products):
-            squares = self.norms**2
+            squares = self.norms[: self.rows.shape[0]] ** 2
             return np.asarray(squares + squares[row] - 2 * self.products[row, : len(squares)])
         own = _block(self.rows, slice(row, row + 1), self.intercept)
         return np.concatenate([((block - own) ** 2).sum(axis=1) for block in self.blocks()])
@@ -145,15 +164,12 @@ class Features:
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""
         models = workspace.solver.models[: workspace.n_models]
-        out = np.zeros((len(models), self.n_terms))
         if workspace.triangular:
             # Model j is sum_i a_i x_i with L^T a = its coordinates (see `span`).
-            m = len(order)
+            m = len(order) + self.free
             shares = np.linalg.solve(workspace.prefix.triangle[:m, :m].T, models[:, :m].T)
-            models = np.column_stack([(self.rows[order].T @ shares).T, shares.sum(axis=0)])
-        models = models[:, : len(self.used)] if self.basis is None else models[:, : self.n_features]
-        out[:, self.used] = models if self.basis is None else models @ self.basis.T
-        return out
+            models = np.column_stack([(self.rows[order].T @ shares[self.free :]).T, shares.sum(axis=0)])
+        return self._by_column(models)
 
     @one_thread()
     def tabulate(self) -> bool:
@@ -162,9 +178,8 @@ class Features:
         if not self.span_limit or len(self.valid_products) or 8 * n_rows * n_valid > _MAX_TABULATED:
             return False
         columns = self.valid[:, : self.n_features].T
-        self.valid_products = aligned(
-            np.concatenate([block @ columns for block in self.blocks()]), padded(n_valid)
-        )
+        products = np.concatenate([block @ columns for block in self.blocks()])
+        self.valid_products = aligned(self.with_intercept(products), padded(n_valid))
         return True
 
 
@@ -176,31 +191,32 @@ def _block(rows: Any, part: slice, intercept: bool) -> NDArray[np.float64]:
     return out
 
 
-def prepare(train: Any, valid: Any, cost: float) -> Features:
+def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) -> Features:
     """Choose the form of the features: `train` and `valid` are arrays or sparse rows, `cost` the largest."""
     n_rows, n_columns = train.shape
     # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
     used = np.unique(train.nonzero()[1]) if arrays.is_sparse(train) else np.flatnonzero(train.any(axis=0))
-    wide = len(used) + 1 > n_rows
+    wide = len(used) + intercept > n_rows + free
     if wide and arrays.is_sparse(train):
-        features = _keep_products(train, valid)
+        features = _keep_products(train, valid, intercept, free)
         if features is not None:
             return features
-    columns = np.append(used, n_columns)
     if len(used) < n_columns:
         train, valid = (x[:, used] if arrays.is_sparse(x) else x.take(used, axis=1) for x in (train, valid))
-    features = Features(train, valid, True, n_columns + 1, columns)
+    features = Features(train, valid, intercept, free, n_columns + 1, used)
     spans = len(used) >= _FEWEST_COLUMNS and _may_span(features, cost)
     if wide and spans and 8 * n_rows * n_rows <= _MAX_TABULATED:
-        products = _gram(np.concatenate([*features.blocks()]))
+        products = features.with_product(_gram(np.concatenate([*features.blocks()])))
         if spans := _are_independent(products):
-            features.products = aligned(products, padded(n_rows))
+            features.products = aligned(products, padded(len(products)))
     if wide and not spans:
         # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
         # values are the same, and there are no more features than rows.
-        rows, valid, basis = in_span(*(_block(x, slice(None), True) for x in (train, valid)))
-        return Features(rows, valid, False, n_columns + 1, columns, basis)
-    features.span_limit = min(n_rows, features.n_features) if spans else 0
+        joined = intercept and not free  # one feature like the others
+        rows, valid, basis = in_span(*(_block(x, slice(None), joined) for x in (train, valid)))
+        columns = np.append(used, n_columns) if joined else used
+        return Features(rows, valid, free, free, n_columns + 1, columns, basis)
+    features.span_limit = min(n_rows + free, features.n_features) if spans else 0
     return features
 
 
@@ -240,7 +256,7 @@ def _are_independent(products: NDArray[np.float64]) -> bool:
 
 
 @one_thread()
-def _keep_products(train: Any, valid: Any) -> Features | None:
+def _keep_products(train: Any, valid: Any, intercept: bool, free: bool) -> Features | None:
     """Keep inner products of sparse rows, which made dense may not fit; None if they lose too much."""
     n_rows, n_valid = train.shape[0], valid.shape[0]
     check_memory(
@@ -248,7 +264,7 @@ def _keep_products(train: Any, valid: Any) -> Features | None:
         f"working with the inner products of {n_rows:,} rows of more columns than rows",
         "use fewer rows, or fewer columns, for example with sklearn.decomposition.TruncatedSVD",
     )
-    products, cross = (_products(x, train) for x in (train, valid))
+    products, cross = (_products(x, train, intercept) for x in (train, valid))
     squares = np.diagonal(products)
     if not float(squares.mean() - products.mean()) >= _MIN_VARIATION * float(squares.max()):
         return None
@@ -257,14 +273,15 @@ def _keep_products(train: Any, valid: Any) -> Features | None:
     squared = valid.multiply(valid).sum(axis=1) if arrays.is_sparse(valid) else (valid * valid).sum(axis=1)
     n_columns = train.shape[1]
     nothing = np.zeros((n_rows, 0))
-    features = Features(nothing, nothing[:n_valid], False, n_columns + 1, np.arange(n_columns + 1))
+    features = Features(nothing, nothing[:n_valid], False, free, n_columns + 1, np.arange(n_columns))
     features.rows = train
-    features.intercept = True
+    features.intercept = intercept
     features.valid_columns = np.zeros((0, padded(n_valid)))
-    features.norms, features.valid_norms = np.sqrt(squares), np.sqrt(np.ravel(squared) + 1.0)
-    features.products = aligned(products, padded(n_rows))
-    features.valid_products = aligned(cross.T, padded(n_valid))
-    features.span_limit = n_rows
+    features.norms = features.with_intercept(np.sqrt(squares))
+    features.valid_norms = np.sqrt(np.ravel(squared) + intercept)
+    features.products = aligned(features.with_product(products), padded(n_rows + free))
+    features.valid_products = aligned(features.with_intercept(cross.T), padded(n_valid))
+    features.span_limit = n_rows + free
     return features
 
 
@@ -279,8 +296,8 @@ def _least_distance(products: NDArray[np.float64]) -> float:
     return least
 
 
-def _products(rows: Any, train: Any) -> NDArray[np.float64]:
-    """Inner products, that of the intercept included."""
+def _products(rows: Any, train: Any, intercept: bool) -> NDArray[np.float64]:
+    """Inner products, that of the intercept included if there is one."""
     if arrays.is_sparse(rows):
         # A part at a time: as a sparse matrix, products that are seldom 0 take more than twice the room.
         columns = train.T.tocsr()
@@ -290,5 +307,5 @@ def _products(rows: Any, train: Any) -> NDArray[np.float64]:
             products[part] = (rows[part] @ columns).toarray()
     else:
         products = np.asarray(rows @ train.T)
-    products += 1.0
+    products += intercept
     return products

@@ -88,4 +88,4 @@ def _fitted(workspace: LogisticWorkspace) -> tuple[int, NDArray[np.float64], NDA
     columns = workspace.prefix.columns[:n_features, :m]
     curvatures = workspace.prefix.costs[:m] * slopes * (1.0 - slopes)
     model = workspace.solver.models[0, :n_features].copy()
-    return m, model, np.eye(n_features) + (columns * curvatures) @ columns.T
+    return m, model, np.diag(workspace.solver.penalties[:n_features]) + (columns * curvatures) @ columns.T

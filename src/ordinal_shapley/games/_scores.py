@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.arguments import number
+from ordinal_shapley.games._rows import MAX_COST
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels import scoring
 
@@ -31,6 +34,19 @@ def check_score(name: str, classes: NDArray[Any], truth: NDArray[np.int64]) -> N
         raise ValueError(
             f"scoring='f1' is that of class {classes.tolist()[1]!r}, which does not occur in y_valid"
         )
+
+
+def as_class_weights(class_weight: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Weights of the classes from a dict that may leave some out."""
+    known = classes.tolist()
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(f"class_weight is {class_weight!r}, expected 'balanced', a dict or None")
+    weights = np.ones(len(known))
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight names class {label!r}, expected classes of y: {known}")
+        weights[known.index(label)] = number(f"class_weight[{label!r}]", weight, min=0.0, max=MAX_COST)
+    return weights
 
 
 def check_spread(name: str, truth: NDArray[np.float64]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
 from ordinal_shapley.games._rows import MAX_COST, CompiledRowGame, PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.vocabulary import SCORINGS, check_choice
-from ordinal_shapley_kernels.logistic import fit_models, functions, make_game
-from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, rooms
+from ordinal_shapley.games._scores import SCORING_CODES, as_class_weights, check_score, majority_score
+from ordinal_shapley.vocabulary import INTERCEPTS, MULTI_CLASS, SCORINGS, check_choice
+from ordinal_shapley_kernels.logistic import fit_models, fit_softmax, functions, make_game
+from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, Numbers, rooms
 
 # How far decision values may be from the converged model's, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
@@ -36,7 +36,8 @@ class LogisticGame(CompiledRowGame):
     where :math:`W_i(m)` is the weight of position :math:`i` in a sequence of :math:`m` rows, :math:`s_i` the
     row's sample weight, and the intercept is a feature of 1 that is penalised like the others: the model of
     scikit-learn's ``LogisticRegression(solver="liblinear")``, one against the rest for more than two classes.
-    A sequence that lacks a class is worth ``empty_value``.
+    With ``fit_intercept="free"`` and ``multi_class="multinomial"`` it is that of ``LogisticRegression()``.
+    A sequence that lacks a class, or gives it no positive weight, is worth ``empty_value``.
 
     Decisions are those of the fully converged model (see Notes), so the utility is a function of the sequence
     alone.
@@ -68,6 +69,19 @@ class LogisticGame(CompiledRowGame):
         Utility of the empty sequence and of those that lack a class. "majority": the score of always
         predicting the commonest validation label (0.5 for "roc_auc", minus the log of the number of classes
         for "neg_log_loss"). The paper uses 0.
+    multi_class : {"ovr", "multinomial"}, default "ovr"
+        For more than two classes: one model of each class against the rest, or softmax models,
+
+        .. math:: \min_{w, b} \tfrac12 |w|^2 + C \sum_{i<m} W_i(m)\, s_i
+            \bigl(\log \textstyle\sum_k e^{w_k \cdot x_i + b_k} - w_{y_i} \cdot x_i - b_{y_i}\bigr).
+
+        For two classes "multinomial" is the softmax model as well, which equals the binary one with twice C.
+    fit_intercept : {"penalized", "free", "none"} or bool, default "penalized"
+        "free": the intercept is not penalised, so that values do not change if a column is shifted. "none":
+        there is none. True is "free" and False is "none", as in scikit-learn.
+    class_weight : "balanced", dict or None, default None
+        Weights of the classes, which multiply those of their rows. "balanced": in each sequence the rows of
+        each class, with their other weights, sum to the same. Classes that a dict leaves out have weight 1.
 
     Attributes
     ----------
@@ -132,6 +146,9 @@ class LogisticGame(CompiledRowGame):
         groups: Any = None,
         sample_weight: Any = None,
         empty_value: str | float = "majority",
+        multi_class: str = "ovr",
+        fit_intercept: str | bool = "penalized",
+        class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         train, valid = arrays.as_tables(X, X_valid, as_they_are=True)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
@@ -150,18 +167,31 @@ class LogisticGame(CompiledRowGame):
             empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
         )
         self._read_players(train.names, groups, self._codes)
+        check_choice("multi_class", multi_class, MULTI_CLASS)
+        self.multi_class = multi_class
+        self._softmax = multi_class == "multinomial" and n_classes > 2
+        if isinstance(fit_intercept, bool | np.bool_):
+            fit_intercept = "free" if fit_intercept else "none"
+        check_choice("fit_intercept", fit_intercept, INTERCEPTS)
+        self.fit_intercept = fit_intercept
         self._costs = np.full(n_rows, self.C)
+        if multi_class == "multinomial" and n_classes == 2:
+            self._costs *= 2.0
         if sample_weight is not None:
-            weights = arrays.as_weights(sample_weight, "sample_weight", n_rows)
-            if self.C * float(weights.max()) > MAX_COST:
-                raise ValueError(
-                    f"sample_weight is up to {weights.max():.3g}, which times C = {self.C:g} is more than "
-                    f"{MAX_COST:g}: rescale the weights"
-                )
-            self._costs *= weights
+            self._costs *= arrays.as_weights(sample_weight, "sample_weight", n_rows)
+        self.class_weight = class_weight
+        self._balanced = isinstance(class_weight, str) and class_weight == "balanced"
+        if class_weight is not None and not self._balanced:
+            self._costs *= as_class_weights(class_weight, self.classes_)[self._codes]
+        if not self._costs.max() <= MAX_COST:
+            raise ValueError(
+                f"sample_weight and class_weight times C = {self.C:g} are up to {self._costs.max():.3g}, "
+                f"expected at most {MAX_COST:g}: rescale the weights"
+            )
         self._read_position_weight(position_weight)
         self._references = NO_REFERENCES
-        self._features = prepare(train.values, valid.values, float(self._costs.max()))
+        intercept, free = fit_intercept != "none", fit_intercept == "free"
+        self._features = prepare(train.values, valid.values, float(self._costs.max()), intercept, free)
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
@@ -171,14 +201,29 @@ class LogisticGame(CompiledRowGame):
     def _payload(self) -> tuple[Any, ...]:
         tolerance = _VALUE_TOLERANCES.get(self.scoring)
         features = self._features
+        *rows, n_columns, intercept = features.raw
         return (
-            SCORING_CODES[self.scoring],
-            features.span_limit,
-            *features.raw,
+            Numbers(
+                scoring=SCORING_CODES[self.scoring],
+                span_limit=features.span_limit,
+                n_columns=n_columns,
+                intercept=intercept,
+                n_classes=len(self.classes_),
+                weight_kind=self._weights.kind,
+                has_zero_weights=int(bool((self._weights.table == 0.0).any())),
+                balanced=int(self._balanced),
+                free=int(features.free),
+                softmax=int(self._softmax),
+                empty_value=self.empty_value_,
+                column_rounding=float(features.n_terms),
+                span_rounding=features.span_rounding,
+                radius_tolerance=-1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
+            ),
+            *rows,
             features.products,
             features.norms,
-            self._codes,
-            self._costs,
+            features.with_intercept(self._codes, 0),
+            features.with_intercept(self._costs, 0),
             self._player_starts,
             self._player_rows,
             self._weights.table,
@@ -187,20 +232,15 @@ class LogisticGame(CompiledRowGame):
             features.valid_norms,
             features.valid_products,
             self._truth,
-            len(self.classes_),
-            self._weights.kind,
-            self.empty_value_,
-            float(features.n_terms),
-            features.span_rounding,
-            -1.0 if tolerance is None else tolerance / max(features.largest, 1.0),
             *self._references,
         )
 
     @property
     def _entries(self) -> tuple[Any, ...]:
         features = self._features
-        capacity, room = rooms(self.n_rows, features.valid_columns.shape[0], features.span_limit)
-        return functions(SCORING_CODES[self.scoring], features.span_limit, room < capacity)
+        n_rows = self.n_rows + features.free
+        capacity, room = rooms(n_rows, features.valid_columns.shape[0], features.span_limit)
+        return functions(self._payload[0], room < capacity)
 
     def _for_jumps(self, tell: Callable[[int, int], bool]) -> LogisticGame:
         game = copy.copy(self)
@@ -232,12 +272,15 @@ class LogisticGame(CompiledRowGame):
             "game": "LogisticGame",
             **rows,
             "y": (self._codes, len(self.classes_)),
-            "C or sample_weight": (self._costs,),
+            "C, sample_weight or class_weight": (self._costs,),
             "groups": (self._player_starts, self._player_rows),
             "position_weight": (self._weights.kind, self._weights.table),
             "y_valid": (self._truth,),
             "scoring": self.scoring,
             "empty_value": self.empty_value_,
+            "multi_class": "multinomial" if self._softmax else "ovr",
+            "fit_intercept": self.fit_intercept,
+            "class_weight": self._balanced,
         }
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
@@ -314,19 +357,18 @@ class LogisticGame(CompiledRowGame):
         """
         players = self._check_sequence(sequence)
         rows = [self._player_rows[self._player_starts[p] : self._player_starts[p + 1]] for p in players]
-        present = np.unique(self._codes[np.concatenate(rows)]) if rows else np.zeros(0, np.int64)
-        if len(present) < len(self.classes_):
-            lacking = np.setdiff1d(np.arange(len(self.classes_)), present)[0]
-            raise ValueError(
-                f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class: "
-                "there is no model without"
-            )
         radius = arguments.number("tol", tol, above=0.0)
         workspace = self._spare_workspace()
         workspace.functions.reset(workspace)
         for player in players.tolist():
             workspace.functions.push(workspace, player)
-        fit_models(workspace, radius)
+        if not workspace.functions.is_defined(workspace):
+            lacking = int(np.argmin(workspace.prefix.class_counts))
+            raise ValueError(
+                f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class, "
+                "with weights: there is no model without"
+            )
+        (fit_softmax if self._softmax else fit_models)(workspace, radius)
         self._warn_unconverged(workspace.unconverged)
         return self._features.coefficients(workspace, np.concatenate(rows))
 

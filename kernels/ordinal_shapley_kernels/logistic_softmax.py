@@ -1,0 +1,450 @@
+"""Fitting softmax models: all classes at once, with L-BFGS in the white coordinates of one factor.
+
+The models (w_k, b_k) minimise, with z_ik = w_k.x_i + b_k,
+
+    f(W, b) = |W|^2 / 2 + sum_i c_i (log sum_k exp(z_ik) - z_iy).
+
+A free intercept is eliminated: each gradient is taken where f is least over b, which Newton's method finds
+from the decision values alone. What is left, g(W) = min_b f(W, b), is 1-strongly convex.
+
+How far are the decisions from those of the optimum W*? |W - W*| <= R = |grad g|, so on the straight way there
+(w_a - w_b).x changes by at most sqrt(2) R |x|. What does b do? With p_ik the probabilities and the matrix
+P_i = diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i.
+That is the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights
+v_kl = sum_i c_i p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights
+c_i p_ik p_il. Sort the classes by db. Over the pairs on both sides of a gap between neighbours the residuals,
+with their weights, sum to 0 (the normal equations, summed over the classes on one side), so for one of these
+pairs the difference is at most |e_kl|; and it is at least the gap. There are K - 1 gaps, each at most
+max |e_kl| <= sqrt(2) |dW| max_i |x_i|, so b_a - b_b changes by at most (K - 1) sqrt(2) R max_i |x_i|, and a
+difference of decision values by at most
+
+    sqrt(2) R (|x| + (K - 1) max_i |x_i|),
+
+without the second term if intercepts are penalised, which then are weights like others, or if there are none.
+`certificate` takes half of it for each class.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ordinal_shapley_kernels.abi import part, symbol
+from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, add_gram, add_multiple, copy_multiple, dot
+from ordinal_shapley_kernels.elementary import exp_lanes
+from ordinal_shapley_kernels.lanes import (
+    WIDTH,
+    add,
+    add_product,
+    divide,
+    load,
+    load_row,
+    magnitude,
+    multiply,
+    splat,
+    store,
+    store_row,
+    subtract,
+    subtract_product,
+    total,
+)
+from ordinal_shapley_kernels.logistic_arrays import (
+    EPSILON,
+    HESSIAN_FLOOR,
+    NO_FACTOR,
+    NORM,
+    NOT_AT_FLOOR,
+    RADIUS,
+    ROUNDING,
+    SCORE_ROUNDING,
+    SHARE,
+    UNDERFLOW,
+    USABLE,
+)
+from ordinal_shapley_kernels.logistic_factor import factorise, share_curvatures
+from ordinal_shapley_kernels.logistic_overflow import n_kept
+from ordinal_shapley_kernels.logistic_workspace import (
+    LogisticWorkspace,
+    differentiate_overflow,
+    evaluate_overflow,
+    free_column,
+)
+from ordinal_shapley_kernels.products import combine_columns_of_each, row_products_of_each
+from ordinal_shapley_kernels.workspace import Matrix, Vector
+
+# Steps of Newton's method on the intercepts.
+_MAX_INTERCEPT_STEPS = 100
+# What their errors may make up of a gradient, as a share of the one before.
+_SHARE = 1e-3
+# A step is long enough once the slope along it is at most this share of the first.
+_MAX_SLOPE = 0.5
+_MAX_TRIALS = 30
+# A new factor pays after as many gradients, and so many for each that it costs itself.
+_PATIENCE = 8.0
+# The first factor of a fit from nothing is made anew after so many.
+_FIRST_GRADIENTS = 6
+# Of blocks of rows a factor takes one in so many, at most.
+_MAX_SKIPPED = 4
+
+
+@part
+def _greater(a: Any, b: Any) -> Any:
+    """The larger of two numbers, roughly, lane by lane."""
+    return multiply(splat(0.5), add(add(a, b), magnitude(subtract(a, b))))
+
+
+@symbol
+def soften(game: LogisticWorkspace) -> None:
+    """Write probabilities (`trial_slopes`) and residuals, from `margins`."""
+    prefix, n_models = game.prefix, game.n_models
+    margins, shares, residuals = prefix.margins, prefix.trial_slopes, prefix.residuals
+    signs, costs = prefix.signs, prefix.costs
+    half, one = splat(0.5), splat(1.0)
+    for i in range(0, game.length, WIDTH):
+        largest = load_row(margins, 0, i)
+        for k in range(1, n_models):
+            largest = _greater(largest, load_row(margins, k, i))
+        mass = others = splat(0.0)
+        for k in range(n_models):
+            growth = exp_lanes(subtract(load_row(margins, k, i), largest))
+            store_row(shares, k, i, growth)
+            mass = add(mass, growth)
+            others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
+        share, cost = divide(one, mass), load(costs, i)
+        # The probability of the own class less 1 is minus those of the others: no digits are lost.
+        others = multiply(multiply(others, share), cost)
+        for k in range(n_models):
+            probability = multiply(load_row(shares, k, i), share)
+            store_row(shares, k, i, probability)
+            own = add_product(half, half, load_row(signs, k, i))
+            residual = multiply(multiply(cost, probability), subtract(one, own))
+            store_row(residuals, k, i, subtract_product(residual, own, others))
+
+
+@part
+def _intercept_hessian(game: LogisticWorkspace) -> None:
+    """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row."""
+    prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
+    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    n_padded = (n_models + 3) // 4 * 4
+    add_gram(prefix.trial_slopes, n_padded, prefix.costs, 0, n, WIDTH, 0, 0, prefix.scaled, out)
+    trace = 0.0
+    for k in range(n_models):
+        weight = 0.0
+        for j in range(n_models):
+            product = out[min(j, k), max(j, k)]
+            weight += product if j != k else 0.0
+        trace += weight
+        out[n_padded, k] = weight
+    for k in range(n_models):
+        out[k, k] = out[n_padded, k]
+        for j in range(k):
+            out[k, j] = out[j, k] = -out[j, k]
+    # All intercepts may move together; their sum is kept as it is.
+    for k in range(n_models):
+        for j in range(n_models):
+            out[k, j] += trace / (n_models * n_models)
+    for k in range(n_models):
+        gradient = splat(0.0)
+        for i in range(0, n, WIDTH):
+            gradient = add(gradient, load_row(prefix.residuals, k, i))
+        out[n_padded, k] = total(gradient)
+
+
+@part
+def _solve(matrix: Matrix, right: Vector, n: int) -> float:
+    """Overwrite `right` by the solution of a positive definite system; returns its range.
+
+    Infinity where rounding leaves no pivot. The matrix is written over.
+    """
+    for k in range(n):
+        if not matrix[k, k] > 0.0:
+            return math.inf
+        for i in range(k + 1, n):
+            share = matrix[i, k] / matrix[k, k]
+            for j in range(k + 1, n):
+                matrix[i, j] -= share * matrix[k, j]
+            right[i] -= share * right[k]
+    low, high = math.inf, -math.inf
+    for turn in range(n):
+        k = n - 1 - turn
+        for j in range(k + 1, n):
+            right[k] -= matrix[k, j] * right[j]
+        right[k] /= matrix[k, k]
+        low, high = min(low, right[k]), max(high, right[k])
+    return high - low
+
+
+@symbol
+def _minimise_over_intercepts(game: LogisticWorkspace, tolerance: float) -> float:
+    """Move intercepts of the trials, and `margins`, to where the objective is least.
+
+    Returns how far off they may be, at most `tolerance` unless rounding is more. A step whose components
+    range over r is shortened to log(1 + r) / r of it, which leads down whatever r is: curvatures change by at
+    most exp(r) on the way.
+    """
+    margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
+    column, matrix = free_column(game), game.solver.intercepts
+    steps = matrix[matrix.shape[0] - 1]
+    for _ in range(_MAX_INTERCEPT_STEPS):
+        _intercept_hessian(game)
+        length = _solve(matrix, steps, n_models)
+        if not length < math.inf:
+            break
+        scale = math.log1p(length) / length if length > 1e-8 else 1.0
+        for k in range(n_models):
+            step = splat(-scale * steps[k])
+            solver.trials[k, column] -= scale * steps[k]
+            for i in range(0, game.length, WIDTH):
+                store_row(margins, k, i, add(load_row(margins, k, i), step))
+        soften(game)
+        # Newton's method squares the error; and each margin is rounded.
+        off = 2.0 * length * length
+        if length < 0.1 and off <= max(tolerance, EPSILON):
+            return off + 16.0 * EPSILON
+    return math.inf
+
+
+@symbol
+def _differentiate(game: LogisticWorkspace, precision: float) -> None:
+    """Gradients of the trials, whose decision values are `margins`, and what they say of the optimum.
+
+    Free intercepts may make up as much of a gradient as `precision`.
+    """
+    prefix, solver, n_models = game.prefix, game.solver, game.n_models
+    gradients, trials, residuals = solver.trial_gradients, solver.trials, prefix.residuals
+    m, n, kept, dimension = game.length, game.dimension, n_kept(game), game.rounding_dimension
+    length, off = 0.0, 0.0
+    for i in range(m):
+        length += prefix.costs[i] * prefix.norms[i]
+    soften(game)
+    if game.free:
+        off = _minimise_over_intercepts(game, precision / (1.0 + length))
+    shape = UPPER if game.triangular else FULL
+    row_products_of_each(prefix.columns, n, residuals, n_models, kept, shape, gradients)
+    if kept < m:
+        differentiate_overflow(game, n_models)
+    square = weight = 0.0
+    for k in range(n_models):
+        gradient = gradients[k]
+        for j in range(0, n, WIDTH):
+            own = multiply(load(solver.penalties, j), load_row(trials, k, j))
+            store(gradient, j, add(load(gradient, j), own))
+        if game.free:
+            gradient[free_column(game)] = 0.0
+        square += dot(gradient, gradient, n)
+        weight += dot(trials[k], trials[k], n)
+    size = math.sqrt(weight)
+    pull, stiffness, one = splat(0.0), splat(0.0), splat(1.0)
+    for i in range(0, m, WIDTH):
+        norm, cost = load(prefix.norms, i), load(prefix.costs, i)
+        left = own = splat(0.0)
+        for k in range(n_models):
+            probability = load_row(prefix.trial_slopes, k, i)
+            left = add(left, magnitude(load_row(residuals, k, i)))
+            own = add_product(own, probability, subtract(one, probability))
+        pull = add_product(pull, norm, left)
+        stiffness = add_product(stiffness, multiply(cost, own), multiply(norm, norm))
+    terms = size + total(pull) if game.triangular else size
+    rounding = (m + 8) * (size + total(pull)) + dimension * terms * (1.0 + total(stiffness))
+    rounding = EPSILON * rounding + UNDERFLOW + off * (1.0 + length)
+    for k in range(n_models):
+        bounds = solver.trial_bounds[k]
+        bounds[NORM] = bounds[RADIUS] = math.sqrt(0.5 * square)
+        bounds[ROUNDING] = rounding
+        bounds[SCORE_ROUNDING] = EPSILON * dimension * terms
+        bounds[SHARE] = 0.0
+
+
+@symbol
+def _evaluate(game: LogisticWorkspace, precision: float) -> None:
+    """Gradients of the trials from nothing but their weights."""
+    prefix, trials, n_rows = game.prefix, game.solver.trials, n_kept(game)
+    shape = UPPER if game.triangular else FULL
+    combine_columns_of_each(
+        trials, game.n_models, game.dimension, prefix.columns, n_rows, shape, prefix.margins
+    )
+    if n_rows < game.length:
+        evaluate_overflow(game, game.n_models)
+    _differentiate(game, precision)
+    game.n_gradients += 1
+
+
+@symbol
+def _take(game: LogisticWorkspace) -> None:
+    """Make the trials the models at hand."""
+    prefix, solver = game.prefix, game.solver
+    n_rows = (game.length + WIDTH - 1) // WIDTH * WIDTH
+    for k in range(game.n_models):
+        copy_multiple(solver.models[k], 1.0, solver.trials[k], game.dimension)
+        copy_multiple(solver.gradients[k], 1.0, solver.trial_gradients[k], game.dimension)
+        copy_multiple(prefix.slopes[k], 1.0, prefix.trial_slopes[k], n_rows)
+        copy_multiple(prefix.values[k], 1.0, prefix.margins[k], n_rows)
+        for j in range(solver.bounds.shape[1]):
+            solver.bounds[k, j] = solver.trial_bounds[k, j]
+
+
+@symbol
+def _whiten(game: LogisticWorkspace, gradients: Matrix, out: Matrix) -> None:
+    factor, n = game.solver.inverse_factors[game.n_models], game.dimension
+    row_products_of_each(factor, n, gradients, game.n_models, n, LOWER, out)
+
+
+@symbol
+def _renew_factor(game: LogisticWorkspace) -> None:
+    """Make the factor of the mean over the classes of the Hessian's blocks at the models at hand."""
+    solver, n_models = game.solver, game.n_models
+    every = 1
+    if not game.triangular:
+        every = max(1, min(_MAX_SKIPPED, game.length // (2 * game.dimension)))
+    for k in range(n_models):
+        solver.active[k] = k
+        solver.factor_state[k] = USABLE
+    share_curvatures(game, n_models, every)
+    factorise(game, n_models, 0, every)
+    solver.pairs[0, 0] = solver.pairs[0, 1] = 0
+    game.n_gradients = 0
+    _whiten(game, solver.gradients, solver.white_gradients)
+
+
+@part
+def _factor_in_gradients(game: LogisticWorkspace) -> float:
+    m, n = game.length, game.dimension
+    return n * (m / 2.0 + n / 3.0) / (2.0 * (m + n) * game.n_models)
+
+
+@part
+def _product(game: LogisticWorkspace, a: Matrix, b: Matrix) -> float:
+    result = 0.0
+    for k in range(game.n_models):
+        result += dot(a[k], b[k], game.dimension)
+    return result
+
+
+@symbol
+def _aim(game: LogisticWorkspace) -> None:
+    """Write the direction of L-BFGS (two-loop recursion, Nocedal 1980), white and not."""
+    solver, n_models, n = game.solver, game.n_models, game.dimension
+    steps, changes, scales = solver.white_steps, solver.white_changes, solver.curvature_scales[0]
+    out, along, memory = solver.white_directions, solver.pair_products, solver.white_steps.shape[1]
+    n_pairs, newest = solver.pairs[0, 0], solver.pairs[0, 1] + memory - 1
+    for k in range(n_models):
+        copy_multiple(out[k], -1.0, solver.white_gradients[k], n)
+    for t in range(n_pairs):
+        slot = (newest - t) % memory
+        across = 0.0
+        for k in range(n_models):
+            across += dot(steps[k, slot], out[k], n)
+        along[slot] = scales[slot] * across
+        for k in range(n_models):
+            add_multiple(out[k], -along[slot], changes[k, slot], n)
+    if n_pairs > 0:
+        slot, square = newest % memory, 0.0
+        for k in range(n_models):
+            square += dot(changes[k, slot], changes[k, slot], n)
+        for k in range(n_models):
+            copy_multiple(out[k], 1.0 / (scales[slot] * square), out[k], n)
+    for t in range(n_pairs):
+        slot = (newest - (n_pairs - 1 - t)) % memory
+        across = 0.0
+        for k in range(n_models):
+            across += dot(changes[k, slot], out[k], n)
+        for k in range(n_models):
+            add_multiple(out[k], along[slot] - scales[slot] * across, steps[k, slot], n)
+    factor = solver.inverse_factors[n_models]
+    combine_columns_of_each(out, n_models, n, factor, n, LOWER, solver.directions)
+
+
+@symbol
+def _remember(game: LogisticWorkspace, scale: float) -> None:
+    """Keep a step that is about to be taken, and the change of gradient that it makes."""
+    solver, n_models, n = game.solver, game.n_models, game.dimension
+    slot, memory = solver.pairs[0, 1], solver.white_steps.shape[1]
+    curvature = square = 0.0
+    for k in range(n_models):
+        step, change = solver.white_steps[k, slot], solver.white_changes[k, slot]
+        copy_multiple(step, scale, solver.white_directions[k], n)
+        copy_multiple(change, 1.0, solver.trial_white_gradients[k], n)
+        add_multiple(change, -1.0, solver.white_gradients[k], n)
+        curvature += dot(step, change, n)
+        square += dot(step, step, n)
+    if curvature > 1e-10 * square:
+        solver.curvature_scales[0, slot] = 1.0 / curvature
+        solver.pairs[0, 0] = min(solver.pairs[0, 0] + 1, memory)
+        solver.pairs[0, 1] = (slot + 1) % memory
+
+
+@symbol
+def _improve(game: LogisticWorkspace, precision: float) -> bool:
+    """Take one step down; False if rounding hides where that is."""
+    solver, n_models, n = game.solver, game.n_models, game.dimension
+    _aim(game)
+    first = _product(game, solver.gradients, solver.directions)
+    scale, low, slope_low = 1.0, 0.0, first
+    for _ in range(_MAX_TRIALS):
+        for k in range(n_models):
+            copy_multiple(solver.trials[k], 1.0, solver.models[k], n)
+            add_multiple(solver.trials[k], scale, solver.directions[k], n)
+        _evaluate(game, precision)
+        slope = _product(game, solver.trial_gradients, solver.directions)
+        if slope <= -_MAX_SLOPE * first:
+            _whiten(game, solver.trial_gradients, solver.trial_white_gradients)
+            _remember(game, scale)
+            _take(game)
+            for k in range(n_models):
+                copy_multiple(solver.white_gradients[k], 1.0, solver.trial_white_gradients[k], n)
+            return True
+        if not first < 0.0:
+            break
+        # Too far, for the slope along a convex function rises: where it is 0 if it rises evenly.
+        share = slope_low / (slope_low - slope) if slope < math.inf else 0.1
+        scale = low + (scale - low) * max(0.1, min(share, 0.9))
+    solver.pairs[0, 0] = 0
+    return False
+
+
+@symbol
+def start_softmax(game: LogisticWorkspace) -> None:
+    """Gradients at the models at hand, with a factor."""
+    prefix, solver, n_models = game.prefix, game.solver, game.n_models
+    m = game.length
+    n_rows = (m + WIDTH - 1) // WIDTH * WIDTH
+    for k in range(n_models):
+        for i in range(m, n_rows):
+            prefix.values[k, i] = 0.0
+        copy_multiple(solver.trials[k], 1.0, solver.models[k], game.dimension)
+        copy_multiple(prefix.margins[k], 1.0, prefix.values[k], n_rows)
+        solver.at_floor[k] = NOT_AT_FLOOR
+        solver.hessian_radii[k] = math.inf
+        solver.offsets[k] = (n_models - 1) * prefix.largest[m - 1] if game.free else 0.0
+    _differentiate(game, _SHARE * solver.bounds[0, NORM] if game.fitted > 0 else 0.0)
+    _take(game)
+    is_new = solver.factor_state[0] == NO_FACTOR
+    if is_new or game.n_gradients > _PATIENCE * (1.0 + _factor_in_gradients(game)):
+        _renew_factor(game)
+        game.shares_left = 1 if is_new else 0
+    else:
+        _whiten(game, solver.gradients, solver.white_gradients)
+        game.shares_left = 0
+
+
+@symbol
+def step_softmax(game: LogisticWorkspace) -> None:
+    """Improve the models, or mark that they are at their floor."""
+    solver = game.solver
+    bounds = solver.bounds[0]
+    if game.shares_left > 0 and game.n_gradients >= _FIRST_GRADIENTS:
+        game.shares_left = 0
+        _renew_factor(game)
+    precision = _SHARE * bounds[NORM]
+    if bounds[NORM] <= 2.0 * bounds[ROUNDING]:
+        precision = 0.0
+    before = bounds[NORM]
+    if not _improve(game, precision):
+        _renew_factor(game)
+        if not _improve(game, 0.0):
+            for k in range(game.n_models):
+                solver.at_floor[k] = HESSIAN_FLOOR
+    elif precision == 0.0 and bounds[NORM] <= bounds[ROUNDING] and bounds[NORM] > 0.5 * before:
+        for k in range(game.n_models):
+            solver.at_floor[k] = HESSIAN_FLOOR

@@ -330,13 +330,32 @@ class LogisticUtility:
         return self.memo[key]
 
 
-class RidgeUtility:
-    """U(S) of weighted ridge regressions, by least squares on penalised rows; every prefix has a model."""
+def ridge_predictions(X, Y, X_valid, cost, alpha, fit_intercept=True):
+    """Predictions of ridge regressions of the columns of Y, by least squares on penalised rows."""
+    x_mean, y_mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+    if fit_intercept:
+        x_mean, y_mean = np.average(X, axis=0, weights=cost), np.average(Y, axis=0, weights=cost)
+    root = np.sqrt(cost)[:, None]
+    penalty = math.sqrt(alpha) * np.eye(X.shape[1])
+    A = np.vstack([root * (X - x_mean), penalty])
+    B = np.vstack([root * (Y - y_mean), np.zeros((len(penalty), Y.shape[1]))])
+    return (X_valid - x_mean) @ np.linalg.lstsq(A, B, rcond=None)[0] + y_mean
 
-    def __init__(self, X, y, X_valid, y_valid, weights=gaussian_weights, alpha=1.0, scoring="r2"):
+
+def score_numbers(truth, predicted, scoring):
+    error = np.mean((truth - predicted) ** 2)
+    return float(1 - error / truth.var() if scoring == "r2" else -error)
+
+
+class RidgeUtility:
+    """U(S) of weighted ridge regressions; every prefix has a model."""
+
+    def __init__(
+        self, X, y, X_valid, y_valid, weights=gaussian_weights, alpha=1.0, scoring="r2", fit_intercept=True
+    ):
         self.X, self.y, self.X_valid, self.y_valid = (np.asarray(a, float) for a in (X, y, X_valid, y_valid))
         self.n_players = len(self.y)
-        self.weights, self.alpha, self.scoring = weights, alpha, scoring
+        self.weights, self.alpha, self.scoring, self.fit_intercept = weights, alpha, scoring, fit_intercept
         self.v0 = self(())
 
     def has_model(self, sequence):
@@ -344,21 +363,11 @@ class RidgeUtility:
 
     def __call__(self, sequence):
         rows = [int(i) for i in sequence]
+        predicted = np.full(len(self.y_valid), self.y_valid.mean())
         if rows:
-            cost = self.weights(len(rows))
-            x_mean, y_mean = (
-                np.average(self.X[rows], axis=0, weights=cost),
-                np.average(self.y[rows], weights=cost),
-            )
-            root = np.sqrt(cost)
-            penalty = math.sqrt(self.alpha) * np.eye(self.X.shape[1])
-            A = np.vstack([root[:, None] * (self.X[rows] - x_mean), penalty])
-            b = np.concatenate([root * (self.y[rows] - y_mean), np.zeros(len(penalty))])
-            predicted = (self.X_valid - x_mean) @ np.linalg.lstsq(A, b, rcond=None)[0] + y_mean
-        else:
-            predicted = np.full(len(self.y_valid), self.y_valid.mean())
-        error = np.mean((self.y_valid - predicted) ** 2)
-        return float(1 - error / self.y_valid.var() if self.scoring == "r2" else -error)
+            fit = (self.X[rows], self.y[rows, None], self.X_valid, self.weights(len(rows)), self.alpha)
+            predicted = ridge_predictions(*fit, self.fit_intercept)[:, 0]
+        return score_numbers(self.y_valid, predicted, self.scoring)
 
 
 class NeighborUtility:

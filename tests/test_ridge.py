@@ -119,3 +119,25 @@ def test_classes_are_for_who_gives_strata():
     assert repr(game) == (
         "RidgeGame(6 players, 6 rows, 20 validation rows, position_weight='gaussian', alpha=1, scoring='r2')"
     )
+
+
+# --------------------------------------------------------------------------------------------
+# Without an intercept
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "d"), [(14, 5), (9, 30), (9, 8)])
+def test_without_an_intercept(n, d):
+    data = problem(n, d)
+    game = osv.RidgeGame(*data, alpha=0.5, fit_intercept=False)
+    order = np.random.default_rng(3).permutation(n)
+    found = game.prefix_utilities(order)
+    for m in range(1, n + 1):
+        rows = order[:m]
+        model = Ridge(0.5, fit_intercept=False).fit(
+            data[0][rows], data[1][rows], sample_weight=naive.gaussian_weights(m)
+        )
+        np.testing.assert_allclose(game.coefficients(rows), [*model.coef_, 0.0], rtol=1e-8, atol=1e-10)
+        assert found[m - 1] == pytest.approx(model.score(*data[2:]), rel=1e-8)
+    U = naive.RidgeUtility(*data, alpha=0.5, fit_intercept=False)
+    np.testing.assert_allclose(found, [U(order[:m]) for m in range(1, n + 1)], rtol=1e-8)

@@ -1,17 +1,19 @@
-"""The ridge game's nopython side: weighted least squares with a penalty, solved anew for every sequence.
+"""The ridge games' nopython side: weighted least squares with a penalty, solved anew for every sequence.
 
 Every weight changes with the length of the sequence, so nothing that was solved before is of use. With
-weighted means, rows z_i = sqrt(W_i / alpha) (x_i - mean) and t_i = sqrt(W_i / alpha) (y_i - mean),
-coefficients are
+weighted means (0 without an intercept), rows z_i = sqrt(W_i / alpha) (x_i - mean) and
+t_i = sqrt(W_i / alpha) (y_i - mean), coefficients are
 
     (I + Z^T Z)^-1 Z^T t = Z^T (I + Z Z^T)^-1 t,
 
 of which the smaller system is solved. Both are at least I, which the Cholesky factor of `dense` relies on.
+Models of several targets, one a class, share it.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,7 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 
 class RidgeWorkspace(Game):
-    """Nopython side of a RidgeGame; sizes are padded to a multiple of `WIDTH` with 0.
+    """What the ridge games share; sizes are padded to a multiple of `WIDTH` with 0.
 
     Attributes
     ----------
@@ -43,20 +45,17 @@ class RidgeWorkspace(Game):
         Rows of the sequence at hand.
     features : float64 (n_rows, n_features), read-only
         Like all data shared by all workers.
-    targets : float64 (n_rows,), read-only
+    targets : float64 (n_models, n_rows), read-only
     row_weights : float64 (n_rows,), read-only
         Sample weights divided by alpha.
     weight_kind : int
     weight_table : float64, read-only
         As in the position weight kernel.
+    fit_intercept : int
     valid_columns : float64 (n_features, n_valid), read-only
         Validation rows, feature by feature.
-    truth : float64 (n_valid,), not padded, read-only
-        Their targets.
-    offset, scale : float
-        The utility is `offset` less `scale` times the sum of squared errors.
     empty_value : float
-        Utility of a sequence without rows that weigh anything.
+        Utility of a sequence without a model.
     weights : float64 (n_rows,)
         Scratch: weights of the sequence.
     means : float64 (n_features,)
@@ -70,22 +69,21 @@ class RidgeWorkspace(Game):
         Scratch: the smaller system, then its inverse factor.
     right, half : float64 (larger of n_rows and n_features,)
         Scratch.
-    model : float64 (n_features,)
+    models : float64 (n_models, n_features)
         Coefficients of the sequence that was evaluated last.
-    intercept : float
-    predictions : float64 (n_valid,)
+    intercepts : float64 (n_models,), not padded
+    predictions : float64 (n_models, n_valid)
+        Of the models, without their intercepts.
     """
 
     rows: Rows
     features: Matrix
-    targets: Vector
+    targets: Matrix
     row_weights: Vector
     weight_kind: int
     weight_table: Vector
+    fit_intercept: int
     valid_columns: Matrix
-    truth: Vector
-    offset: float
-    scale: float
     empty_value: float
     weights: Vector
     means: Vector
@@ -95,9 +93,25 @@ class RidgeWorkspace(Game):
     system: Matrix
     right: Vector
     half: Vector
-    model: Vector
-    intercept: float
-    predictions: Vector
+    models: Matrix
+    intercepts: Vector
+    predictions: Matrix
+
+
+class RidgeNumbers(RidgeWorkspace):
+    """Nopython side of a RidgeGame.
+
+    Attributes
+    ----------
+    truth : float64 (n_valid,), not padded, read-only
+        Targets of the validation rows.
+    offset, scale : float
+        The utility is `offset` less `scale` times the sum of squared errors.
+    """
+
+    truth: Vector
+    offset: float
+    scale: float
 
 
 def pad_data(
@@ -112,46 +126,59 @@ def pad_data(
     return wide, columns
 
 
-def make_workspace(
+def shared_fields(
     features: NDArray[np.float64],
     targets: NDArray[np.float64],
     row_weights: NDArray[np.float64],
-    player_starts: NDArray[np.int64],
-    player_rows: NDArray[np.int64],
     weight_kind: int,
     weight_table: NDArray[np.float64],
+    fit_intercept: bool,
     valid_columns: NDArray[np.float64],
+    empty_value: float,
+) -> dict[str, Any]:
+    """Return the fields of a RidgeWorkspace but `rows`; `features` and `valid_columns` are padded."""
+    n_models, n_rows = targets.shape
+    width = features.shape[1]
+    capacity = max(padded(n_rows), width)
+    return {
+        "features": features,
+        "targets": targets,
+        "row_weights": row_weights,
+        "weight_kind": weight_kind,
+        "weight_table": weight_table,
+        "fit_intercept": fit_intercept,
+        "valid_columns": valid_columns,
+        "empty_value": empty_value,
+        "weights": (padded(n_rows),),
+        "means": (width,),
+        "matrix": (width, capacity),
+        "products": (4, capacity),
+        "ones": np.ones(capacity),
+        "system": (width, width),
+        "right": (capacity,),
+        "half": (capacity,),
+        "models": (n_models, width),
+        "intercepts": (n_models,),
+        "predictions": (n_models, valid_columns.shape[1]),
+    }
+
+
+def make_workspace(
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
     truth: NDArray[np.float64],
     offset: float,
     scale: float,
-    empty_value: float,
-) -> RidgeWorkspace:
-    """Allocate the workspace of one worker; `features` and `valid_columns` are padded."""
-    n_rows, width = features.shape
-    capacity = max(padded(n_rows), width)
-    return RidgeWorkspace(
+    *shared: Any,
+) -> RidgeNumbers:
+    """Allocate the workspace of one worker; `shared` is for `shared_fields`."""
+    return RidgeNumbers(
         FUNCTIONS,
-        rows=make_rows(player_starts, player_rows, np.zeros(n_rows, np.int64), 1),
-        features=features,
-        targets=targets,
-        row_weights=row_weights,
-        weight_kind=weight_kind,
-        weight_table=weight_table,
-        valid_columns=valid_columns,
+        rows=make_rows(player_starts, player_rows, np.zeros(len(player_rows), np.int64), 1),
         truth=truth,
         offset=offset,
         scale=scale,
-        empty_value=empty_value,
-        weights=(padded(n_rows),),
-        means=(width,),
-        matrix=(width, capacity),
-        products=(4, capacity),
-        ones=np.ones(capacity),
-        system=(width, width),
-        right=(capacity,),
-        half=(capacity,),
-        model=(width,),
-        predictions=(valid_columns.shape[1],),
+        **shared_fields(*shared),
     )
 
 
@@ -180,42 +207,56 @@ def is_defined(game: RidgeWorkspace) -> int:
 
 
 @inlined
-def _centre(game: RidgeWorkspace, m: int) -> float:
-    """Write weights and weighted means of features; return the mean of targets, NaN if all weights are 0."""
-    weights, placed, means = game.weights, game.rows.placed, game.means
-    features, targets, row_weights = game.features, game.targets, game.row_weights
+def weigh(game: Any) -> float:
+    """Write the weights of the rows of the sequence, and return their sum."""
+    weights, placed, row_weights = game.weights, game.rows.placed, game.row_weights
+    m = game.rows.length
     fill_position_weights(game.weight_kind, game.weight_table, m, weights)
     total = 0.0
-    target = 0.0
-    means[:] = 0.0
     for i in range(m):
-        row = placed[i]
-        weights[i] *= row_weights[row]
+        weights[i] *= row_weights[placed[i]]
         total += weights[i]
-        target += weights[i] * targets[row]
-        for j in range(means.shape[0]):
-            means[j] += weights[i] * features[row, j]
-    if not total > 0.0:
-        return math.nan
-    for j in range(means.shape[0]):
-        means[j] /= total
-    return target / total
+    return total
 
 
 @inlined
-def _solve(game: RidgeWorkspace, m: int, target: float) -> None:
-    """Write the coefficients into `model`; `weights` and `means` are those of the sequence."""
-    features, targets, placed = game.features, game.targets, game.rows.placed
-    weights, means, model = game.weights, game.means, game.model
+def _centre(game: Any, total: float) -> None:
+    """Write the weighted means of features and, into `intercepts`, of targets; 0 without an intercept."""
+    weights, placed, means, intercepts = game.weights, game.rows.placed, game.means, game.intercepts
+    features, targets = game.features, game.targets
+    means[:] = 0.0
+    intercepts[:] = 0.0
+    if not game.fit_intercept:
+        return
+    m = game.rows.length
+    for k in range(intercepts.shape[0]):
+        target = 0.0
+        for i in range(m):
+            target += weights[i] * targets[k, placed[i]]
+        intercepts[k] = target / total
+    for i in range(m):
+        weight = weights[i]
+        row = placed[i]
+        for j in range(means.shape[0]):
+            means[j] += weight * features[row, j]
+    for j in range(means.shape[0]):
+        means[j] /= total
+
+
+@inlined
+def fit(game: Any, total: float) -> None:
+    """Fit the models to the sequence, whose `weights` sum to `total`; write `predictions`."""
+    features, targets, placed, weights = game.features, game.targets, game.rows.placed, game.weights
+    means, models, intercepts, predictions = game.means, game.models, game.intercepts, game.predictions
     matrix, system, right, half = game.matrix, game.system, game.right, game.half
-    width = means.shape[0]
+    _centre(game, total)
+    m, width = game.rows.length, means.shape[0]
     by_rows = m < width
     long = (m + WIDTH - 1) // WIDTH * WIDTH
     short = long if by_rows else width
     for i in range(long):
-        root = math.sqrt(weights[i]) if i < m else 0.0
+        weights[i] = root = math.sqrt(weights[i]) if i < m else 0.0
         row = placed[i] if i < m else 0
-        right[i] = root * (targets[row] - target)
         for j in range(width):
             number = root * (features[row, j] - means[j])
             if by_rows:
@@ -225,30 +266,31 @@ def _solve(game: RidgeWorkspace, m: int, target: float) -> None:
     length = width if by_rows else long
     regularised_gram(matrix, short, game.ones, length, False, 1, game.products, system)
     invert_factor(system, short, -1, 1.0)
-    if by_rows:
-        row_products(system, short, right, short, LOWER, half)
-        combine_triangle(half, system, short, right)
-        combine_columns(right, short, matrix, width, False, model)
-    else:
-        row_products(matrix, width, right, long, FULL, half)
-        row_products(system, width, half, width, LOWER, right)
-        combine_triangle(right, system, width, model)
+    for k in range(models.shape[0]):
+        model, target = models[k], intercepts[k]
+        for i in range(long):
+            right[i] = weights[i] * (targets[k, placed[i]] - target) if i < m else 0.0
+        if by_rows:
+            row_products(system, short, right, short, LOWER, half)
+            combine_triangle(half, system, short, right)
+            combine_columns(right, short, matrix, width, False, model)
+        else:
+            row_products(matrix, width, right, long, FULL, half)
+            row_products(system, width, half, width, LOWER, right)
+            combine_triangle(right, system, width, model)
+        intercepts[k] -= dot(model, means, width)
+        combine_columns(model, width, game.valid_columns, predictions.shape[1], False, predictions[k])
 
 
 @entry
-def evaluate(game: RidgeWorkspace) -> int:
+def evaluate(game: RidgeNumbers) -> int:
     """Write the score on the validation rows of the model fitted to the sequence."""
-    m = game.rows.length
-    target = _centre(game, m) if m > 0 else math.nan
-    if math.isnan(target):
+    total = weigh(game)
+    if not total > 0.0:
         game.scores[0] = game.empty_value
         return OK
-    _solve(game, m, target)
-    model, means, truth, predictions = game.model, game.means, game.truth, game.predictions
-    width = means.shape[0]
-    intercept = target - dot(model, means, width)
-    game.intercept = intercept
-    combine_columns(model, width, game.valid_columns, predictions.shape[0], False, predictions)
+    fit(game, total)
+    truth, predictions, intercept = game.truth, game.predictions[0], game.intercepts[0]
     squares = 0.0
     for v in range(truth.shape[0]):
         error = truth[v] - (predictions[v] + intercept)

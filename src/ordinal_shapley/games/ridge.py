@@ -20,7 +20,88 @@ _MAX_SQUARE = 1e120
 _MIN_ALPHA = 1e-30
 
 
-class RidgeGame(CompiledRowGame):
+class RidgeRowGame(CompiledRowGame):
+    """What the ridge games, of numbers and of classes, share: rows, penalty, intercept and coefficients."""
+
+    _weighed_by = "alpha or sample_weight"  # what `_row_weights` are of
+    _targets: NDArray[np.float64]  # (n_models, n_rows)
+    _truth: NDArray[Any]
+    _row_weights: NDArray[np.float64]
+
+    def _read_ridge(
+        self, train: arrays.Table, valid: arrays.Table, alpha: Any, fit_intercept: Any, heaviest: float = 1.0
+    ) -> None:
+        """Prepare rows and their weights, which may be multiplied by up to `heaviest`."""
+        self.alpha = arguments.number("alpha", alpha, min=_MIN_ALPHA)
+        self.fit_intercept = arguments.flag("fit_intercept", fit_intercept)
+        self._row_weights = self._row_weights / self.alpha
+        # With an intercept models shift with the rows, and far from 0 digits would be lost.
+        self._centre = train.values.mean(axis=0) * self.fit_intercept
+        features, held_out = train.values - self._centre, valid.values - self._centre
+        self._basis: NDArray[np.float64] | None = None
+        if features.shape[1] > self.n_rows:
+            # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
+            # predictions are the same, and there are no more features than rows.
+            features, held_out, self._basis = in_span(features, held_out)
+        heaviest *= float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
+        largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
+        if not largest <= _MAX_SQUARE:
+            raise ValueError(
+                f"alpha is {self.alpha:g}, and squares of rows of X times their weights are {largest:.3g} "
+                f"times that, expected at most {_MAX_SQUARE:g}: rescale X or the weights"
+            )
+        self._n_coordinates = features.shape[1]
+        self._features, self._valid = pad_data(features, held_out)
+
+    @property
+    def _shared(self) -> tuple[Any, ...]:
+        """What ends `_payload`."""
+        return (
+            self._features,
+            self._targets,
+            self._row_weights,
+            self._weights.kind,
+            self._weights.table,
+            self.fit_intercept,
+            self._valid,
+            self.empty_value_,
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "game": type(self).__name__,
+            "X": (self._features,),
+            "y": (self._targets,),
+            self._weighed_by: (self._row_weights,),
+            "fit_intercept": self.fit_intercept,
+            "groups": (self._player_starts, self._player_rows),
+            "position_weight": (self._weights.kind, self._weights.table),
+            "X_valid": (self._valid,),
+            "y_valid": (self._truth,),
+            "scoring": self.scoring,
+            "empty_value": self.empty_value_,
+        }
+
+    def _coefficients(self, sequence: Sequence[int] | NDArray[np.int64], needs: str) -> NDArray[np.float64]:
+        """Coefficients of each model, the intercept last; ValueError if the sequence lacks what it needs."""
+        players = self._check_sequence(sequence)
+        workspace = self._spare_workspace()
+        workspace.intercepts[:] = np.nan
+        if len(players):
+            utilities_of(workspace, players)
+        if np.isnan(workspace.intercepts).any():
+            raise ValueError(f"sequence has no model, expected rows with a weight{needs}")
+        models = workspace.models[:, : self._n_coordinates]
+        if self._basis is not None:
+            models = models @ self._basis.T
+        return np.column_stack([models, workspace.intercepts - models @ self._centre])
+
+    def _facts(self) -> dict[str, str]:
+        return super()._facts() | {"alpha": f"{self.alpha:g}; the larger, the stronger the penalty"}
+
+
+class RidgeGame(RidgeRowGame):
     r"""Ridge regression: the utility is how well the model predicts validation rows.
 
     The utility of a sequence of :math:`m` rows is the score of the model :math:`w \cdot x + b` that minimises
@@ -42,6 +123,8 @@ class RidgeGame(CompiledRowGame):
         As for `LogisticGame`.
     alpha : float, default 1.0
         Strength of the penalty.
+    fit_intercept : bool, default True
+        Whether there is an intercept :math:`b`, which is not penalised; it is 0 without.
     scoring : {"r2", "neg_mean_squared_error"}, default "r2"
         As in scikit-learn.
     groups, sample_weight : array-like, optional
@@ -95,6 +178,7 @@ class RidgeGame(CompiledRowGame):
         *,
         position_weight: PositionWeight = "gaussian",
         alpha: float = 1.0,
+        fit_intercept: bool = True,
         scoring: str = "r2",
         groups: Any = None,
         sample_weight: Any = None,
@@ -104,12 +188,11 @@ class RidgeGame(CompiledRowGame):
         train, valid = arrays.as_tables(X, X_valid)
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, n_features = train.values.shape
+        self.n_rows = len(train.values)
         self._n_valid = len(valid.values)
         self.feature_names = train.columns
-        self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
+        self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")[None]
         self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-        self.alpha = arguments.number("alpha", alpha, min=_MIN_ALPHA)
         check_choice("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
         self.scoring = scoring
@@ -120,59 +203,15 @@ class RidgeGame(CompiledRowGame):
             self._offset, self._scale = 0.0, 1.0 / len(self._truth)
         self._read_empty_value(empty_value, ("mean",), lambda: self._offset - self._scale * squares)
         self._read_players(train.names, groups, None)
-        self._row_weights = self._read_sample_weight(sample_weight) / self.alpha
+        self._row_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
-        # Models shift with the rows, and far from 0 digits would be lost.
-        self._centre = train.values.mean(axis=0)
-        features, held_out = train.values - self._centre, valid.values - self._centre
-        self._basis: NDArray[np.float64] | None = None
-        if n_features > self.n_rows:
-            # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
-            # predictions are the same, and there are no more features than rows.
-            features, held_out, self._basis = in_span(features, held_out)
-        heaviest = float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
-        largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
-        if not largest <= _MAX_SQUARE:
-            raise ValueError(
-                f"alpha is {self.alpha:g}, and squares of rows of X times their weights are {largest:.3g} "
-                f"times that, expected at most {_MAX_SQUARE:g}: rescale X or the weights"
-            )
-        self._n_coordinates = features.shape[1]
-        self._features, self._valid = pad_data(features, held_out)
+        self._read_ridge(train, valid, alpha, fit_intercept)
 
     _workspace_maker = staticmethod(make_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:
-        return (
-            self._features,
-            self._targets,
-            self._row_weights,
-            self._player_starts,
-            self._player_rows,
-            self._weights.kind,
-            self._weights.table,
-            self._valid,
-            self._truth,
-            self._offset,
-            self._scale,
-            self.empty_value_,
-        )
-
-    @property
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "game": "RidgeGame",
-            "X": (self._features,),
-            "y": (self._targets,),
-            "alpha or sample_weight": (self._row_weights,),
-            "groups": (self._player_starts, self._player_rows),
-            "position_weight": (self._weights.kind, self._weights.table),
-            "X_valid": (self._valid,),
-            "y_valid": (self._truth,),
-            "scoring": self.scoring,
-            "empty_value": self.empty_value_,
-        }
+        return (self._player_starts, self._player_rows, self._truth, self._offset, self._scale, *self._shared)
 
     def coefficients(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the coefficients of the model trained on a sequence.
@@ -199,20 +238,8 @@ class RidgeGame(CompiledRowGame):
         >>> game.coefficients([0, 1]).round(3)
         array([0.101, 0.95 ])
         """
-        players = self._check_sequence(sequence)
-        workspace = self._spare_workspace()
-        workspace.intercept = np.nan
-        if len(players):
-            utilities_of(workspace, players)
-        if np.isnan(workspace.intercept):
-            raise ValueError("sequence holds no row with a weight, expected one: there is no model without")
-        model = workspace.model[: self._n_coordinates]
-        if self._basis is not None:
-            model = self._basis @ model
-        return np.append(model, workspace.intercept - model @ self._centre)
-
-    def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"alpha": f"{self.alpha:g}; the larger, the stronger the penalty"}
+        coefficients: NDArray[np.float64] = self._coefficients(sequence, "")[0]
+        return coefficients
 
     def __repr__(self) -> str:
         return (

@@ -370,6 +370,69 @@ class RidgeUtility:
         return score_numbers(self.y_valid, predicted, self.scoring)
 
 
+class RidgeClassifierUtility:
+    """U(S) of weighted ridge regressions of +1 and -1; no model where a class has no weight."""
+
+    def __init__(
+        self,
+        X,
+        y,
+        X_valid,
+        y_valid,
+        weights=gaussian_weights,
+        alpha=1.0,
+        scoring="accuracy",
+        fit_intercept=True,
+        class_weight=None,
+        sample_weight=None,
+    ):
+        self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
+        self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
+        self.n_players, self.n_classes = len(self.y), int(self.y.max()) + 1
+        self.weights, self.alpha, self.scoring = weights, alpha, scoring
+        self.fit_intercept, self.class_weight = fit_intercept, class_weight
+        self.sample_weight = np.ones(len(self.y)) if sample_weight is None else np.asarray(sample_weight)
+        self.v0 = majority_score(self.y_valid, scoring, self.n_classes)
+        self.memo = {}
+
+    def costs(self, rows):
+        """What the rows of a sequence weigh."""
+        if not rows:
+            return np.zeros(0)
+        cost = self.weights(len(rows)) * self.sample_weight[rows]
+        for i, row in enumerate(rows):
+            if self.class_weight == "balanced":
+                cost[i] *= len(rows) / (self.n_classes * sum(self.y[rows] == self.y[row]))
+            elif self.class_weight is not None:
+                cost[i] *= self.class_weight.get(int(self.y[row]), 1.0)
+        return cost
+
+    def has_model(self, sequence):
+        rows = [int(i) for i in sequence]
+        return len({int(self.y[row]) for row in rows}) == self.n_classes
+
+    def __call__(self, sequence):
+        key = tuple(int(i) for i in sequence)
+        if key not in self.memo:
+            self.memo[key] = self.utility(list(key))
+        return self.memo[key]
+
+    def utility(self, rows):
+        cost = self.costs(rows)
+        if any(cost[self.y[rows] == c].sum() == 0 for c in range(self.n_classes)):
+            return self.v0
+        positive = [1] if self.n_classes == 2 else range(self.n_classes)
+        Y = np.column_stack([np.where(self.y[rows] == c, 1.0, -1.0) for c in positive])
+        values = ridge_predictions(self.X[rows], Y, self.X_valid, cost, self.alpha, self.fit_intercept)
+        if self.scoring == "roc_auc":
+            return float(metrics.roc_auc_score(self.y_valid, np.round(values[:, 0], 9)))
+        if self.n_classes == 2:
+            decided = (values[:, 0] > TIE).astype(int)
+        else:
+            decided = np.argmax(values > values.max(axis=1, keepdims=True) - TIE, axis=1)
+        return score_labels(self.y_valid, decided, self.scoring, self.n_classes)
+
+
 class NeighborUtility:
     """U(S) of weighted nearest neighbour votes; every prefix has a model."""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -110,6 +110,32 @@ def random_problem(d, n=60, n_valid=40, n_classes=2, seed=0, noise=1.0):
     return Problem(X[:n], y[:n], X[n:], y[n:])
 
 
+@lru_cache
+def digits():
+    """Ten classes, and features that are constant in most rows."""
+    return split(*load_digits(return_X_y=True), 300, 100)
+
+
+@lru_cache
+def adult():
+    """One-hot columns beside numbers, scaled: raw ones leave normal equations few digits."""
+    from ordinal_shapley import datasets
+
+    data = datasets.load_adult()
+    return split(standardise(data.X), data.y, 150, 60)
+
+
+@lru_cache
+def words():
+    """Like counts of words: hundreds of columns, mostly 0, and rows of nothing else."""
+    rng = np.random.default_rng(12)
+    y = rng.integers(3, size=120)
+    rates = rng.gamma(0.05, 0.3, size=(3, 400))
+    X = rng.poisson(rates[y]).astype(np.float64)
+    X[[5, 30, 90]] = 0.0
+    return split(X, y, 80, 40)
+
+
 NAMED = {
     "wine": lambda: wine(True),
     "wine raw": lambda: wine(False),
@@ -117,7 +143,8 @@ NAMED = {
     "wdbc raw": lambda: wdbc(False),
     "cancer": cancer,
 }
+MORE = {"digits": digits, "adult": adult, "words": words}
 
 
 def named(name):
-    return NAMED[name]()
+    return (NAMED | MORE)[name]()

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.linear_model import Ridge
+from sklearn import metrics
+from sklearn.linear_model import Ridge, RidgeClassifier
 
 import naive
 import ordinal_shapley as osv
-from problems import size
+from problems import named, random_problem, size, wdbc, wine, words
+from runs import sample_with
 
 
 def problem(n=12, d=3, n_valid=20, seed=0, shift=4.0):
@@ -141,3 +143,168 @@ def test_without_an_intercept(n, d):
         assert found[m - 1] == pytest.approx(model.score(*data[2:]), rel=1e-8)
     U = naive.RidgeUtility(*data, alpha=0.5, fit_intercept=False)
     np.testing.assert_allclose(found, [U(order[:m]) for m in range(1, n + 1)], rtol=1e-8)
+
+
+# --------------------------------------------------------------------------------------------
+# Classes
+# --------------------------------------------------------------------------------------------
+
+CLASSIFIER_SCORINGS = ["accuracy", "balanced_accuracy", "f1", "roc_auc"]
+
+
+def classifier(rows, data, weights, **options):
+    return RidgeClassifier(**options).fit(data.X[rows], data.y[rows], sample_weight=weights)
+
+
+def margins(model, X):
+    """How far the decisions of a model are from a tie."""
+    values = model.decision_function(X)
+    if values.ndim == 1:
+        return np.abs(values)
+    return np.diff(np.sort(values, axis=1)[:, -2:])[:, 0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"alpha": 0.01, "fit_intercept": False},
+        {"alpha": 30.0, "class_weight": "balanced"},
+        {"class_weight": {0: 0.2, 1: 3.0}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["wine", "wine raw", "wdbc", "digits", "adult", "cancer", "words"])
+def test_every_decision_is_scikit_learns(name, options):
+    data = named(name)
+    order = np.random.default_rng(1).permutation(len(data.y))
+    lengths = [m for m in range(1, len(order) + 1) if len(np.unique(data.y[order[:m]])) == data.n_classes]
+    lengths = lengths[:: size(5, 40)]
+    n_decisions = 0
+    for m in lengths:
+        rows = order[:m]
+        model = classifier(rows, data, naive.gaussian_weights(m), **options)
+        sure = margins(model, data.X_valid) > 1e-6
+        decided = model.predict(data.X_valid)
+        game = osv.RidgeClassifierGame(data.X, data.y, data.X_valid[sure], decided[sure], **options)
+        assert game(rows) == 1.0
+        n_decisions += sure.sum()
+    assert n_decisions > 0.9 * len(lengths) * len(data.y_valid)
+
+
+@pytest.mark.parametrize("scoring", CLASSIFIER_SCORINGS)
+@pytest.mark.parametrize("name", ["wine", "wdbc"])
+def test_every_prefix_of_a_classifier(name, scoring):
+    data = named(name).first(size(60, 20))
+    if scoring == "roc_auc" and data.n_classes > 2:
+        with pytest.raises(ValueError, match="scoring"):
+            osv.RidgeClassifierGame(*data, scoring=scoring)
+        return
+    shares = np.random.default_rng(0).random(len(data.y))
+    options = {"alpha": 2.0, "class_weight": "balanced"}
+    game = osv.RidgeClassifierGame(*data, scoring=scoring, sample_weight=shares, **options)
+    order = np.random.default_rng(5).permutation(len(data.y))
+    found = game.prefix_utilities(order)
+    U = naive.RidgeClassifierUtility(*data, scoring=scoring, sample_weight=shares, **options)
+    for m in range(1, len(order) + 1):
+        rows = order[:m]
+        assert found[m - 1] == pytest.approx(U(rows), abs=1e-13)
+        assert found[m - 1] == game(rows)
+        if not U.has_model(rows):
+            assert found[m - 1] == game.empty_value_ == pytest.approx(U.v0)
+            continue
+        model = classifier(rows, data, naive.gaussian_weights(m) * shares[rows], **options)
+        expected = np.column_stack([np.atleast_2d(model.coef_), model.intercept_])
+        np.testing.assert_allclose(game.coefficients(rows), expected, rtol=1e-8, atol=1e-8)
+        if scoring == "roc_auc":
+            ranked = np.round(model.decision_function(data.X_valid), 9)
+            assert found[m - 1] == pytest.approx(metrics.roc_auc_score(data.y_valid, ranked), abs=1e-13)
+
+
+@pytest.mark.parametrize("scoring", CLASSIFIER_SCORINGS)
+@pytest.mark.parametrize(
+    ("name", "weights"), [("gaussian", naive.gaussian_weights), ("uniform", naive.uniform_weights)]
+)
+def test_exact_values_of_a_classifier(name, weights, scoring):
+    data = random_problem(2, n=5, n_valid=20, seed=1)
+    game = osv.RidgeClassifierGame(*data, position_weight=name, scoring=scoring, class_weight={1: 2.5})
+    U = naive.RidgeClassifierUtility(*data, weights=weights, scoring=scoring, class_weight={1: 2.5})
+    value, expected = (
+        ("classic", naive.exact_classic) if game.order_free else ("ordinal", naive.exact_ordinal)
+    )
+    np.testing.assert_allclose(osv.exact_values(game, value).values, expected(U, 5), atol=1e-12)
+
+
+def test_the_estimator_game_of_a_classifier_agrees():
+    data = wdbc().first(30)
+    model = RidgeClassifier(alpha=0.5, class_weight="balanced")
+    theirs = osv.EstimatorGame(model, *data)
+    ours = osv.RidgeClassifierGame(*data, alpha=0.5, class_weight="balanced")
+    order = np.random.default_rng(3).permutation(30)[: size(30, 12)]
+    for m in range(len(order) + 1):
+        assert ours(order[:m]) == theirs(order[:m])
+
+
+def test_classes_by_name_and_rows_of_an_owner():
+    data = wine().first(20)
+    names = np.array(["c", "a", "b"])  # not in the order of their codes
+    owners = np.repeat(["x", "y", "z", "w", "v"], 4)
+    options = {"class_weight": {"a": 4.0}, "groups": owners}
+    game = osv.RidgeClassifierGame(data.X, names[data.y], data.X_valid, names[data.y_valid], **options)
+    assert game.classes_.tolist() == ["a", "b", "c"]
+    assert game.player_names.tolist() == ["v", "w", "x", "y", "z"]
+    rows = [*range(8, 12), *range(4), *range(16, 20)]
+    weights = naive.gaussian_weights(12) * np.where(data.y[rows] == 1, 4.0, 1.0)
+    model = RidgeClassifier().fit(data.X[rows], names[data.y[rows]], sample_weight=weights)
+    assert game([4, 2, 0]) == model.score(data.X_valid, names[data.y_valid])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_row_a_class(n_classes):
+    data = random_problem(4, n=n_classes, n_valid=30, n_classes=n_classes)
+    game = osv.RidgeClassifierGame(*data, position_weight="uniform")
+    model = RidgeClassifier().fit(data.X, data.y)
+    assert game(range(n_classes)) == model.score(data.X_valid, data.y_valid)
+    assert game(range(n_classes - 1)) == game.empty_value_
+
+
+def test_a_class_without_weight_has_no_model():
+    data = random_problem(2, n=6, n_valid=15)._replace(y=np.array([0, 1, 0, 1, 1, 0]))
+    shares = [1.0, 0.0, 1.0, 0.0, 2.0, 1.0]
+    for class_weight in (None, "balanced"):
+        options = {"class_weight": class_weight, "sample_weight": shares, "empty_value": -3.0}
+        game = osv.RidgeClassifierGame(*data, **options)
+        assert game([0, 1, 2, 3]) == game([4, 3]) == game([]) == -3.0
+        assert game([0, 1, 4]) != -3.0
+        for sequence in ([], [0], [0, 1, 2, 3]):
+            with pytest.raises(ValueError, match="sequence"):
+                game.coefficients(sequence)
+    last = osv.RidgeClassifierGame(*data, position_weight=lambda i, m: float(i == m - 1), empty_value=-3.0)
+    assert last([0, 1]) == -3.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_tied_decisions_go_to_the_first_class(n_classes):
+    X, y = np.eye(n_classes), np.arange(n_classes)
+    for code in range(n_classes):
+        game = osv.RidgeClassifierGame(X, y, np.zeros((1, n_classes)), [code], position_weight="uniform")
+        assert game(range(n_classes)) == game(range(n_classes)[::-1]) == float(code == 0)
+
+
+def test_a_checkpoint_of_another_class_weight_is_refused(tmp_path):
+    data = random_problem(2, n=7, n_valid=15)
+    path = tmp_path / "run.npz"
+    options = {"method": "tmc", "random_state": 3, "n_permutations": 10, "checkpoint": path}
+    sample_with(osv.RidgeClassifierGame(*data), **options)
+    for class_weight in ("balanced", {0: 2.0}):
+        with pytest.raises(ValueError, match="class_weight"):
+            sample_with(osv.RidgeClassifierGame(*data, class_weight=class_weight), **options)
+
+
+def test_sparse_rows_and_copies_of_a_classifier():
+    data = words().first(30)
+    game = osv.RidgeClassifierGame(*data)
+    rows = scipy.sparse.csr_array(data.X), data.y, scipy.sparse.csr_array(data.X_valid), data.y_valid
+    expected = game.prefix_utilities(range(30))
+    for other in (osv.RidgeClassifierGame(*rows), pickle.loads(pickle.dumps(game))):
+        np.testing.assert_array_equal(other.prefix_utilities(range(30)), expected)

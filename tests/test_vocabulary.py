@@ -24,7 +24,12 @@ WORDS = {
     "position_weight": [vocabulary.POSITION_WEIGHTS],
     "repeats": [vocabulary.REPEATS],
     "truncation": [vocabulary.TRUNCATIONS],
-    "scoring": [vocabulary.SCORINGS, vocabulary.REGRESSION_SCORINGS, vocabulary.NEIGHBOR_SCORINGS],
+    "scoring": [
+        vocabulary.SCORINGS,
+        vocabulary.REGRESSION_SCORINGS,
+        vocabulary.RIDGE_CLASSIFIER_SCORINGS,
+        vocabulary.NEIGHBOR_SCORINGS,
+    ],
     "unseen": [vocabulary.UNSEEN],
     "value": [vocabulary.VALUES],
     "utility": [vocabulary.UTILITIES],

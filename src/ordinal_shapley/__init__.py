@@ -15,6 +15,7 @@ _HOMES = {
     "CompiledGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
     "RidgeGame": "ordinal_shapley.games",
+    "RidgeClassifierGame": "ordinal_shapley.games",
     "NearestNeighborGame": "ordinal_shapley.games",
     "JourneyGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",

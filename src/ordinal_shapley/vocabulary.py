@@ -11,6 +11,7 @@ METHODS = ("auto", "mc", "tmc", "cmc", "ctmc")
 DESIGNS = ("independent", "antithetic", "latin")
 AVERAGES = ("all", "selected")
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
+RIDGE_CLASSIFIER_SCORINGS = SCORINGS[:4]
 REGRESSION_SCORINGS = ("r2", "neg_mean_squared_error")
 NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
 POSITION_WEIGHTS = ("gaussian", "uniform")

@@ -7,6 +7,7 @@ from ordinal_shapley.games.journeys import JourneyGame
 from ordinal_shapley.games.logistic import LogisticGame
 from ordinal_shapley.games.neighbors import NearestNeighborGame
 from ordinal_shapley.games.ridge import RidgeGame
+from ordinal_shapley.games.ridge_classifier import RidgeClassifierGame
 from ordinal_shapley.games.table import TableGame
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "JourneyGame",
     "LogisticGame",
     "NearestNeighborGame",
+    "RidgeClassifierGame",
     "RidgeGame",
     "TableGame",
 ]

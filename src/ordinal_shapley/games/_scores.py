@@ -60,6 +60,14 @@ def check_spread(name: str, truth: NDArray[np.float64]) -> None:
         )
 
 
+def score_of_squares(name: str, truth: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Offset and scale of a score, offset - scale * (sum of squared errors), and that of always the mean."""
+    squares = float(np.square(truth - truth.mean()).sum())
+    if name == "r2":
+        return 1.0, 1.0 / squares, 0.0
+    return 0.0, 1.0 / len(truth), -squares / len(truth)
+
+
 def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float:
     """Score of always predicting the commonest validation label, or all classes with one probability."""
     if name == "roc_auc":

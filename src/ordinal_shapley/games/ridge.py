@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
-from ordinal_shapley.games._scores import check_spread
+from ordinal_shapley.games._scores import check_spread, score_of_squares
 from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels.ridge import make_workspace, pad_data
 from ordinal_shapley_kernels.walks import utilities_of
@@ -196,12 +196,8 @@ class RidgeGame(RidgeRowGame):
         check_choice("scoring", scoring, REGRESSION_SCORINGS)
         check_spread(scoring, self._truth)
         self.scoring = scoring
-        squares = float(np.square(self._truth - self._truth.mean()).sum())
-        if scoring == "r2":
-            self._offset, self._scale = 1.0, 1.0 / squares
-        else:
-            self._offset, self._scale = 0.0, 1.0 / len(self._truth)
-        self._read_empty_value(empty_value, ("mean",), lambda: self._offset - self._scale * squares)
+        self._offset, self._scale, mean_score = score_of_squares(scoring, self._truth)
+        self._read_empty_value(empty_value, ("mean",), lambda: mean_score)
         self._read_players(train.names, groups, None)
         self._row_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)

@@ -433,6 +433,17 @@ class RidgeClassifierUtility:
         return score_labels(self.y_valid, decided, self.scoring, self.n_classes)
 
 
+def neighbor_votes(X, x, rows, cost, k, weights):
+    """The k nearest rows to x, and what each weighs; of rows as near the first is nearer."""
+    distance = {i: math.sqrt(((X[i] - x) ** 2).sum()) for i in rows}
+    nearest = sorted(rows, key=lambda i: (distance[i], i))[:k]
+    if weights == "uniform":
+        return nearest, [cost[i] for i in nearest]
+    if any(distance[i] == 0 for i in nearest):
+        return nearest, [cost[i] * (distance[i] == 0) for i in nearest]
+    return nearest, [cost[i] / distance[i] for i in nearest]
+
+
 class NeighborUtility:
     """U(S) of weighted nearest neighbour votes; every prefix has a model."""
 
@@ -446,11 +457,12 @@ class NeighborUtility:
         k=5,
         scoring="accuracy",
         empty_value="majority",
+        by="uniform",
     ):
         self.X, self.X_valid = np.asarray(X, float), np.asarray(X_valid, float)
         self.y, self.y_valid = np.asarray(y), np.asarray(y_valid)
         self.n_players, self.n_classes = len(self.y), int(self.y.max()) + 1
-        self.weights, self.k, self.scoring = weights, k, scoring
+        self.weights, self.k, self.scoring, self.by = weights, k, scoring, by
         name = "accuracy" if scoring == "vote_share" else scoring
         self.v0 = (
             majority_score(self.y_valid, name, self.n_classes) if empty_value == "majority" else empty_value
@@ -466,13 +478,35 @@ class NeighborUtility:
         cost = dict(zip(rows, self.weights(len(rows)), strict=True))
         decisions, shares = [], []
         for x, truth in zip(self.X_valid, self.y_valid, strict=True):
-            nearest = sorted(rows, key=lambda i: (((self.X[i] - x) ** 2).sum(), i))[: self.k]
-            votes = [sum(cost[i] for i in nearest if self.y[i] == c) for c in range(self.n_classes)]
+            nearest, each = neighbor_votes(self.X, x, rows, cost, self.k, self.by)
+            votes = np.bincount(self.y[nearest], weights=each, minlength=self.n_classes)
             decisions.append(next(c for c in range(self.n_classes) if votes[c] > max(votes) * (1 - TIE)))
             shares.append(votes[truth] / sum(votes) * len(nearest) / self.k)
         if self.scoring == "vote_share":
             return float(np.mean(shares))
         return score_labels(self.y_valid, np.array(decisions), self.scoring, self.n_classes)
+
+
+class NeighborMeanUtility:
+    """U(S) of weighted means of nearest neighbours; every prefix has a model."""
+
+    def __init__(self, X, y, X_valid, y_valid, weights=gaussian_weights, k=5, scoring="r2", by="uniform"):
+        self.X, self.y, self.X_valid, self.y_valid = (np.asarray(a, float) for a in (X, y, X_valid, y_valid))
+        self.n_players = len(self.y)
+        self.weights, self.k, self.scoring, self.by = weights, k, scoring, by
+        self.v0 = self(())
+
+    def has_model(self, sequence):
+        return len(sequence) > 0
+
+    def __call__(self, sequence):
+        rows = [int(i) for i in sequence]
+        predicted = np.full(len(self.y_valid), self.y_valid.mean())
+        cost = dict(zip(rows, self.weights(len(rows)), strict=True)) if rows else {}
+        for v, x in enumerate(self.X_valid if rows else ()):
+            nearest, each = neighbor_votes(self.X, x, rows, cost, self.k, self.by)
+            predicted[v] = np.average(self.y[nearest], weights=each if sum(each) > 0 else None)
+        return score_numbers(self.y_valid, predicted, self.scoring)
 
 
 class TableUtility:

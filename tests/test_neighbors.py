@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.neighbors import KNeighborsClassifier
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_diabetes
+from sklearn.metrics import get_scorer
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley.experiments import knn_shapley
-from problems import random_problem, size
+from problems import named, random_problem, size, wdbc
 
 pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 
@@ -29,14 +32,16 @@ def with_ties(problem):
     return problem._replace(X=X)
 
 
-@pytest.mark.parametrize("k", [1, 3, 4, 9, 100])
+@pytest.mark.parametrize(
+    ("k", "by"), [(k, "uniform") for k in (1, 3, 4, 9, 100)] + [(k, "distance") for k in (1, 4, 100)]
+)
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize(("name", "weights"), WEIGHTS)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_prefix_against_brute_force(n_classes, name, weights, scoring, k):
+def test_every_prefix_against_brute_force(n_classes, name, weights, scoring, k, by):
     problem = with_ties(random_problem(2, n=size(25, 12), n_valid=30, n_classes=n_classes, seed=3))
-    game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=k, scoring=scoring)
-    U = naive.NeighborUtility(*problem, weights=weights, k=k, scoring=scoring)
+    game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=k, scoring=scoring, weights=by)
+    U = naive.NeighborUtility(*problem, weights=weights, k=k, scoring=scoring, by=by)
     order = np.random.default_rng(k).permutation(len(problem.y))
     found = game.prefix_utilities(order)
     expected = [U(order[:m]) for m in range(1, len(order) + 1)]
@@ -57,14 +62,132 @@ def test_the_closed_form_of_knn_shapley(k):
         np.testing.assert_allclose(osv.exact_values(game, value).values, expected, atol=1e-13)
 
 
-def test_uniform_votes_are_scikit_learns():
-    problem = random_problem(4, n=30, n_valid=50, seed=2)
-    game = osv.NearestNeighborGame(*problem, position_weight="uniform", n_neighbors=3)
-    order = np.random.default_rng(0).permutation(30)
-    for m in range(3, 31):
+def undecided(X, X_valid, k):
+    """Validation rows with more rows of X at one distance than places among their neighbours are left."""
+    if k >= len(X):
+        return np.zeros(len(X_valid), bool)
+    distances = np.sort(cdist(X_valid, X, "sqeuclidean"), axis=1)
+    return distances[:, k] <= distances[:, k - 1] * (1 + 1e-12)
+
+
+def is_tied(model, X):
+    """Where scikit-learn's rounding may break a tie of votes."""
+    shares = np.sort(model.predict_proba(X), axis=1)
+    lead = shares[:, -1] - shares[:, -2] if shares.shape[1] > 1 else np.ones(len(X))
+    return (model.weights == "distance") & (lead > 0) & (lead < 1e-9)
+
+
+@pytest.mark.parametrize(("k", "weights"), [(1, "uniform"), (5, "uniform"), (4, "distance")])
+@pytest.mark.parametrize("name", ["wine", "wine raw", "wdbc", "digits", "adult", "cancer", "words"])
+def test_every_decision_is_scikit_learns(name, k, weights):
+    """Wherever scikit-learn's neighbours do not depend on how it looks for them."""
+    data = named(name)
+    order = np.random.default_rng(k).permutation(len(data.y))
+    lengths = range(k, len(order) + 1, size(5, 40))
+    n_decisions = 0
+    for m in lengths:
         rows = np.sort(order[:m])
-        model = KNeighborsClassifier(3).fit(problem.X[rows], problem.y[rows])
-        assert game(order[:m]) == model.score(problem.X_valid, problem.y_valid)
+        model = KNeighborsClassifier(k, weights=weights, algorithm="brute").fit(data.X[rows], data.y[rows])
+        sure = ~undecided(data.X[rows], data.X_valid, k) & ~is_tied(model, data.X_valid)
+        if not sure.any():
+            continue
+        decided = model.predict(data.X_valid[sure])
+        options = {"position_weight": "uniform", "n_neighbors": k, "weights": weights}
+        game = osv.NearestNeighborGame(data.X, data.y, data.X_valid[sure], decided, **options)
+        assert game(order[:m]) == 1.0
+        n_decisions += sure.sum()
+    # In Cancer and words most places at the end of the neighbours are for any of several rows.
+    assert n_decisions > (0.15 if name in ("cancer", "words") else 0.99) * len(lengths) * len(data.y_valid)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("name", ["cancer", "words"])
+def test_of_rows_as_near_the_first_is_taken(name, weights):
+    """By brute force among dense rows, scikit-learn does so for one neighbour."""
+    data = named(name)
+    order = np.random.default_rng(0).permutation(len(data.y))
+    options = {"position_weight": "uniform", "n_neighbors": 1, "weights": weights}
+    found = osv.NearestNeighborGame(*data, **options).prefix_utilities(order)
+    for m in range(1, len(order) + 1, size(3, 20)):
+        rows = np.sort(order[:m])
+        model = KNeighborsClassifier(1, weights=weights, algorithm="brute").fit(data.X[rows], data.y[rows])
+        assert found[m - 1] == model.score(data.X_valid, data.y_valid)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_every_prefix_is_scikit_learns(weights, scoring):
+    data = wdbc().first(size(120, 20))
+    options = {"position_weight": "uniform", "weights": weights, "scoring": scoring, "n_neighbors": 3}
+    order = np.random.default_rng(0).permutation(len(data.y))
+    found = osv.NearestNeighborGame(*data, **options).prefix_utilities(order)
+    for m in range(3, len(order) + 1):
+        rows = order[:m]
+        if len(np.unique(data.y[rows])) < 2:
+            continue
+        model = KNeighborsClassifier(3, weights=weights).fit(data.X[rows], data.y[rows])
+        assert found[m - 1] == pytest.approx(
+            get_scorer(scoring)(model, data.X_valid, data.y_valid), abs=1e-14
+        )
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error"])
+@pytest.mark.parametrize(("k", "weights"), [(1, "uniform"), (5, "uniform"), (1, "distance"), (7, "distance")])
+def test_every_mean_is_scikit_learns(k, weights, scoring):
+    X, y = load_diabetes(return_X_y=True)
+    X, y, X_valid, y_valid = X[:150], y[:150], X[150:220].copy(), y[150:220]
+    X_valid[:3] = X[[4, 40, 90]]
+    order = np.random.default_rng(k).permutation(150)[: size(150, 25)]
+    options = {"position_weight": "uniform", "n_neighbors": k, "weights": weights, "scoring": scoring}
+    game = osv.NearestNeighborRegressorGame(X, y, X_valid, y_valid, **options)
+    found = game.prefix_utilities(order)
+    for m in range(k, len(order) + 1):
+        model = KNeighborsRegressor(k, weights=weights).fit(X[order[:m]], y[order[:m]])
+        expected = get_scorer(scoring)(model, X_valid, y_valid)
+        assert found[m - 1] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        assert game(order[:m]) == found[m - 1]
+
+
+@pytest.mark.parametrize("k", [1, 3, 9, 100])
+@pytest.mark.parametrize("by", ["uniform", "distance"])
+@pytest.mark.parametrize(("name", "weights"), WEIGHTS)
+def test_every_prefix_of_means_against_brute_force(name, weights, by, k):
+    problem = with_ties(random_problem(2, n=size(25, 12), n_valid=30, seed=3))
+    rng = np.random.default_rng(2)
+    problem = problem._replace(y=rng.normal(size=len(problem.y)), y_valid=rng.normal(size=30))
+    order = rng.permutation(len(problem.y))
+    for scoring in ("r2", "neg_mean_squared_error"):
+        options = {"position_weight": name, "n_neighbors": k, "weights": by, "scoring": scoring}
+        game = osv.NearestNeighborRegressorGame(*problem, **options)
+        U = naive.NeighborMeanUtility(*problem, weights=weights, k=k, scoring=scoring, by=by)
+        found = game.prefix_utilities(order)
+        expected = [U(order[:m]) for m in range(1, len(order) + 1)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert game(()) == game.empty_value_ == pytest.approx(U(()), abs=1e-14)
+
+
+def test_a_neighbour_at_distance_0_takes_all_the_weight():
+    X, y = [[0.0], [0.0], [1.0], [1e-100]], [0, 1, 1, 1]
+    options = {"weights": "distance", "n_neighbors": 3, "position_weight": "uniform"}
+    game = osv.NearestNeighborGame(X, y, [[0.0]], [0], scoring="vote_share", **options)
+    assert game([0, 2, 3]) == 1.0
+    assert game([0, 1, 2]) == 0.5
+    assert game([2, 3]) == 0.0
+    numbers = osv.NearestNeighborRegressorGame(
+        X, [5.0, 7.0, 1.0, 2.0], [[0.0]], [6.0], scoring="neg_mean_squared_error", **options
+    )
+    assert numbers([0, 2, 3]) == -1.0
+    assert numbers([0, 1, 2]) == 0.0
+    assert numbers([3, 2]) == -16.0  # almost nothing weighs the other
+
+
+def test_neighbours_without_weight():
+    X, y = [[0.0], [1.0], [5.0]], [1.0, 3.0, 8.0]
+    options = {"n_neighbors": 2, "scoring": "neg_mean_squared_error", "sample_weight": [0.0, 0.0, 1.0]}
+    game = osv.NearestNeighborRegressorGame(X, y, [[0.2]], [2.0], **options)
+    assert game([0, 1]) == game([0, 1, 2]) == 0.0  # the mean of 1 and 3
+    assert game([2, 1]) == -36.0
+    assert game([0]) == -1.0
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 8])

@@ -33,6 +33,7 @@ WORDS = {
     "unseen": [vocabulary.UNSEEN],
     "value": [vocabulary.VALUES],
     "utility": [vocabulary.UTILITIES],
+    "weights": [vocabulary.NEIGHBOR_WEIGHTS],
 }
 
 

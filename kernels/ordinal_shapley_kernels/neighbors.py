@@ -1,4 +1,4 @@
-"""The nearest neighbour game's nopython side: for each validation row the nearest rows of the sequence.
+"""The nearest neighbour games' nopython side: for each validation row the nearest rows of the sequence.
 
 Which rows are the nearest changes little as a row is pushed, and what they weigh is read off anew for every
 sequence. Votes are added from the nearest row to the furthest, so that they have the same bits whatever the
@@ -6,6 +6,8 @@ sequence has been before.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.position_weights import fill_position_weights
 from ordinal_shapley_kernels.rows import Rows, make_rows, pop_rows, push_rows, reset_rows
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, score_decisions
-from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, ShortMatrix, Vector
+from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, ShortMatrix, Vector
 
 # Beside the scores of decisions in `scoring`.
 VOTE_SHARE = NEG_LOG_LOSS + 1
@@ -26,7 +28,7 @@ _TIE = 1e-12
 
 
 class NeighborsWorkspace(Game):
-    """Nopython side of a NearestNeighborGame.
+    """What the nearest neighbour games share.
 
     Attributes
     ----------
@@ -34,15 +36,14 @@ class NeighborsWorkspace(Game):
         Rows of the sequence at hand.
     ranks : int32 (n_rows, n_valid), read-only
         Place of each training row in order of distance from each validation row; shared by all workers.
+    distances : float64 (n_rows, n_valid) or (0, 0), read-only
+        From each validation row; empty if neighbours weigh the same wherever they are.
     sample_weights : float64 (n_rows,), read-only
     weight_kind : int
     weight_table : float64, read-only
         As in the position weight kernel.
-    truth : int64 (n_valid,), read-only
-        Classes of the validation rows.
     n_neighbors : int
         Neighbours that vote; may be more than there are rows.
-    scoring : int
     empty_value : float
         Utility of the empty sequence.
     nearest : int64 (n_valid, at most n_neighbors)
@@ -51,6 +52,29 @@ class NeighborsWorkspace(Game):
         Their ranks.
     weights : float64 (n_rows, padded)
         Scratch: weights of the sequence.
+    """
+
+    rows: Rows
+    ranks: ShortMatrix
+    distances: Matrix
+    sample_weights: Vector
+    weight_kind: int
+    weight_table: Vector
+    n_neighbors: int
+    empty_value: float
+    nearest: IntegerMatrix
+    near_ranks: ShortMatrix
+    weights: Vector
+
+
+class NeighborsOfClasses(NeighborsWorkspace):
+    """Nopython side of a NearestNeighborGame.
+
+    Attributes
+    ----------
+    truth : int64 (n_valid,), read-only
+        Classes of the validation rows.
+    scoring : int
     votes : float64 (n_classes,)
         Scratch.
     decisions : int64 (n_valid,)
@@ -59,57 +83,97 @@ class NeighborsWorkspace(Game):
         Scratch.
     """
 
-    rows: Rows
-    ranks: ShortMatrix
-    sample_weights: Vector
-    weight_kind: int
-    weight_table: Vector
     truth: Integers
-    n_neighbors: int
     scoring: int
-    empty_value: float
-    nearest: IntegerMatrix
-    near_ranks: ShortMatrix
-    weights: Vector
     votes: Vector
     decisions: Integers
     counts: IntegerMatrix
 
 
-def make_workspace(
+class NeighborsOfNumbers(NeighborsWorkspace):
+    """Nopython side of a NearestNeighborRegressorGame.
+
+    Attributes
+    ----------
+    targets : float64 (n_rows,), read-only
+    truth : float64 (n_valid,), read-only
+        Targets of the validation rows.
+    offset, scale : float
+        The utility is `offset` less `scale` times the sum of squared errors.
+    """
+
+    targets: Vector
+    truth: Vector
+    offset: float
+    scale: float
+
+
+def _shared_fields(
     ranks: NDArray[np.int32],
-    classes: NDArray[np.int64],
-    n_classes: int,
+    distances: NDArray[np.float64],
     sample_weights: NDArray[np.float64],
-    player_starts: NDArray[np.int64],
-    player_rows: NDArray[np.int64],
     weight_kind: int,
     weight_table: NDArray[np.float64],
-    truth: NDArray[np.int64],
     n_neighbors: int,
-    scoring: int,
     empty_value: float,
-) -> NeighborsWorkspace:
-    """Allocate the workspace of one worker; the ranks are not copied."""
+) -> dict[str, Any]:
+    """Return the fields of a NeighborsWorkspace but `rows`; the ranks are not copied."""
     n_rows, n_valid = ranks.shape
     kept = min(n_neighbors, n_rows)
-    return NeighborsWorkspace(
-        FUNCTIONS,
+    return {
+        "ranks": ranks,
+        "distances": distances,
+        "sample_weights": sample_weights,
+        "weight_kind": weight_kind,
+        "weight_table": weight_table,
+        "n_neighbors": n_neighbors,
+        "empty_value": empty_value,
+        "nearest": (n_valid, kept),
+        "near_ranks": (n_valid, kept),
+        "weights": (padded(n_rows),),
+    }
+
+
+def make_voters(
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    n_classes: int,
+    truth: NDArray[np.int64],
+    scoring: int,
+    *shared: Any,
+) -> NeighborsOfClasses:
+    """Allocate the workspace of one worker, for classes; `shared` is for `_shared_fields`."""
+    return NeighborsOfClasses(
+        VOTING,
         rows=make_rows(player_starts, player_rows, classes, n_classes),
-        ranks=ranks,
-        sample_weights=sample_weights,
-        weight_kind=weight_kind,
-        weight_table=weight_table,
         truth=truth,
-        n_neighbors=n_neighbors,
         scoring=scoring,
-        empty_value=empty_value,
-        nearest=(n_valid, kept),
-        near_ranks=(n_valid, kept),
-        weights=(padded(n_rows),),
         votes=(n_classes,),
-        decisions=(n_valid,),
+        decisions=(len(truth),),
         counts=(3, n_classes),
+        **_shared_fields(*shared),
+    )
+
+
+def make_averagers(
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
+    targets: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    offset: float,
+    scale: float,
+    *shared: Any,
+) -> NeighborsOfNumbers:
+    """Allocate the workspace of one worker, for numbers; `shared` is for `_shared_fields`."""
+    return NeighborsOfNumbers(
+        AVERAGING,
+        rows=make_rows(player_starts, player_rows, np.zeros(len(targets), np.int64), 1),
+        targets=targets,
+        truth=truth,
+        offset=offset,
+        scale=scale,
+        **_shared_fields(*shared),
     )
 
 
@@ -186,20 +250,37 @@ def is_defined(game: NeighborsWorkspace) -> int:
     return int(game.rows.length > 0)
 
 
+@inlined
+def _weigh(game: Any, m: int) -> int:
+    """Write the weights of the m rows of the sequence; return how many of them vote on a validation row."""
+    weights, placed, sample_weights = game.weights, game.rows.placed, game.sample_weights
+    fill_position_weights(game.weight_kind, game.weight_table, m, weights)
+    for i in range(m):
+        weights[i] *= sample_weights[placed[i]]
+    return min(m, game.nearest.shape[1])
+
+
+@inlined
+def _vote(game: Any, v: int, position: int) -> float:
+    """What the vote on validation row v of the row at that position of the sequence weighs."""
+    weight, distances, placed = game.weights[position], game.distances, game.rows.placed
+    if distances.shape[0] == 0:
+        return float(weight)
+    # The inverse of the distance, times the least of them: a row at distance 0 takes all the weight.
+    nearest, own = distances[placed[game.nearest[v, 0]], v], distances[placed[position], v]
+    return float(weight if own == nearest else weight * (nearest / own))
+
+
 @entry
-def evaluate(game: NeighborsWorkspace) -> int:
+def evaluate_votes(game: NeighborsOfClasses) -> int:
     """Write the score on the validation rows of the votes of their nearest rows."""
     m = game.rows.length
     if m == 0:
         game.scores[0] = game.empty_value
         return OK
-    weights, placed, votes, classes = game.weights, game.rows.placed, game.votes, game.rows.classes
-    nearest, truth, decisions, sample_weights = game.nearest, game.truth, game.decisions, game.sample_weights
-    scoring = game.scoring
-    fill_position_weights(game.weight_kind, game.weight_table, m, weights)
-    for i in range(m):
-        weights[i] *= sample_weights[placed[i]]
-    count = min(m, nearest.shape[1])
+    votes, classes, placed, nearest = game.votes, game.rows.classes, game.rows.placed, game.nearest
+    truth, decisions, scoring = game.truth, game.decisions, game.scoring
+    count = _weigh(game, m)
     filled = count / game.n_neighbors
     n_valid = truth.shape[0]
     shares = 0.0
@@ -208,8 +289,9 @@ def evaluate(game: NeighborsWorkspace) -> int:
         total = 0.0
         for j in range(count):
             position = nearest[v, j]
-            votes[classes[placed[position]]] += weights[position]
-            total += weights[position]
+            vote = _vote(game, v, position)
+            votes[classes[placed[position]]] += vote
+            total += vote
         if scoring == VOTE_SHARE:
             if total > 0.0:
                 shares += filled * (votes[truth[v]] / total)
@@ -228,4 +310,30 @@ def evaluate(game: NeighborsWorkspace) -> int:
     return OK
 
 
-FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)
+@entry
+def evaluate_means(game: NeighborsOfNumbers) -> int:
+    """Write the score on the validation rows of the weighted means of their nearest rows."""
+    m = game.rows.length
+    if m == 0:
+        game.scores[0] = game.empty_value
+        return OK
+    targets, truth, placed, nearest = game.targets, game.truth, game.rows.placed, game.nearest
+    count = _weigh(game, m)
+    squares = 0.0
+    for v in range(truth.shape[0]):
+        total = weighted = plain = 0.0
+        for j in range(count):
+            position = nearest[v, j]
+            vote = _vote(game, v, position)
+            target = targets[placed[position]]
+            total += vote
+            weighted += vote * target
+            plain += target
+        error = truth[v] - (weighted / total if total > 0.0 else plain / count)
+        squares += error * error
+    game.scores[0] = game.offset - game.scale * squares
+    return OK
+
+
+VOTING = GameFunctions(reset, push, pop, is_defined, evaluate_votes)
+AVERAGING = GameFunctions(reset, push, pop, is_defined, evaluate_means)

@@ -17,6 +17,7 @@ _HOMES = {
     "RidgeGame": "ordinal_shapley.games",
     "RidgeClassifierGame": "ordinal_shapley.games",
     "NearestNeighborGame": "ordinal_shapley.games",
+    "NearestNeighborRegressorGame": "ordinal_shapley.games",
     "JourneyGame": "ordinal_shapley.games",
     "EstimatorGame": "ordinal_shapley.games.estimator",
     "compile_kernels": "ordinal_shapley.common.compiling",

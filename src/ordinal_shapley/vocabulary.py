@@ -14,6 +14,7 @@ SCORINGS = ("accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss")
 RIDGE_CLASSIFIER_SCORINGS = SCORINGS[:4]
 REGRESSION_SCORINGS = ("r2", "neg_mean_squared_error")
 NEIGHBOR_SCORINGS = ("accuracy", "balanced_accuracy", "f1", "vote_share")
+NEIGHBOR_WEIGHTS = ("uniform", "distance")
 POSITION_WEIGHTS = ("gaussian", "uniform")
 MULTI_CLASS = ("ovr", "multinomial")
 INTERCEPTS = ("penalized", "free", "none")

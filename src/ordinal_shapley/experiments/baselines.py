@@ -76,7 +76,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     ranks = np.arange(1, n + 1)
     steps = np.minimum(k, ranks) / (k * ranks)
     totals = np.zeros(n)
-    for block, order in nearest_first(train, valid):
+    for block, order, _ in nearest_first(train, valid):
         match = (codes[order] == truth[block, None]).astype(np.float64)
         match[:, :-1] -= match[:, 1:]
         shares = np.cumsum((match * steps)[:, ::-1], axis=1)[:, ::-1]

@@ -6,6 +6,7 @@ from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.games.journeys import JourneyGame
 from ordinal_shapley.games.logistic import LogisticGame
 from ordinal_shapley.games.neighbors import NearestNeighborGame
+from ordinal_shapley.games.neighbors_regressor import NearestNeighborRegressorGame
 from ordinal_shapley.games.ridge import RidgeGame
 from ordinal_shapley.games.ridge_classifier import RidgeClassifierGame
 from ordinal_shapley.games.table import TableGame
@@ -17,6 +18,7 @@ __all__ = [
     "JourneyGame",
     "LogisticGame",
     "NearestNeighborGame",
+    "NearestNeighborRegressorGame",
     "RidgeClassifierGame",
     "RidgeGame",
     "TableGame",

@@ -12,19 +12,81 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
 from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
-from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, check_choice
-from ordinal_shapley_kernels.neighbors import VOTE_SHARE, make_workspace
+from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, NEIGHBOR_WEIGHTS, check_choice
+from ordinal_shapley_kernels.neighbors import VOTE_SHARE, make_voters
 
 _MAX_NEIGHBORS = 1_000_000
 _BLOCK = 2**20  # numbers in one block of distances
 
 
-class NearestNeighborGame(CompiledRowGame):
+class NeighborRowGame(CompiledRowGame):
+    """What the nearest neighbour games, of classes and of numbers, share: who is near to whom."""
+
+    _truth: NDArray[Any]
+    _sample_weights: NDArray[np.float64]
+
+    def _read_neighbors(
+        self, train: arrays.Table, valid: arrays.Table, n_neighbors: Any, weights: Any
+    ) -> None:
+        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, max=_MAX_NEIGHBORS)
+        check_choice("weights", weights, NEIGHBOR_WEIGHTS)
+        self.weights = weights
+        shape = self.n_rows, len(valid.values)
+        check_memory(
+            (8 if weights == "uniform" else 12) * shape[0] * shape[1],
+            f"the distances of {shape[0]:,} rows from {shape[1]:,} validation rows",
+            "use fewer validation rows",
+        )
+        # [i, v]: how many training rows are nearer to validation row v than row i
+        self._ranks = np.empty(shape, np.int32)
+        self._distances = np.empty((0, 0) if weights == "uniform" else shape)
+        places = np.arange(self.n_rows, dtype=np.int32)[:, None]
+        for block, order, squares in nearest_first(train.values, valid.values):
+            np.put_along_axis(self._ranks[:, block], order.T, places, axis=0)
+            if weights == "distance":
+                self._distances[:, block] = np.sqrt(squares.T)
+
+    @property
+    def _shared(self) -> tuple[Any, ...]:
+        """What ends `_payload`."""
+        return (
+            self._ranks,
+            self._distances,
+            self._sample_weights,
+            self._weights.kind,
+            self._weights.table,
+            self.n_neighbors,
+            self.empty_value_,
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "game": type(self).__name__,
+            "X or X_valid": (self._ranks, self._distances),
+            "sample_weight": (self._sample_weights,),
+            "groups": (self._player_starts, self._player_rows),
+            "position_weight": (self._weights.kind, self._weights.table),
+            "n_neighbors": self.n_neighbors,
+            "weights": self.weights,
+            "scoring": self.scoring,
+            "empty_value": self.empty_value_,
+        }
+
+    def _facts(self) -> dict[str, str]:
+        voters = f"{self.n_neighbors}"
+        return super()._facts() | {
+            "Neighbours": voters if self.weights == "uniform" else f"{voters}, weighted by inverse distance"
+        }
+
+
+class NearestNeighborGame(NeighborRowGame):
     r"""A weighted nearest neighbour classifier: the utility is its score on validation rows.
 
     For each validation row the ``n_neighbors`` nearest rows of the sequence vote for their classes, each with
-    the weight of its position, and the class with the most votes is decided for. Every sequence but the empty
-    one has a model, also one that lacks a class.
+    the weight of its position, and the class with the most votes is decided for. With
+    ``position_weight="uniform"`` that is scikit-learn's ``KNeighborsClassifier`` (see Notes). Every sequence
+    but the empty one has a model, also one that lacks a class.
 
     Parameters
     ----------
@@ -37,7 +99,9 @@ class NearestNeighborGame(CompiledRowGame):
     position_weight : {"gaussian", "uniform"} or callable, default "gaussian"
         As for `LogisticGame`.
     n_neighbors : int, default 5
-        Neighbours that vote; may be more than there are rows.
+        Neighbours that vote; of a sequence with fewer rows all do.
+    weights : {"uniform", "distance"}, default "uniform"
+        "distance": votes are divided by the distance; if a neighbour has distance 0, only such ones vote.
     scoring : {"accuracy", "balanced_accuracy", "f1", "vote_share"}, default "accuracy"
         "vote_share": the share of the votes that are for the right class, times the share of the
         ``n_neighbors`` places that a short sequence fills, as a mean over the validation rows. The others are
@@ -72,8 +136,9 @@ class NearestNeighborGame(CompiledRowGame):
 
     Notes
     -----
-    Of rows at the same distance the one with the lower index is the nearer. Of classes with the same votes,
-    up to rounding, the first is decided for.
+    Of classes with the same votes, up to rounding, the first is decided for, as in scikit-learn. Of rows at
+    the same distance the one with the lower index is the nearer; scikit-learn has no such rule, and takes
+    rows that depend on its algorithm. With fewer rows than ``n_neighbors`` it raises an error.
 
     References
     ----------
@@ -100,6 +165,7 @@ class NearestNeighborGame(CompiledRowGame):
         *,
         position_weight: PositionWeight = "gaussian",
         n_neighbors: int = 5,
+        weights: str = "uniform",
         scoring: str = "accuracy",
         groups: Any = None,
         sample_weight: Any = None,
@@ -111,7 +177,6 @@ class NearestNeighborGame(CompiledRowGame):
         self.n_rows, self._n_valid = n_rows, n_valid = len(train.values), len(valid.values)
         self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
-        self.n_neighbors = arguments.integer("n_neighbors", n_neighbors, max=_MAX_NEIGHBORS)
         check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
@@ -124,48 +189,25 @@ class NearestNeighborGame(CompiledRowGame):
         self._read_players(train.names, groups, self._codes)
         self._sample_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
-        check_memory(
-            8 * self.n_rows * n_valid,
-            f"the distances of {self.n_rows:,} rows from {n_valid:,} validation rows",
-            "use fewer validation rows",
-        )
-        self._ranks = _ranks(train.values, valid.values)
+        self._read_neighbors(train, valid, n_neighbors, weights)
 
-    _workspace_maker = staticmethod(make_workspace)
+    _workspace_maker = staticmethod(make_voters)
 
     @property
     def _payload(self) -> tuple[Any, ...]:
         return (
-            self._ranks,
-            self._codes,
-            len(self.classes_),
-            self._sample_weights,
             self._player_starts,
             self._player_rows,
-            self._weights.kind,
-            self._weights.table,
+            self._codes,
+            len(self.classes_),
             self._truth,
-            self.n_neighbors,
             VOTE_SHARE if self.scoring == "vote_share" else SCORING_CODES[self.scoring],
-            self.empty_value_,
+            *self._shared,
         )
 
     @property
     def _settings(self) -> dict[str, Any]:
-        return {
-            "game": "NearestNeighborGame",
-            "X or X_valid": (self._ranks,),
-            "y": (self._codes, len(self.classes_), self._truth),
-            "sample_weight": (self._sample_weights,),
-            "groups": (self._player_starts, self._player_rows),
-            "position_weight": (self._weights.kind, self._weights.table),
-            "n_neighbors": self.n_neighbors,
-            "scoring": self.scoring,
-            "empty_value": self.empty_value_,
-        }
-
-    def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"Neighbours": f"{self.n_neighbors}"}
+        return super()._settings | {"y": (self._codes, len(self.classes_), self._truth)}
 
     def __repr__(self) -> str:
         return (
@@ -178,21 +220,13 @@ class NearestNeighborGame(CompiledRowGame):
 
 def nearest_first(
     train: NDArray[np.float64], valid: NDArray[np.float64]
-) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-    """Yield blocks of validation rows, and for each row of them the training rows, the nearest first."""
+) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[np.float64]]]:
+    """Yield blocks of validation rows; for each of them the training rows, the nearest first, and how far."""
     from scipy.spatial.distance import cdist
 
     size = max(1, _BLOCK // len(train))
     for start in range(0, len(valid), size):
         block = slice(start, start + size)
         # Of differences, not by a matrix product: rows that are equal must come out as a tie.
-        yield block, np.argsort(cdist(valid[block], train, "sqeuclidean"), axis=1, kind="stable")
-
-
-def _ranks(train: NDArray[np.float64], valid: NDArray[np.float64]) -> NDArray[np.int32]:
-    """[i, v]: how many training rows are nearer to validation row v than row i."""
-    n = len(train)
-    ranks = np.empty((n, len(valid)), np.int32)
-    for block, order in nearest_first(train, valid):
-        np.put_along_axis(ranks[:, block], order.T, np.arange(n, dtype=np.int32)[:, None], axis=0)
-    return ranks
+        squares = cdist(valid[block], train, "sqeuclidean")
+        yield block, np.argsort(squares, axis=1, kind="stable"), squares

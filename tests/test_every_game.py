@@ -21,7 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])
 GROUPS = (0, 1, 1, 0, 0)
-KINDS = ["table", "jitted", "plain", "compiled", "logistic", "estimator", "ridge", "neighbors", "journeys"]
+MODELS = ["logistic", "estimator", "ridge", "ridge classifier", "neighbors", "neighbors regressor"]
+KINDS = ["table", "jitted", "plain", "compiled", *MODELS, "journeys"]
 
 
 @njit
@@ -75,20 +76,28 @@ def played(kind, func=late):
     order_free = func is together
     name = "uniform" if order_free else "gaussian"
     weights = naive.uniform_weights if order_free else naive.gaussian_weights
-    if kind in ("logistic", "estimator", "neighbors"):
+    if kind in ("logistic", "estimator", "neighbors", "ridge classifier"):
         problem = random_problem(2, n=N, n_valid=20, seed=4)._replace(y=CLASSES)
         if kind == "neighbors":
             game = osv.NearestNeighborGame(*problem, position_weight=name, n_neighbors=3)
             return game, naive.NeighborUtility(*problem, weights=weights, k=3)
+        if kind == "ridge classifier":
+            options = {"class_weight": "balanced", "alpha": 0.1}
+            game = osv.RidgeClassifierGame(*problem, position_weight=name, **options)
+            return game, naive.RidgeClassifierUtility(*problem, weights=weights, **options)
         U = naive.LogisticUtility(*problem, weights=weights)
         if kind == "logistic":
             return osv.LogisticGame(*problem, position_weight=name), U
         model = LogisticRegression(solver="liblinear", tol=1e-12, max_iter=10_000)
         return osv.EstimatorGame(model, *problem, position_weight=name), U
-    if kind == "ridge":
+    if kind in ("ridge", "neighbors regressor"):
         rng = np.random.default_rng(7)
         X, y = rng.normal(size=(N + 20, 2)), 4 * rng.random(N + 20)
         problem = (X[:N], y[:N], X[N:], y[N:])
+        if kind == "neighbors regressor":
+            options = {"n_neighbors": 3, "weights": "distance"}
+            game = osv.NearestNeighborRegressorGame(*problem, position_weight=name, **options)
+            return game, naive.NeighborMeanUtility(*problem, weights=weights, k=3, by="distance")
         return osv.RidgeGame(*problem, position_weight=name), naive.RidgeUtility(*problem, weights=weights)
     if kind == "journeys":
         rng = np.random.default_rng(5)

@@ -65,14 +65,17 @@ def test_classes_of_any_type(frame, y, kind):
 GAMES = [
     (osv.LogisticGame, {}),
     (osv.NearestNeighborGame, {}),
+    (osv.NearestNeighborRegressorGame, {}),
     (osv.RidgeGame, {}),
+    (osv.RidgeClassifierGame, {}),
     (osv.EstimatorGame, {"estimator": DecisionTreeClassifier(max_depth=1)}),
 ]
+OF_NUMBERS = (osv.RidgeGame, osv.NearestNeighborRegressorGame)
 
 
 @pytest.mark.parametrize(("kind", "options"), GAMES)
 def test_an_index_in_another_order_is_told_of(frame, y, kind, options):
-    y = y.astype(float) if kind is osv.RidgeGame else y
+    y = y.astype(float) if kind in OF_NUMBERS else y
     rows = {"X": frame, "y": y, "X_valid": frame, "y_valid": y, **options}
     for name, of in (("y", "X"), ("y_valid", "X_valid"), ("groups", "X"), ("sample_weight", "X")):
         mixed = pd.Series(np.arange(1.0, N + 1), index=frame.index[::-1]) if name not in rows else y[::-1]
@@ -82,7 +85,7 @@ def test_an_index_in_another_order_is_told_of(frame, y, kind, options):
 
 @pytest.mark.parametrize(("kind", "options"), GAMES)
 def test_an_index_with_nothing_in_common_is_told_of(frame, y, kind, options):
-    y = y.astype(float) if kind is osv.RidgeGame else y
+    y = y.astype(float) if kind in OF_NUMBERS else y
     patients = frame.set_axis([f"p{i}" for i in range(N)])
     rows = {"X": patients, "y": y.to_numpy(), "X_valid": patients, "y_valid": y.to_numpy(), **options}
     for other in (y.set_axis([f"q{i}" for i in range(N)]), y.set_axis(range(1, N + 1))):

@@ -62,6 +62,8 @@ def settings(given: Given, more: Mapping[str, Any]) -> Facts:
     ]
     if given.X is not None:
         facts.append(("Their columns", f"{given.X.shape[1]:,}"))
+    if valuation.model is not None:
+        facts.append(("Model", valuation.model))
     if given.game is not None:
         facts += given.game._facts().items()
     return [

@@ -47,6 +47,7 @@ def summary(valuation: Valuation) -> str:
         f"<div>{_LINE}<b>{escape(valuation.kind.title)} Shapley values of {count(n, 'player')}</b><br>"
         f"<span style='{_QUIET}'>{escape(valuation.sampler.words)}, {valuation.n_permutations:,} "
         f"permutations, {escape(stop)}</span></p>"
+        + (f"{_LINE}Model: {escape(valuation.model)}.</p>" if valuation.model else "")
         + (f"{_LINE}Score: {escape(scores)}.</p>" if scores else "")
         + f"{_LINE}{_certainty(frame, valuation.reliability)}</p>"
         "<div style='overflow-x:auto'><table style='border-collapse:collapse'>"

@@ -25,7 +25,8 @@ _Made = TypeVar("_Made")
 
 # What describes a result besides its settings, and as what JSON gives it back.
 FIELDS: dict[str, type] = {"converged": bool, "stopped_by": str, "seconds": float}
-OPTIONAL = ("full_score", "baseline_score", "sampling_seconds")  # numbers, or None
+# What else may be known, or is None.
+OPTIONAL = {"full_score": float, "baseline_score": float, "sampling_seconds": float, "model": str}
 
 
 class File(NamedTuple):
@@ -101,7 +102,7 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
     try:
         known = file.header.get("optional", {})  # not in checkpoints
         optional = {name: known.get(name) for name in OPTIONAL}
-        optional |= {name: float(given) for name, given in optional.items() if given is not None}
+        optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
         more = file.fields | optional
         return make(file.moments, file.settings, file.ranges, player_names=file.player_names, **more)
     except Exception as error:

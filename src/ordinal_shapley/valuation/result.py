@@ -95,6 +95,8 @@ class Valuation(Views):
         What the baseline scores on the same validation rows: always predicting their majority class or their
         mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that
         is no better than that say little.
+    model : str or None
+        In words, the model that was fitted and whether it was compiled; None for games without one.
 
     Examples
     --------
@@ -127,6 +129,7 @@ class Valuation(Views):
     full_score: float | None = None
     baseline_score: float | None = None
     sampling_seconds: float | None = None
+    model: str | None = None
 
     @property
     def kind(self) -> Value:
@@ -313,6 +316,7 @@ class Valuation(Views):
             player_names=first.player_names,
             **{name: getattr(scored, name) for name in _SCORES},
             sampling_seconds=sum(known) if known else None,
+            model=first.model,
         )
 
     def __len__(self) -> int:
@@ -320,10 +324,11 @@ class Valuation(Views):
 
     def __repr__(self) -> str:
         scores = [f", {name}={score:.4g}" for name in _SCORES if (score := getattr(self, name)) is not None]
+        model = "" if self.model is None else f", model={self.model!r}"
         return (
             f"Valuation({len(self)} players, kind={self.kind!r}, sampler={self.sampler!r}, "
             f"n_permutations={self.n_permutations}, stopped_by={self.stopped_by!r}, "
-            f"converged={self.converged}{''.join(scores)})"
+            f"converged={self.converged}{''.join(scores)}{model})"
         )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
+import ordinal_shapley as osv
 from ordinal_shapley.tables.encoding import Encoder
 
 
@@ -203,3 +207,23 @@ def test_without_gaps_imputing_changes_nothing(train):
 def test_what_cannot_be_filled_in(frame, named):
     with pytest.raises(ValueError, match=named):
         Encoder(impute=True).fit(pd.DataFrame(frame))
+
+
+# --- the same for users
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_pipeline_of_users_prepares_columns_alike(gaps, raw):
+    columns = osv.column_pipeline(gaps, raw=raw, impute=True)
+    encoder = Encoder(raw=raw, impute=True).fit(gaps)
+    for made in (columns, clone(columns), pickle.loads(pickle.dumps(columns))):
+        np.testing.assert_allclose(made.fit(gaps).transform(gaps), encoder.transform(gaps), atol=1e-12)
+        assert made.get_feature_names_out().tolist() == NAMES
+        other = gaps.assign(colour="violet", old=False)[["old", "count", "size", "colour"]]
+        np.testing.assert_allclose(made.transform(other), encoder.transform(other), atol=1e-12)
+
+
+def test_a_pipeline_leaves_the_table_as_it_is(train):
+    before = train.copy()
+    osv.column_pipeline(train).fit_transform(train)
+    pd.testing.assert_frame_equal(train, before)

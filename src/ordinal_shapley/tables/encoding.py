@@ -1,4 +1,4 @@
-"""Tables of numbers and categories as the float arrays that the model needs."""
+"""Tables of numbers and categories as the float arrays that a model needs, by a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from ordinal_shapley.tables.column_warnings import find_odd_columns
 from ordinal_shapley.vocabulary import MISSING
@@ -17,24 +22,94 @@ from ordinal_shapley.vocabulary import MISSING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "column_pipeline"]
 
 RowNamer = Callable[[Hashable], str]
+# Squares of numbers up to two to this power, and down to its inverse, are in range.
+_MAX_EXPONENT = 400
 
 
-class Encoder:
-    """Encode training and validation tables alike.
+def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> ColumnTransformer:
+    """Return the scikit-learn transformer that prepares columns for the command, to be used in a pipeline.
 
-    Text, booleans and pandas categories become one column a category; numbers are standardised with
-    the mean and the standard deviation of the training table. Numbers come first, then the
-    categories, each in the order of the training table's columns. A category that only the
-    validation table has gets zeros in all the columns of its feature. A constant column becomes
-    zeros.
+    Numbers are standardised; text, booleans and pandas categories become one column a category. Numbers come
+    first, then the categories, each in the order of the table's columns. A category that is not in the
+    training rows gets zeros in all the columns of its feature.
 
     Parameters
     ----------
+    X : DataFrame
+        Training rows, from which it is found which columns hold numbers.
     raw : bool, default False
-        Leave numbers as they are; categories are encoded all the same.
+        Leave numbers as they are.
+    impute : bool, default False
+        Fill in missing values: numbers with the median, and a column that marks them; text with the category
+        "missing". Else they are an error.
+
+    Returns
+    -------
+    sklearn.compose.ColumnTransformer
+        Not fitted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``X`` is no DataFrame, or a column cannot be prepared; the message names row and column.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", "red"]})
+    >>> columns = osv.column_pipeline(frame, impute=True)
+    >>> columns.fit_transform(frame).round(2)
+    array([[-1.22,  0.  ,  0.  ,  1.  ],
+           [ 0.  ,  1.  ,  1.  ,  0.  ],
+           [ 1.22,  0.  ,  0.  ,  1.  ]])
+    >>> columns.get_feature_names_out().tolist()
+    ['size', 'size=missing', 'colour=blue', 'colour=red']
+    """
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas")
+    odd = [name for name in X.columns if not isinstance(name, str)]
+    if odd:
+        raise TypeError(f"X has a column named {odd[0]!r}, expected text: X.rename(columns=str)")
+    return clone(Encoder(raw=raw, impute=impute).fit(X).columns)
+
+
+def as_text(X: pd.DataFrame) -> pd.DataFrame:
+    """Return columns of categories as text, missing values as a category of their own."""
+    return X.astype(object).where(X.notna(), MISSING).astype(str).astype(object)
+
+
+def as_marks(X: pd.DataFrame) -> pd.DataFrame:
+    """Return 1 for each missing value, 0 for others."""
+    return X.isna().astype(np.float64)
+
+
+def times_powers_of_two(X: Any, exponents: list[int]) -> npt.NDArray[np.float64]:
+    """Return columns times powers of two, which lose no digit."""
+    largest = np.finfo(np.float64).max  # what is beyond is refused once it is standardised
+    return np.asarray(np.ldexp(np.asarray(X, np.float64), exponents).clip(-largest, largest))
+
+
+def mark_names(_: Any, names: Any) -> list[str]:
+    """Name the columns that mark missing values."""
+    return [_mark(name) for name in names]
+
+
+def category_name(name: str, category: Any) -> str:
+    """Name the column of a category."""
+    return f"{name}={category}"
+
+
+class Encoder:
+    """Encode training and validation tables alike, as `column_pipeline` does, with checks of every table.
+
+    Attributes
+    ----------
+    columns : ColumnTransformer
+        What `fit` has made and fitted.
 
     Examples
     --------
@@ -47,13 +122,9 @@ class Encoder:
     >>> encoder.transform(valid)
     array([[0., 0., 1.],
            [2., 0., 0.]])
-    >>> gaps = pd.DataFrame({"size": [1.0, None, 4.0, 2.0]})
-    >>> Encoder(raw=True, impute=True).fit_transform(gaps)
-    array([[1., 0.],
-           [2., 1.],
-           [4., 0.],
-           [2., 0.]])
     """
+
+    columns: ColumnTransformer
 
     def __init__(self, *, raw: bool = False, impute: bool = False) -> None:
         self.raw = raw
@@ -65,9 +136,6 @@ class Encoder:
         `name_row` turns an index label into the words an error calls the row by; with `warn`, columns of text
         that become very many columns are warned of. A ValueError names what can't be encoded.
         """
-        from sklearn.compose import ColumnTransformer
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
         name_row = name_row or _plain_name
         frame = _with_text_columns(frame)
         self._columns = list(frame.columns)
@@ -80,42 +148,35 @@ class Encoder:
                 warnings.warn(f"column {odd.name!r} {odd.what} drop it", stacklevel=2)
         if self.impute:
             _reject_empty(frame)
-        self._gappy = [name for name in self._numeric if self.impute and frame[name].isna().any()]
-        indicators = [_indicator(name) for name in self._gappy]
-        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        self._transformer = ColumnTransformer(
-            [
-                ("numbers", "passthrough" if self.raw else StandardScaler(), self._numeric),
-                ("indicators", "passthrough", indicators),
-                ("categories", one_hot, categorical),
-            ],
-            sparse_threshold=0.0,
+        gappy = [name for name in self._numeric if self.impute and frame[name].isna().any()]
+        _reject_repeated([*self._columns, *map(_mark, gappy)])
+        frame = self._clean(frame, name_row)
+        text = FunctionTransformer(as_text, feature_names_out="one-to-one")
+        one_hot = OneHotEncoder(
+            handle_unknown="ignore", sparse_output=False, feature_name_combiner=category_name
         )
-        self._names = [*self._numeric, *indicators]
-        self._reject_repeated([*self._columns, *indicators])
-        self._exponents: dict[str, int] = {}
-        self._medians: dict[str, float] = {}
-        self._transformer.fit(self._clean(frame, name_row))
+        parts = [
+            ("numbers", self._scaling(frame[self._numeric]), self._numeric),
+            ("missing", FunctionTransformer(as_marks, feature_names_out=mark_names), gappy),
+            ("categories", make_pipeline(text, one_hot), categorical),
+        ]
+        self.columns = ColumnTransformer(
+            [part for part in parts if part[2]], sparse_threshold=0.0, verbose_feature_names_out=False
+        )
+        self.columns.fit(frame)
+        self._names = [*self._numeric, *map(_mark, gappy)]
         if categorical:
-            kinds = self._transformer.named_transformers_["categories"].categories_
-            for name, categories in zip(categorical, kinds, strict=True):
-                self._names += [f"{name}={category}" for category in categories]
-        self._reject_repeated(self._names)
+            fitted = self.columns.named_transformers_["categories"][-1]
+            self._names += fitted.get_feature_names_out(categorical).tolist()
+        _reject_repeated(self._names)
         return self
-
-    @staticmethod
-    def _reject_repeated(names: list[str]) -> None:
-        repeated = [name for name, number in Counter(names).items() if number > 1]
-        if repeated:
-            raise ValueError(f"{repeated[0]!r} would name two encoded columns: rename a column or a category")
 
     def transform(
         self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, name: str = "this one"
     ) -> npt.NDArray[np.float64]:
         """Encode a table that has the columns of the training table, in any order; errors call it `name`."""
-        if not hasattr(self, "_transformer"):
+        if not hasattr(self, "columns"):
             raise ValueError("this Encoder is not fitted yet: call fit(train) first")
-        name_row = name_row or _plain_name
         frame = _with_text_columns(frame)
         missing = [name for name in self._columns if name not in frame.columns]
         extra = [name for name in frame.columns if name not in self._columns]
@@ -124,11 +185,11 @@ class Encoder:
             faults += [f"has {_listed(extra)}, unknown in training"] * bool(extra)
             raise ValueError(f"the columns differ from the training table's: {name} {' and '.join(faults)}")
         with np.errstate(over="ignore", invalid="ignore"):
-            encoded = self._transformer.transform(self._clean(frame[self._columns], name_row))
+            encoded = self.columns.transform(self._clean(frame, name_row or _plain_name))
         result: npt.NDArray[np.float64] = np.ascontiguousarray(encoded, dtype=np.float64)
         bad = np.argwhere(~np.isfinite(result))
         if bad.size:
-            raise _too_large(self._names[bad[0, 1]])
+            raise ValueError(f"column {self._names[bad[0, 1]]!r} holds numbers too large to be standardised")
         return result
 
     def fit_transform(
@@ -142,12 +203,12 @@ class Encoder:
         return list(self._names)
 
     def _clean(self, frame: pd.DataFrame, name_row: RowNamer) -> pd.DataFrame:
-        """Return the table as float and text columns, or say which value stands in the way."""
+        """Return the table with numbers as floats, or say which value stands in the way."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
         for name in self._columns:
-            column = frame[name]
+            column = columns[name] = frame[name]
             absent = column.isna().to_numpy()
             if absent.any() and not self.impute:
                 row = name_row(column.index[int(absent.argmax())])
@@ -157,38 +218,35 @@ class Encoder:
                     + " or ask for impute=True; NA, None and null in a file are missing values"
                 )
             if name in self._numeric:
-                columns[name] = self._clean_numbers(column, absent, name, name_row)
-            else:
-                texts = column.astype(object).where(~absent, MISSING)
-                columns[name] = texts.astype(str).to_numpy(dtype=object)
-            if name in self._gappy:
-                columns[_indicator(name)] = absent.astype(np.float64)
+                columns[name] = numbers = _as_numbers(column, absent, name, name_row)
+                if np.isinf(numbers).any():
+                    row = name_row(column.index[int(np.isinf(numbers).argmax())])
+                    raise ValueError(f"{row}, column {name!r}: the number is infinite")
         return pd.DataFrame(columns, index=frame.index)
 
-    def _clean_numbers(
-        self, column: pd.Series, absent: npt.NDArray[np.bool_], name: str, name_row: RowNamer
-    ) -> npt.NDArray[np.float64]:
-        """Return the numbers, scaled by a power of two and with medians where some are missing."""
-        numbers = _as_numbers(column, absent, name, name_row)
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            row = name_row(column.index[int(infinite.argmax())])
-            raise ValueError(f"{row}, column {name!r}: the number is infinite")
-        # Learnt from the training table. Powers of two lose no digit, and with them neither
-        # the squares of tiny numbers vanish nor those of huge ones overflow.
-        if name not in self._exponents:
-            self._exponents[name] = 0 if self.raw else int(np.frexp(np.nanmax(np.abs(numbers)))[1])
-        numbers = np.ldexp(numbers, -self._exponents[name])
-        if name not in self._medians:
-            self._medians[name] = float(np.nanmedian(numbers))
-        numbers[absent] = self._medians[name]
-        if not np.isfinite(numbers).all():
-            raise _too_large(name)
-        return numbers
+    def _scaling(self, numbers: pd.DataFrame) -> Any:
+        """Return what makes numbers complete and puts them on one scale."""
+        steps: list[Any] = [SimpleImputer(strategy="median")] if self.impute else []
+        if not self.raw:
+            exponents = [int(np.frexp(numbers[name].abs().max())[1]) for name in numbers]
+            if max(map(abs, exponents), default=0) > _MAX_EXPONENT:
+                # Else the squares of tiny numbers would vanish, and those of huge ones overflow.
+                powers = {"exponents": [-exponent for exponent in exponents]}
+                steps.append(
+                    FunctionTransformer(times_powers_of_two, kw_args=powers, feature_names_out="one-to-one")
+                )
+            steps.append(StandardScaler())
+        return make_pipeline(*steps) if steps else "passthrough"
 
 
-def _indicator(name: str) -> str:
+def _mark(name: str) -> str:
     return f"{name}={MISSING}"
+
+
+def _reject_repeated(names: list[str]) -> None:
+    repeated = [name for name, number in Counter(names).items() if number > 1]
+    if repeated:
+        raise ValueError(f"{repeated[0]!r} would name two encoded columns: rename a column or a category")
 
 
 def _reject_empty(frame: pd.DataFrame) -> None:
@@ -202,10 +260,6 @@ def _reject_empty(frame: pd.DataFrame) -> None:
 
 def _plain_name(label: Hashable) -> str:
     return f"row {label}"
-
-
-def _too_large(name: str) -> ValueError:
-    return ValueError(f"column {name!r} holds numbers too large to be standardised")
 
 
 def _listed(names: list[str]) -> str:

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
@@ -28,6 +29,7 @@ X, Y, X_VALID, Y_VALID = PROBLEM
 THREE = random_problem(3, n=12, n_valid=8, n_classes=3)
 NUMBERS = dict(PROBLEM._asdict(), y=X[:, 0], y_valid=X_VALID[:, 0])
 NAN, INF = math.nan, math.inf
+LIBLINEAR = LogisticRegression(solver="liblinear")
 
 
 def spoilt(array, index, value):
@@ -106,6 +108,8 @@ GAMES = [
     (osv.RidgeClassifierGame, PROBLEM._asdict()),
     (osv.RidgeGame, NUMBERS),
     (partial(osv.EstimatorGame, GaussianNB()), PROBLEM._asdict()),
+    (partial(osv.game_for, LIBLINEAR), PROBLEM._asdict()),
+    (partial(osv.game_for, make_pipeline(StandardScaler(), GaussianNB())), PROBLEM._asdict()),
 ]
 
 
@@ -171,6 +175,16 @@ OWN = [
     (partial(osv.EstimatorGame, GaussianNB()), "y", [np.ones(12, int)]),
     (partial(osv.EstimatorGame, GaussianNB()), "y_valid", [np.full(8, 7)]),
     (partial(osv.EstimatorGame, Ridge()), "y", [["a"] * 12, np.full(12, INF)]),
+    (
+        osv.game_for,
+        "estimator",
+        [LogisticRegression, "tree", StandardScaler(), make_pipeline(StandardScaler())],
+    ),
+    (partial(osv.game_for, LIBLINEAR), "compiled", ["yes", 1, None]),
+    (partial(osv.game_for, LIBLINEAR), "fit_transformers", ["never", None]),
+    (partial(osv.game_for, LIBLINEAR), "error_score", ["ignore", NAN]),
+    (partial(osv.game_for, LIBLINEAR), "random_state", [None, -1]),
+    (partial(osv.game_for, LIBLINEAR, compiled=True), "scoring", ["best", 3]),
 ]
 
 
@@ -207,6 +221,38 @@ def test_a_target_of_many_floats_looks_like_regression():
 def test_features_that_defeat_the_arithmetic_are_told_of():
     with pytest.warns(RuntimeWarning, match="standardise"):
         osv.LogisticGame(X * 1e15, Y, X_VALID * 1e15, Y_VALID).prefix_utilities(np.arange(12))
+
+
+def test_models_that_cannot_be_fitted():
+    refuses(
+        osv.game_for,
+        "C",
+        ValueError,
+        estimator=LogisticRegression(solver="liblinear", C=-1.0),
+        **PROBLEM._asdict(),
+    )
+    rows = PROBLEM._asdict() | {"X": np.full((12, 3), "red")}
+    refuses(
+        osv.game_for, "estimator", ValueError, estimator=make_pipeline(StandardScaler(), LIBLINEAR), **rows
+    )
+
+
+DATES = pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        (X, "X"),
+        ([[1.0]], "X"),
+        (pd.DataFrame(X), "X"),
+        (DATES, "x"),
+        (pd.DataFrame({"x": [1.0, NAN]}), "x"),
+        (pd.DataFrame({"x": []}), "rows"),
+    ],
+)
+def test_tables_that_cannot_be_prepared(frame, name):
+    refuses(osv.column_pipeline, name, (TypeError, ValueError), X=frame)
 
 
 @pytest.mark.parametrize("sequence", [[0, 0], [12], [-1], [0.5], ["a"], [[0, 1]], 3])

@@ -139,6 +139,8 @@ PARAMETERS = {
     "valid_fraction": [0, 1, -0.5, 1.5, 10, "0.3", None, 0.01, 0.99],
     "estimator": ["tree", "in_out", StandardScaler()],
     "error_score": [0.5],
+    "compiled": [True, False, "yes"],
+    "fit_transformers": ["each"],
 }
 ARRAYS = {
     "X": [FLAT, EMPTY, RAGGED, X * NAN],

@@ -172,6 +172,11 @@ class RowGame(Game):
 class CompiledRowGame(RowGame):
     """A game of training rows that kernels alone evaluate."""
 
+    @property
+    def model(self) -> str:
+        """In words, the model that is fitted and whether it is compiled."""
+        return self._model or f"{type(self).__name__}, compiled"
+
     def _evaluate(self, sequence: Sequence[int] | NDArray[np.int64], every: bool) -> NDArray[np.float64]:
         players = self._check_sequence(sequence)
         if not len(players):

@@ -36,6 +36,8 @@ class Game(ABC):
         Rows that each player brings.
     baseline_score : float or None
         Score of a constant prediction; None where it has none.
+    model : str or None
+        In words, the model that is fitted and whether it is compiled; None where there is none.
     """
 
     n_players: int
@@ -44,6 +46,7 @@ class Game(ABC):
     player_classes: NDArray[np.int64] | None
     player_sizes: NDArray[np.int64]
     baseline_score: float | None = None
+    _model: str | None = None
     # Whether more workers help: not where every utility needs the interpreter.
     _runs_in_parallel: bool = True
     # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
@@ -56,6 +59,8 @@ class Game(ABC):
     _awaits_classes: bool = False
     # Whether a utility may take minutes.
     _is_slow: bool = False
+    # What a fit of all rows took, where that was timed.
+    _seconds_per_fit: float | None = None
     # Whether each player is one training row, in their given order.
     _players_are_rows: bool = False
     # Rows that models are scored on, where there are models.
@@ -64,6 +69,11 @@ class Game(ABC):
     _predicts_numbers: bool = False
     # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.
     _much: float = math.inf
+
+    @property
+    def model(self) -> str | None:
+        """In words, the model that is fitted and whether it is compiled; None where there is none."""
+        return self._model
 
     @abstractmethod
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -27,6 +28,7 @@ from ordinal_shapley_kernels.function import make_function_workspace
 from ordinal_shapley_kernels.rows import make_rows
 
 _MAX_KEPT = 100_000_000
+_MAX_SHOWN = 120  # characters of a model
 
 
 def make_workspace(
@@ -109,6 +111,10 @@ class EstimatorGame(RowGame):
     ------
     TypeError, ValueError
         If an argument cannot be used; the message names it.
+
+    See Also
+    --------
+    game_for : The compiled game of a model, where there is one.
 
     Notes
     -----
@@ -196,9 +202,8 @@ class EstimatorGame(RowGame):
         name = _weight_name(estimator, weight_name, weighted)
         seed = arguments.integer("random_state", random_state, min=0, max=2**32 - 1)
         self.estimator = with_seeds(estimator, seed)
-        self.error_score = error_score
-        if not (isinstance(error_score, str) and error_score == "raise"):
-            self.error_score = arguments.number("error_score", error_score, instead="'raise' or a")
+        self.error_score = as_error_score(error_score)
+        self._model = f"{in_short(estimator)}, fitted in Python"
         self._trainer = Trainer(
             self.estimator,
             name,
@@ -286,7 +291,13 @@ class EstimatorGame(RowGame):
             return False
         everyone, name = np.arange(self.n_players), self._name
         try:
-            differs = self._trainer.score(everyone) != self._trainer(everyone)
+            began, n_known = time.monotonic(), len(self._trainer.memory)
+            first = self._trainer.score(everyone)
+            between = time.monotonic()
+            differs = first != self._trainer(everyone)
+            # The first fit may load what others find loaded, the second may be remembered.
+            remembered = len(self._trainer.memory) == n_known
+            self._seconds_per_fit = between - began if remembered else time.monotonic() - between
         except Exception as error:
             told = f"{type(error).__name__}: {message_of(error)}"
             raise RuntimeError(f"estimator {name} failed on all rows in their given order: {told}") from error
@@ -352,9 +363,6 @@ class EstimatorGame(RowGame):
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()
 
-    def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"Game": f"EstimatorGame of {self._name}"}
-
     @property
     def _name(self) -> str:
         return type(self.estimator).__name__
@@ -411,3 +419,16 @@ def _weight_name(estimator: Any, given: str | None, weighted: bool) -> str | Non
             "weight_name"
         )
     return name
+
+
+def in_short(option: Any) -> str:
+    """Return a model or a parameter as it prints, on a line of its own."""
+    text = " ".join(repr(option).split())
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
+def as_error_score(value: Any) -> str | float:
+    """Return "raise" or a number."""
+    if isinstance(value, str) and value == "raise":
+        return value
+    return arguments.number("error_score", value, instead="'raise' or a")

@@ -24,7 +24,7 @@ __all__ = ["ProgressBar", "quicker"]
 _REFRESH_SECONDS = 0.1
 _TICK_SECONDS = 0.5
 # A forecast longer than this comes with a line on what would be quicker, once rates are worth something.
-_LONG_SECONDS = 60.0
+LONG_SECONDS = 60.0
 _SURE_SECONDS = 1.0
 
 # What makes a run of permutations quicker, in the words of whoever started it.
@@ -41,6 +41,11 @@ def quicker(words: str) -> Iterator[None]:
         yield
     finally:
         _QUICKER.reset(token)
+
+
+def ways_to_be_quicker() -> str:
+    """Return these words."""
+    return _QUICKER.get()
 
 
 class _Report(NamedTuple):
@@ -211,11 +216,12 @@ class ProgressBar:
     def _advise(self) -> None:
         """Say once what would be quicker, if it will take long and has no limit of time."""
         left = self._left()
-        if self._advised or self.unit != "permutations" or left is None or left <= _LONG_SECONDS:
+        if self._advised or self.unit != "permutations" or left is None or left <= LONG_SECONDS:
             return
         if math.isfinite(self._most_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
             return
-        line = f"{self.total:,} permutations, if it takes all, need {_clock(left)}; quicker: {_QUICKER.get()}"
+        quick = ways_to_be_quicker()
+        line = f"{self.total:,} permutations, if it takes all, need {_clock(left)}; quicker: {quick}"
         self._advised = True
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)

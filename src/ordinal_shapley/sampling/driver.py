@@ -21,6 +21,7 @@ from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
+from ordinal_shapley.sampling.forecast import warn_of_long_run
 from ordinal_shapley.sampling.plan import Plan, check_first, make_plan, make_weight_game
 from ordinal_shapley.sampling.running import Clock, run_shards
 from ordinal_shapley.sampling.sampler import PermutationSampler, as_sampler
@@ -117,10 +118,11 @@ def sample_values(
     Warns
     -----
     UserWarning
-        If truncation ended most permutations at the first row that completes the classes (in other games: at
-        the first player), so that the values say little. If the game turns out to depend on orders that
-        `PartialOrdinal`'s partition, or ``order_free=True`` of a `FunctionGame`, say do not matter. If there
-        are no standard errors because a design has fewer than two complete replicates.
+        Before a run that may take more than a minute by the first fits of a model in Python, unless a rule
+        limits the time. If truncation ended most permutations at the first row that completes the classes (in
+        other games: at the first player), so that the values say little. If the game turns out to depend on
+        orders that `PartialOrdinal`'s partition, or ``order_free=True`` of a `FunctionGame`, say do not
+        matter. If there are no standard errors because a design has fewer than two complete replicates.
     RuntimeWarning
         If models could not be brought to convergence, or the checkpoint could not be written.
 
@@ -171,6 +173,7 @@ def sample_values(
     clock = Clock(began, stop_rule.max_seconds)
     bar = ProgressBar(enabled=progress)
     game._expect_walks()
+    warn_of_long_run(game, plan, sampler.rule, stop_rule, n_jobs)
     with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
@@ -221,6 +224,7 @@ def sample_values(
         full_score=scores[0],
         baseline_score=scores[1],
         sampling_seconds=sampling_seconds,
+        model=game.model,
     )
 
 

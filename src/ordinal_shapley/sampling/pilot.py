@@ -146,7 +146,12 @@ def _spread(
     if not best.max() > 0.0:
         best = safe
     probabilities = (1.0 - min_probability) * best / best.sum() + min_probability * safe / safe.sum()
-    return _scaled(probabilities, min(_MAX_PREFIXES, max(2, len(probabilities) // 4)))
+    return _scaled(probabilities, n_prefixes(len(probabilities)))
+
+
+def n_prefixes(n_places: int) -> int:
+    """Return how many prefixes of a permutation are evaluated on average."""
+    return min(_MAX_PREFIXES, max(2, n_places // 4))
 
 
 def _scaled(probabilities: NDArray[np.float64], total: int) -> NDArray[np.float64]:

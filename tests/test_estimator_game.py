@@ -493,7 +493,8 @@ def test_runs_go_on_and_know_their_game(tmp_path):
 def test_estimators_take_any_model(style, value, weight):
     model = make_pipeline(StandardScaler(), GaussianNB())
     shared = {"scoring": "balanced_accuracy", "empty_value": 0.25}
-    fitted = style(model, sampler="mc", n_permutations=4, random_state=3, **shared).fit(*PROBLEM)
+    options = {"fit_transformers": "each", "sampler": "mc", "n_permutations": 4, "random_state": 3}
+    fitted = style(model, **options, **shared).fit(*PROBLEM)
     played = osv.EstimatorGame(model, *PROBLEM, position_weight=weight, **shared)
     expected = osv.sample_values(played, value, "mc", n_permutations=4, random_state=3)
     np.testing.assert_array_equal(fitted.values_, expected.values)
@@ -512,7 +513,7 @@ def test_regressors_are_split_and_valued():
     assert fitted.classes_ is None
     assert fitted.game_.scoring == "r2"
     train, valid = fitted.train_indices_, fitted.valid_indices_
-    played = osv.EstimatorGame(Ridge(), X[train], y[train], X[valid], y[valid])
+    played = osv.RidgeGame(X[train], y[train], X[valid], y[valid])
     expected = osv.sample_values(played, "partial_ordinal", "tmc", n_permutations=3, random_state=0)
     np.testing.assert_array_equal(fitted.values_, expected.values)
     fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)

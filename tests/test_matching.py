@@ -313,6 +313,19 @@ def test_transformers_that_fail_are_named():
         osv.game_for(pipeline, X, y, X_valid, y_valid)
 
 
+@pytest.mark.parametrize("options", [{}, {"fit_transformers": "each"}, {"compiled": False}])
+def test_estimators_play_the_game_of_their_model(options):
+    X, y, X_valid, y_valid = halves()
+    pipeline = make_pipeline(prepared(), LogisticRegression(solver="liblinear"))
+    fitted = osv.OrdinalShapley(pipeline, n_permutations=10, random_state=0, **options)
+    fitted.fit(X, y, X_valid, y_valid)
+    game = osv.game_for(pipeline, X, y, X_valid, y_valid, position_weight="gaussian", **options)
+    expected = osv.sample_values(game, n_permutations=10, random_state=0)
+    np.testing.assert_array_equal(fitted.values_, expected.values)
+    assert fitted.valuation_.model == expected.model
+    assert list(fitted.valuation_.player_names) == list(X.index)
+
+
 # --- what is said
 
 

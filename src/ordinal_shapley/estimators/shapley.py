@@ -15,8 +15,9 @@ from sklearn.model_selection import train_test_split
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.games import LogisticGame
+from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games._trainer import is_regression
-from ordinal_shapley.games.estimator import EstimatorGame
+from ordinal_shapley.games.matching import game_for
 from ordinal_shapley.sampling.driver import as_rule, sample_values
 from ordinal_shapley.sampling.sampler import as_sampler
 from ordinal_shapley.sampling.stopping import MaxSeconds
@@ -36,6 +37,8 @@ class _ShapleyEstimator(BaseEstimator):
 
     estimator: Any = None
     _: KW_ONLY
+    compiled: bool | str = "auto"
+    fit_transformers: str = "once"
     C: float = 1.0
     scoring: Any = None
     empty_value: str | float = "majority"
@@ -150,19 +153,19 @@ class _ShapleyEstimator(BaseEstimator):
             raise NotFittedError(f"{kind} has no {name} before it is fitted: call fit(X, y) first")
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
-    def _game(self, *rows: Any, **options: Any) -> LogisticGame | EstimatorGame:
+    def _game(self, *rows: Any, **options: Any) -> RowGame:
         options["position_weight"] = getattr(self, "position_weight", "uniform")
         options["empty_value"] = self.empty_value
+        of_models = {name: getattr(self, name) for name in ("compiled", "fit_transformers", "error_score")}
         if self.estimator is None:
-            if self.error_score != "raise":
-                raise ValueError(f"error_score is {self.error_score!r}, which is for a given estimator")
+            for name, value in of_models.items():
+                if value != getattr(type(self), name):
+                    raise ValueError(f"{name} is {value!r}, which is for a given estimator")
             scoring = "accuracy" if self.scoring is None else self.scoring
             return LogisticGame(*rows, C=self.C, scoring=scoring, **options)
         if not (isinstance(self.C, Real) and self.C == 1.0):
             raise ValueError(f"C is {self.C!r}, which is for estimator=None: set it in the estimator")
-        return EstimatorGame(
-            self.estimator, *rows, scoring=self.scoring, error_score=self.error_score, **options
-        )
+        return game_for(self.estimator, *rows, scoring=self.scoring, **of_models, **options)
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
@@ -244,10 +247,14 @@ class OrdinalShapley(_OrderedShapley):
     Parameters
     ----------
     estimator : classifier, regressor or pipeline, optional
-        Any scikit-learn model, see `EstimatorGame`. By default the compiled logistic regression of
-        `LogisticGame`, which is much faster.
+        Any scikit-learn model, see `game_for`. By default the logistic regression of `LogisticGame`.
     position_weight : {"gaussian", "uniform"}, default "gaussian"
         How a row's place in the order weighs in the model.
+    compiled : {"auto", True, False}, default "auto"
+        Whether ``estimator`` is compiled: where possible, or else a ValueError, or never.
+    fit_transformers : {"once", "each"}, default "once"
+        Whether all steps but the last of a pipeline are fitted once, to all training rows, or in Python to
+        each sequence.
     C : float, default 1.0
         Inverse strength of the L2 penalty of the logistic regression.
     scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}, optional
@@ -276,7 +283,7 @@ class OrdinalShapley(_OrderedShapley):
     valuation_ : Valuation
         The same with standard errors and the row labels: the DataFrame's index, or else the place
         in ``X`` if ``fit`` made the split.
-    game_ : LogisticGame or EstimatorGame
+    game_ : LogisticGame or what `game_for` returns
         The game that was played.
     classes_ : ndarray or None
         The classes; None for a regressor.
@@ -321,8 +328,8 @@ class PartialOrdinalShapley(_OrderedShapley):
 
     Parameters
     ----------
-    estimator, position_weight, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, \
-n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+    estimator, position_weight, compiled, fit_transformers, C, scoring, empty_value, error_score, \
+valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
@@ -358,8 +365,8 @@ class ClassicShapley(_ShapleyEstimator):
 
     Parameters
     ----------
-    estimator, C, scoring, empty_value, error_score, valid_fraction, sampler, stopping, n_permutations, \
-max_seconds, random_state, n_jobs, checkpoint, progress
+    estimator, compiled, fit_transformers, C, scoring, empty_value, error_score, valid_fraction, sampler, \
+stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
@@ -385,9 +392,9 @@ max_seconds, random_state, n_jobs, checkpoint, progress
     For any other model:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> model = ClassicShapley(KNeighborsClassifier(1), n_permutations=2, random_state=0)
-    >>> model.fit(X[::4], y[::4], X[1::2], y[1::2]).game_
-    EstimatorGame(KNeighborsClassifier, 45 players, 45 rows, position_weight='uniform', scoring='accuracy')
+    >>> model = ClassicShapley(KNeighborsClassifier(1), n_permutations=20, random_state=0)
+    >>> model.fit(X[::4], y[::4], X[1::2], y[1::2]).valuation_.model
+    'KNeighborsClassifier(n_neighbors=1), compiled'
     """
 
     _value = Classic()

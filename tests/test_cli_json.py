@@ -72,6 +72,7 @@ def test_value(run, train, tmp_path):
     assert (settings["value"]["class"], settings["seed"], settings["biases"]) == ("Classic", 5, [])
     assert settings["sampler"] == osv.PermutationSampler(truncation="roulette").settings()
     assert (whole["model"]["name"], whole["model"]["C"]) == ("logistic", 0.5)
+    assert whole["model"]["fitted"] == "LogisticRegression(C=0.5, solver='liblinear'), compiled"
     assert (whole["model"]["position_weight"], whole["model"]["scoring"]) == ("uniform", "accuracy")
     took = whole["run"]
     assert (took["permutations"], took["stopped_by"], took["converged"]) == (9, "MaxPermutations", False)

@@ -328,18 +328,17 @@ def _names(text: str | None, flag: str) -> list[str] | None:
 
 
 class _Model(NamedTuple):
-    """A model, the argument that is its own, and what it can be scored by."""
+    """The argument that is a model's own, and what it can be scored by."""
 
-    game: str
-    words: str
     own: str
     scorings: Sequence[str]
 
 
 _MODELS = {
-    "logistic": _Model("LogisticGame", "logistic regression", "C", SCORINGS),
-    "ridge": _Model("RidgeGame", "ridge regression", "alpha", REGRESSION_SCORINGS),
-    "neighbors": _Model("NearestNeighborGame", "nearest neighbours", "n_neighbors", NEIGHBOR_SCORINGS),
+    "logistic": _Model("C", SCORINGS),
+    "multinomial": _Model("C", SCORINGS),
+    "ridge": _Model("alpha", REGRESSION_SCORINGS),
+    "neighbors": _Model("n_neighbors", NEIGHBOR_SCORINGS),
 }
 
 
@@ -355,7 +354,8 @@ class ModelOptions:
 
     model: str = model_option(
         "logistic",
-        "logistic or neighbors, for classes, or ridge, for numbers.",
+        "For classes: logistic (that of liblinear, one against the rest), multinomial (scikit-learn's "
+        "LogisticRegression()) or neighbors. For numbers: ridge.",
         "NAME",
         choices=tuple(_MODELS),
     )
@@ -375,10 +375,15 @@ class ModelOptions:
         choices=POSITION_WEIGHTS,
     )
     c: float | None = model_option(
-        None, "logistic: the smaller, the stronger the L2 penalty.", "C", flag="--C", without="1"
+        None,
+        "logistic, multinomial: the smaller, the stronger the L2 penalty.",
+        "C",
+        flag="--C",
+        without="1",
+        limits={"above": 0.0},
     )
     alpha: float | None = model_option(
-        None, "ridge: the larger, the stronger the L2 penalty.", "A", without="1"
+        None, "ridge: the larger, the stronger the L2 penalty.", "A", without="1", limits={"above": 0.0}
     )
     neighbors: int | None = model_option(None, "neighbors: how many vote.", "K", without="5")
 
@@ -389,37 +394,55 @@ class ModelOptions:
 
     def check(self, sampler: PermutationSampler) -> None:
         """ValueError unless the options go together, and with the sampler."""
-        for model, one in _MODELS.items():
-            if model != self.model and self._own()[one.own] is not None:
-                raise ValueError(f"{_FLAGS[one.own]} is for --model {model}; --model is {self.model}")
+        if self.scoring is not None:
+            check_choice("--scoring", self.scoring, tuple(_MODELS[self.model].scorings))
+        for name in self._own():
+            if name != _MODELS[self.model].own:
+                models = " or ".join(model for model, one in _MODELS.items() if one.own == name)
+                raise ValueError(f"{_FLAGS[name]} is for --model {models}; --model is {self.model}")
         if self.numbers and sampler.draws_classes:
             raise ValueError(
                 "--method draws rows class by class, and --model ridge has no classes: use auto, mc or tmc"
             )
 
     def _own(self) -> dict[str, Any]:
-        return {"C": self.c, "alpha": self.alpha, "n_neighbors": self.neighbors}
+        given = {"C": self.c, "alpha": self.alpha, "n_neighbors": self.neighbors}
+        return {name: choice for name, choice in given.items() if choice is not None}
+
+    def _estimator(self, n_classes: int) -> Any:
+        """Return the model as scikit-learn has it."""
+        from sklearn.linear_model import LogisticRegression, Ridge
+        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.neighbors import KNeighborsClassifier
+
+        own = self._own()
+        if self.model == "logistic":
+            binary = LogisticRegression(solver="liblinear", **own)
+            return binary if n_classes == 2 else OneVsRestClassifier(binary)
+        kinds = {"multinomial": LogisticRegression, "ridge": Ridge, "neighbors": KNeighborsClassifier}
+        return kinds[self.model](**own)
 
     def game(self, problem: Problem, value: str) -> Game:
         """Return the game of a problem, for a value."""
-        import ordinal_shapley
+        from ordinal_shapley import game_for
 
-        weight = self.position_weight or ("uniform" if value == "classic" else "gaussian")
-        given = {"scoring": self.scoring, **self._own()}
-        given = {name: choice for name, choice in given.items() if choice is not None}
-        rows = (problem.X, problem.y, problem.X_valid, problem.y_valid)
-        game: Game = getattr(ordinal_shapley, _MODELS[self.model].game)(
-            *rows, position_weight=weight, **given
+        game: Game = game_for(
+            self._estimator(len(set(problem.y.tolist()))),
+            *(problem.X, problem.y, problem.X_valid, problem.y_valid),
+            compiled=True,
+            position_weight=self.position_weight or ("uniform" if value == "classic" else "gaussian"),
+            scoring=self.scoring,
         )
         return game
 
     def settings(self, game: Any) -> dict[str, Any]:
         """Return what the game's model is."""
         names = (_MODELS[self.model].own, "position_weight", "scoring")
-        return {"name": self.model, **{name: getattr(game, name) for name in names}}
+        options = {name: getattr(game, name) for name in names}
+        return {"name": self.model, "fitted": game.model, **options}
 
     def words(self, game: Any) -> str:
         """Return what the game's model is, in words."""
-        model, score = _MODELS[self.model], game.scoring.replace("_", " ")
-        own = f"{model.own} {getattr(game, model.own):g}"
-        return f"{model.words}, {own}, {game.position_weight} position weights, scored by {score}"
+        own, score = _MODELS[self.model].own, game.scoring.replace("_", " ")
+        options = f"{own} {getattr(game, own):g}, {game.position_weight} position weights"
+        return f"{game.model}; {options}, scored by {score}"

@@ -17,7 +17,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games._failures import message_of
-from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, RowGame
+from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._trainer import is_regression, with_seeds
 from ordinal_shapley.games.estimator import EstimatorGame, as_error_score, in_short
 from ordinal_shapley.games.logistic import LogisticGame

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from ordinal_shapley.estimators import ClassicShapley, OrdinalShapley, PartialOrdinalShapley
@@ -56,7 +55,6 @@ class _Evaluator(ModelMixin):
         self.random_state = random_state if whole else check_random_state(random_state)
         self.shapley = self._kind(estimator, random_state=self.random_state, **options)
         self._options = self.shapley.get_params(deep=False)
-        self._chose_C = "C" in options
 
     def input_data(self, x_train: Any, y_train: Any, x_valid: Any, y_valid: Any) -> Any:
         """Take rows and labels, as `DataEvaluator.input_data` does."""
@@ -116,8 +114,6 @@ class _Evaluator(ModelMixin):
                 "scikit-learn's in its wrapper; or pass model='logistic' to value rows by logistic "
                 "regression, or a model in estimator"
             )
-        if _is_plain_logistic(model.model):
-            return {} if self._chose_C else {"C": float(model.model.C)}
         return {"estimator": model.model}
 
     def _scoring(self, regression: bool) -> str:
@@ -137,11 +133,11 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     """Partial ordinal Shapley values as a data evaluator of OpenDataVal.
 
     It takes data, model and metric as OpenDataVal's own evaluators do, so its experiments run with it as they
-    are. Rows are valued by its prediction model: by the compiled `ordinal_shapley.LogisticGame` if that is
-    logistic regression, scikit-learn's or OpenDataVal's own network, or if there is none. Any other model of
-    scikit-learn's, and any other network for classes, is fitted for each sequence of rows by
-    `ordinal_shapley.EstimatorGame`, which takes milliseconds: a network always from the weights that it
-    has, with one seed, and as the keywords of ``train_data_values`` say.
+    are. Rows are valued by its prediction model: by `ordinal_shapley.LogisticGame` if that is OpenDataVal's
+    own logistic regression, a network, or if there is none; by the compiled game of a model of
+    scikit-learn's where `ordinal_shapley.game_for` has one. Any other, and any other network for classes, is
+    fitted for each sequence of rows, which takes milliseconds: a network always from the weights that it has,
+    with one seed, and as the keywords of ``train_data_values`` say.
 
     Parameters
     ----------
@@ -153,9 +149,8 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
         The same integer gives the same values as in `ordinal_shapley.PartialOrdinalShapley`.
     **options
         All others that `ordinal_shapley.PartialOrdinalShapley` takes, such as ``sampler``,
-        ``n_permutations``, ``stopping``, ``C`` and ``n_jobs``, but for ``valid_fraction``. Without ``C`` it
-        is that of the prediction model, without ``scoring`` the score is OpenDataVal's metric: accuracy, or
-        for a regressor the negative mean squared error.
+        ``n_permutations``, ``stopping`` and ``n_jobs``, but for ``valid_fraction``. Without ``scoring`` the
+        score is OpenDataVal's metric: accuracy, or for a regressor the negative mean squared error.
 
     Attributes
     ----------
@@ -265,16 +260,6 @@ class _Network(ClassifierMixin, BaseEstimator):
 
     def _tensor(self, X: NDArray[Any]) -> Any:
         return torch.tensor(X, dtype=torch.float).reshape(-1, *self.shape)
-
-
-def _is_plain_logistic(model: Any) -> bool:
-    """Whether a model of scikit-learn's is the one that is compiled here."""
-    if type(model) is not LogisticRegression:
-        return False
-    # From 1.8 on, l1_ratio and C say what penalty used to.
-    squared = model.penalty == "l2" or (model.penalty == "deprecated" and not model.l1_ratio)
-    with_intercept = model.fit_intercept and model.intercept_scaling == 1
-    return bool(squared and with_intercept and model.class_weight is None and np.isfinite(model.C))
 
 
 def _features(rows: Any, name: str) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 import ordinal_shapley as osv
@@ -84,6 +85,23 @@ class TestParameters:
         assert {n: p.default for n, p in partial.items()} == {n: p.default for n, p in classic.items()}
         with pytest.raises(ValueError, match="position_weight"):
             ClassicShapley().set_params(position_weight="gaussian")
+
+
+# What scikit-learn checks and is otherwise here.
+OTHERWISE = {
+    "check_all_zero_sample_weights_error": "the message has a 0 for scikit-learn's zero",
+    "check_estimators_empty_data_messages": "the message has no for scikit-learn's 0",
+    "check_estimators_nan_inf": "the message has nan for scikit-learn's NaN",
+    "check_fit2d_1sample": "the message is about rows that cannot be both valued and held out",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [OrdinalShapley(n_permutations=2, random_state=0)], expected_failed_checks=lambda _: OTHERWISE
+)
+def test_scikit_learn_s_own_checks(estimator, check):
+    check(estimator)
 
 
 class TestGivenValidation:

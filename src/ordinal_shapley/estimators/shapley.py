@@ -153,6 +153,11 @@ class _ShapleyEstimator(BaseEstimator):
             raise NotFittedError(f"{kind} has no {name} before it is fitted: call fit(X, y) first")
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _game(self, *rows: Any, **options: Any) -> RowGame:
         options["position_weight"] = getattr(self, "position_weight", "uniform")
         options["empty_value"] = self.empty_value

@@ -307,7 +307,7 @@ def _one_vs_rest(model: OneVsRestClassifier, task: _Task) -> dict[str, Any]:
 
 
 def _ridge(model: Any, task: _Task) -> dict[str, Any]:
-    if not (isinstance(model.alpha, Real) and model.alpha > 0):
+    if not (isinstance(model.alpha, Real) and float(model.alpha) > 0):
         raise _not_covered(model, "alpha")
     return {"alpha": model.alpha, "fit_intercept": model.fit_intercept}
 

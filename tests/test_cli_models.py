@@ -56,6 +56,12 @@ def valued(run, files, target, *more):
     ("target", "more", "game", "value"),
     [
         ("kind", [], osv.LogisticGame, None),
+        (
+            "kind",
+            ["--model", "multinomial", "--C", 0.5],
+            partial(osv.LogisticGame, C=0.5, fit_intercept="free"),
+            "classic",
+        ),
         ("price", ["--model", "ridge"], osv.RidgeGame, "classic"),
         (
             "price",

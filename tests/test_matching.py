@@ -71,6 +71,13 @@ class Slow(ClassifierMixin, BaseEstimator):
 COMPILED = [
     (logistic(solver="liblinear"), TWO, "neg_log_loss"),
     (logistic(solver="liblinear", C=0.2, dual=True), TWO, "roc_auc"),
+    (logistic(solver="liblinear", fit_intercept=False), TWO, "neg_log_loss"),
+    (logistic(solver="liblinear", class_weight="balanced"), TWO, "neg_log_loss"),
+    (logistic(), TWO, "neg_log_loss"),
+    (logistic(C=0.3), THREE, "neg_log_loss"),
+    (logistic(class_weight={0: 2.0, 1: 0.5}), TWO, "roc_auc"),
+    (logistic(class_weight="balanced", solver="newton-cholesky"), THREE, "neg_log_loss"),
+    (logistic(fit_intercept=False, solver="newton-cg"), THREE, "neg_log_loss"),
     (Ridge(alpha=0.3), NUMBERS, "r2"),
     (Ridge(alpha=2.0, solver="svd", tol=1e-2), NUMBERS, "neg_mean_squared_error"),
     (Ridge(fit_intercept=False), NUMBERS, "r2"),
@@ -98,11 +105,14 @@ def test_a_compiled_game_is_that_of_the_model(model, problem, scoring):
         assert ours(()) == pytest.approx(theirs(()))
 
 
-def test_one_against_the_rest_is_compiled():
-    inner = logistic(solver="liblinear", C=0.5)
-    ours = osv.game_for(OneVsRestClassifier(inner), *THREE, compiled=True, scoring="neg_log_loss")
-    theirs = osv.game_for(OneVsRestClassifier(inner), *THREE, compiled=False, scoring="neg_log_loss")
-    for sequence in orders(15, size(12, 4)):
+@pytest.mark.parametrize("problem", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("solver", ["liblinear", "lbfgs"])
+def test_one_against_the_rest_is_compiled(problem, solver):
+    model = OneVsRestClassifier(logistic(solver=solver, C=0.5))
+    ours, theirs = (
+        osv.game_for(model, *problem, compiled=way, scoring="neg_log_loss") for way in (True, False)
+    )
+    for sequence in orders(len(problem.y), size(12, 4)):
         assert ours(sequence) == pytest.approx(theirs(sequence), abs=1e-6)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench import results
 from bench.record import Record, Script, replaced, where
-from page import embeddings, exact, large, pictures, refit, roofline, scaling, speed, tmc
+from page import embeddings, exact, large, models, pictures, refit, roofline, scaling, speed, tmc
 from page.tables import wrap
 
 HEAD = """\
@@ -30,7 +30,7 @@ PARTIAL = (
 def page(run: Record) -> str:
     """Return the page."""
     head = ["# Benchmarks", wrap(HEAD.format(where=where(run))), *([] if run["full"] else [PARTIAL])]
-    sections = (refit, embeddings, tmc, large, scaling, exact, roofline)
+    sections = (refit, models, embeddings, tmc, large, scaling, exact, roofline)
     return "\n".join(["\n\n".join(head) + "\n", *(part.write(run) for part in sections)])
 
 

@@ -20,7 +20,7 @@ from ordinal_shapley_kernels.lanes import WIDTH
 from ordinal_shapley_kernels.logistic_arrays import HESSIAN_FLOOR, NO_GRADIENT
 from ordinal_shapley_kernels.logistic_factor import forget, refresh, share_again
 from ordinal_shapley_kernels.logistic_overflow import n_kept
-from ordinal_shapley_kernels.logistic_softmax import start_softmax, step_softmax
+from ordinal_shapley_kernels.logistic_softmax import give_up, start_softmax, step_softmax
 from ordinal_shapley_kernels.logistic_solver import improve
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticFunctions,
@@ -58,6 +58,7 @@ def reset(game: LogisticWorkspace) -> None:
     game.has_snapshot = 0
     game.has_gaps = 0
     game.hardest = 0
+    game.is_lost = 0
     if game.free:
         prefix, row = game.prefix, game.training.norms.shape[0] - 1
         prefix.rows[0] = row
@@ -272,17 +273,19 @@ def settle_softmax(game: LogisticWorkspace, radius: float) -> None:
     _weigh_prefix(game)
     if n_kept(game) < game.length:
         order_overflow(game, n_kept(game))
-    solver = game.solver
     start_softmax(game)
+    restarted = False
     for step in range(_MAX_STEPS + 1):
         if step == _MAX_STEPS:
-            for k in range(game.n_models):
-                solver.at_floor[k] = HESSIAN_FLOOR
-            game.unconverged += 1
+            give_up(game, False)
+        if game.is_lost and not restarted:
+            restarted = True
+            start_softmax(game)
         settled = certify(game) != 0 if radius < 0.0 else not _must_improve(game, radius)
         if settled:
             break
         step_softmax(game)
+    game.unconverged += game.is_lost
     game.fitted = game.length
 
 

@@ -27,16 +27,13 @@ without the second term if intercepts are penalised, which then are weights like
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ordinal_shapley_kernels.abi import part, symbol
-from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, add_gram, add_multiple, copy_multiple, dot
-from ordinal_shapley_kernels.elementary import exp_lanes
+from ordinal_shapley_kernels.dense import FULL, LOWER, UPPER, add_multiple, copy_multiple, dot
 from ordinal_shapley_kernels.lanes import (
     WIDTH,
     add,
     add_product,
-    divide,
     load,
     load_row,
     magnitude,
@@ -45,7 +42,6 @@ from ordinal_shapley_kernels.lanes import (
     store,
     store_row,
     subtract,
-    subtract_product,
     total,
 )
 from ordinal_shapley_kernels.logistic_arrays import (
@@ -61,7 +57,8 @@ from ordinal_shapley_kernels.logistic_arrays import (
     UNDERFLOW,
     USABLE,
 )
-from ordinal_shapley_kernels.logistic_factor import factorise, share_curvatures
+from ordinal_shapley_kernels.logistic_factor import factorise, forget, share_curvatures
+from ordinal_shapley_kernels.logistic_intercepts import minimise_over_intercepts, soften
 from ordinal_shapley_kernels.logistic_overflow import n_kept
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticWorkspace,
@@ -70,10 +67,8 @@ from ordinal_shapley_kernels.logistic_workspace import (
     free_column,
 )
 from ordinal_shapley_kernels.products import combine_columns_of_each, row_products_of_each
-from ordinal_shapley_kernels.workspace import Matrix, Vector
+from ordinal_shapley_kernels.workspace import Matrix
 
-# Steps of Newton's method on the intercepts.
-_MAX_INTERCEPT_STEPS = 100
 # What their errors may make up of a gradient, as a share of the one before.
 _SHARE = 1e-3
 # A step is long enough once the slope along it is at most this share of the first.
@@ -81,128 +76,15 @@ _MAX_SLOPE = 0.5
 _MAX_TRIALS = 30
 # A new factor pays after as many gradients, and so many for each that it costs itself.
 _PATIENCE = 8.0
-# The first factor of a fit from nothing is made anew after so many.
-_FIRST_GRADIENTS = 6
+# A fit from nothing makes its factor anew after so many steps.
+_FIRST_STEPS = 6
+# Steps of L-BFGS; further ones are Newton's, by so many conjugate gradients.
+_MAX_STEPS = 12
+_MAX_CONJUGATE = 250
+# Models that rounding may put further off than this, in decision values of a row, have not converged.
+_MAX_OFF = 1e-3
 # Of blocks of rows a factor takes one in so many, at most.
 _MAX_SKIPPED = 4
-
-
-@part
-def _greater(a: Any, b: Any) -> Any:
-    """The larger of two numbers, roughly, lane by lane."""
-    return multiply(splat(0.5), add(add(a, b), magnitude(subtract(a, b))))
-
-
-@symbol
-def soften(game: LogisticWorkspace) -> None:
-    """Write probabilities (`trial_slopes`) and residuals, from `margins`."""
-    prefix, n_models = game.prefix, game.n_models
-    margins, shares, residuals = prefix.margins, prefix.trial_slopes, prefix.residuals
-    signs, costs = prefix.signs, prefix.costs
-    half, one = splat(0.5), splat(1.0)
-    for i in range(0, game.length, WIDTH):
-        largest = load_row(margins, 0, i)
-        for k in range(1, n_models):
-            largest = _greater(largest, load_row(margins, k, i))
-        mass = others = splat(0.0)
-        for k in range(n_models):
-            growth = exp_lanes(subtract(load_row(margins, k, i), largest))
-            store_row(shares, k, i, growth)
-            mass = add(mass, growth)
-            others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
-        share, cost = divide(one, mass), load(costs, i)
-        # The probability of the own class less 1 is minus those of the others: no digits are lost.
-        others = multiply(multiply(others, share), cost)
-        for k in range(n_models):
-            probability = multiply(load_row(shares, k, i), share)
-            store_row(shares, k, i, probability)
-            own = add_product(half, half, load_row(signs, k, i))
-            residual = multiply(multiply(cost, probability), subtract(one, own))
-            store_row(residuals, k, i, subtract_product(residual, own, others))
-
-
-@part
-def _intercept_hessian(game: LogisticWorkspace) -> None:
-    """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row."""
-    prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
-    n = (game.length + WIDTH - 1) // WIDTH * WIDTH
-    n_padded = (n_models + 3) // 4 * 4
-    add_gram(prefix.trial_slopes, n_padded, prefix.costs, 0, n, WIDTH, 0, 0, prefix.scaled, out)
-    trace = 0.0
-    for k in range(n_models):
-        weight = 0.0
-        for j in range(n_models):
-            product = out[min(j, k), max(j, k)]
-            weight += product if j != k else 0.0
-        trace += weight
-        out[n_padded, k] = weight
-    for k in range(n_models):
-        out[k, k] = out[n_padded, k]
-        for j in range(k):
-            out[k, j] = out[j, k] = -out[j, k]
-    # All intercepts may move together; their sum is kept as it is.
-    for k in range(n_models):
-        for j in range(n_models):
-            out[k, j] += trace / (n_models * n_models)
-    for k in range(n_models):
-        gradient = splat(0.0)
-        for i in range(0, n, WIDTH):
-            gradient = add(gradient, load_row(prefix.residuals, k, i))
-        out[n_padded, k] = total(gradient)
-
-
-@part
-def _solve(matrix: Matrix, right: Vector, n: int) -> float:
-    """Overwrite `right` by the solution of a positive definite system; returns its range.
-
-    Infinity where rounding leaves no pivot. The matrix is written over.
-    """
-    for k in range(n):
-        if not matrix[k, k] > 0.0:
-            return math.inf
-        for i in range(k + 1, n):
-            share = matrix[i, k] / matrix[k, k]
-            for j in range(k + 1, n):
-                matrix[i, j] -= share * matrix[k, j]
-            right[i] -= share * right[k]
-    low, high = math.inf, -math.inf
-    for turn in range(n):
-        k = n - 1 - turn
-        for j in range(k + 1, n):
-            right[k] -= matrix[k, j] * right[j]
-        right[k] /= matrix[k, k]
-        low, high = min(low, right[k]), max(high, right[k])
-    return high - low
-
-
-@symbol
-def _minimise_over_intercepts(game: LogisticWorkspace, tolerance: float) -> float:
-    """Move intercepts of the trials, and `margins`, to where the objective is least.
-
-    Returns how far off they may be, at most `tolerance` unless rounding is more. A step whose components
-    range over r is shortened to log(1 + r) / r of it, which leads down whatever r is: curvatures change by at
-    most exp(r) on the way.
-    """
-    margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
-    column, matrix = free_column(game), game.solver.intercepts
-    steps = matrix[matrix.shape[0] - 1]
-    for _ in range(_MAX_INTERCEPT_STEPS):
-        _intercept_hessian(game)
-        length = _solve(matrix, steps, n_models)
-        if not length < math.inf:
-            break
-        scale = math.log1p(length) / length if length > 1e-8 else 1.0
-        for k in range(n_models):
-            step = splat(-scale * steps[k])
-            solver.trials[k, column] -= scale * steps[k]
-            for i in range(0, game.length, WIDTH):
-                store_row(margins, k, i, add(load_row(margins, k, i), step))
-        soften(game)
-        # Newton's method squares the error; and each margin is rounded.
-        off = 2.0 * length * length
-        if length < 0.1 and off <= max(tolerance, EPSILON):
-            return off + 16.0 * EPSILON
-    return math.inf
 
 
 @symbol
@@ -219,7 +101,7 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
         length += prefix.costs[i] * prefix.norms[i]
     soften(game)
     if game.free:
-        off = _minimise_over_intercepts(game, precision / (1.0 + length))
+        off = minimise_over_intercepts(game, precision / (1.0 + length))
     shape = UPPER if game.triangular else FULL
     row_products_of_each(prefix.columns, n, residuals, n_models, kept, shape, gradients)
     if kept < m:
@@ -356,6 +238,68 @@ def _aim(game: LogisticWorkspace) -> None:
 
 
 @symbol
+def _apply_hessian(game: LogisticWorkspace) -> None:
+    """Write the product of the Hessian at the models at hand with `trials`, white, intercepts included."""
+    prefix, solver, n_models = game.prefix, game.solver, game.n_models
+    margins, shares, residuals, n = prefix.margins, prefix.slopes, prefix.residuals, game.dimension
+    kept, shape, products = n_kept(game), UPPER if game.triangular else FULL, solver.trial_gradients
+    combine_columns_of_each(solver.trials, n_models, n, prefix.columns, kept, shape, margins)
+    if kept < game.length:
+        evaluate_overflow(game, n_models)
+    for i in range(0, game.length, WIDTH):
+        mean = splat(0.0)
+        for k in range(n_models):
+            mean = add_product(mean, load_row(shares, k, i), load_row(margins, k, i))
+        for k in range(n_models):
+            weight = multiply(load(prefix.costs, i), load_row(shares, k, i))
+            store_row(residuals, k, i, multiply(weight, subtract(load_row(margins, k, i), mean)))
+    row_products_of_each(prefix.columns, n, residuals, n_models, kept, shape, products)
+    if kept < game.length:
+        differentiate_overflow(game, n_models)
+    for k in range(n_models):
+        for j in range(0, n, WIDTH):
+            own = multiply(load(solver.penalties, j), load_row(solver.trials, k, j))
+            store_row(products, k, j, add(load_row(products, k, j), own))
+    _whiten(game, products, solver.trial_white_gradients)
+
+
+@symbol
+def _aim_by_newton(game: LogisticWorkspace) -> None:
+    """Write the direction of Newton's method, by conjugate gradients, roughly."""
+    solver, n_models, n = game.solver, game.n_models, game.dimension
+    along, products = solver.white_directions, solver.trial_white_gradients
+    # The room of earlier steps, which a new factor has made useless.
+    found, rest = solver.white_steps, solver.white_changes
+    square = 0.0
+    for k in range(n_models):
+        copy_multiple(along[k], -1.0, solver.white_gradients[k], n)
+        copy_multiple(rest[k, 0], 1.0, along[k], n)
+        copy_multiple(found[k, 0], 0.0, along[k], n)
+        square += dot(along[k], along[k], n)
+    enough = square * max(1e-6, min(1e-2, square))
+    factor = solver.inverse_factors[n_models]
+    for _ in range(_MAX_CONJUGATE):
+        combine_columns_of_each(along, n_models, n, factor, n, LOWER, solver.trials)
+        _apply_hessian(game)
+        curvature = _product(game, along, products)
+        if not curvature > 0.0:
+            break
+        before, square = square, 0.0
+        for k in range(n_models):
+            add_multiple(found[k, 0], before / curvature, along[k], n)
+            add_multiple(rest[k, 0], -before / curvature, products[k], n)
+            square += dot(rest[k, 0], rest[k, 0], n)
+        if not square > enough:
+            break
+        for k in range(n_models):
+            copy_multiple(along[k], square / before, along[k], n)
+            add_multiple(along[k], 1.0, rest[k, 0], n)
+    for k in range(n_models):
+        copy_multiple(along[k], 1.0, found[k, 0], n)
+    combine_columns_of_each(along, n_models, n, factor, n, LOWER, solver.directions)
+
+
+@symbol
 def _remember(game: LogisticWorkspace, scale: float) -> None:
     """Keep a step that is about to be taken, and the change of gradient that it makes."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
@@ -375,10 +319,14 @@ def _remember(game: LogisticWorkspace, scale: float) -> None:
 
 
 @symbol
-def _improve(game: LogisticWorkspace, precision: float) -> bool:
+def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool:
     """Take one step down; False if rounding hides where that is."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
-    _aim(game)
+    if by_newton:
+        _renew_factor(game)
+        _aim_by_newton(game)
+    else:
+        _aim(game)
     first = _product(game, solver.gradients, solver.directions)
     scale, low, slope_low = 1.0, 0.0, first
     for _ in range(_MAX_TRIALS):
@@ -409,6 +357,13 @@ def start_softmax(game: LogisticWorkspace) -> None:
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     m = game.length
     n_rows = (m + WIDTH - 1) // WIDTH * WIDTH
+    if game.is_lost:
+        # From where no way leads down; 0 seldom is such a place.
+        for k in range(n_models):
+            forget(game, k, 0)
+            for i in range(m):
+                prefix.values[k, i] = 0.0
+    game.is_lost = 0
     for k in range(n_models):
         for i in range(m, n_rows):
             prefix.values[k, i] = 0.0
@@ -422,10 +377,20 @@ def start_softmax(game: LogisticWorkspace) -> None:
     is_new = solver.factor_state[0] == NO_FACTOR
     if is_new or game.n_gradients > _PATIENCE * (1.0 + _factor_in_gradients(game)):
         _renew_factor(game)
-        game.shares_left = 1 if is_new else 0
     else:
         _whiten(game, solver.gradients, solver.white_gradients)
-        game.shares_left = 0
+    game.n_steps = 0
+    game.is_cold = 1 if is_new else 0
+
+
+@part
+def give_up(game: LogisticWorkspace, is_rounding: bool) -> None:
+    """Take the models as they are, whose gradient may be rounding alone."""
+    bounds, offset = game.solver.bounds[0], game.solver.offsets[0]
+    off = 2.0 * (bounds[NORM] + bounds[ROUNDING]) * (game.prefix.largest[game.length - 1] + offset)
+    game.is_lost = 0 if is_rounding and off <= _MAX_OFF else 1
+    for k in range(game.n_models):
+        game.solver.at_floor[k] = HESSIAN_FLOOR
 
 
 @symbol
@@ -433,18 +398,19 @@ def step_softmax(game: LogisticWorkspace) -> None:
     """Improve the models, or mark that they are at their floor."""
     solver = game.solver
     bounds = solver.bounds[0]
-    if game.shares_left > 0 and game.n_gradients >= _FIRST_GRADIENTS:
-        game.shares_left = 0
+    game.n_steps += 1
+    if game.is_cold > 0 and game.n_steps == _FIRST_STEPS:
         _renew_factor(game)
-    precision = _SHARE * bounds[NORM]
-    if bounds[NORM] <= 2.0 * bounds[ROUNDING]:
-        precision = 0.0
+    is_near = bounds[NORM] <= 2.0 * bounds[ROUNDING]
     before = bounds[NORM]
-    if not _improve(game, precision):
-        _renew_factor(game)
-        if not _improve(game, 0.0):
-            for k in range(game.n_models):
-                solver.at_floor[k] = HESSIAN_FLOOR
-    elif precision == 0.0 and bounds[NORM] <= bounds[ROUNDING] and bounds[NORM] > 0.5 * before:
+    stuck = not _improve(game, 0.0 if is_near else _SHARE * before, game.n_steps > _MAX_STEPS)
+    if stuck:
+        # Free intercepts may be too far from where they should be for the slope to say anything.
         for k in range(game.n_models):
-            solver.at_floor[k] = HESSIAN_FLOOR
+            copy_multiple(solver.trials[k], 1.0, solver.models[k], game.dimension)
+        _evaluate(game, 0.0)
+        _take(game)
+        stuck = not _improve(game, 0.0, True)
+    is_rounding = bounds[NORM] <= bounds[ROUNDING] < math.inf
+    if stuck or (is_near and is_rounding and bounds[NORM] > 0.5 * before):
+        give_up(game, is_rounding)

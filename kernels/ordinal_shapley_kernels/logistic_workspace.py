@@ -116,6 +116,12 @@ class LogisticWorkspace(Game):
         1 if all classes have one model together.
     n_gradients : int
         Gradients of softmax models since their factor was made.
+    n_steps : int
+        Steps of this fit of softmax models.
+    is_cold : int
+        1 if it began without a factor.
+    is_lost : int
+        1 if it gave up short of the optimum.
     shares_left : int
         How often models may still share a new factor in this fit.
     whitenings_left, completions_left : int
@@ -166,6 +172,9 @@ class LogisticWorkspace(Game):
     n_overflow: int
     softmax: int
     n_gradients: int
+    n_steps: int
+    is_cold: int
+    is_lost: int
     shares_left: int
     whitenings_left: int
     completions_left: int
@@ -247,7 +256,7 @@ class Numbers(NamedTuple):
 
 # Those of `make_workspace`, in order: fields of `RawRows`, `Training`, `Validation` and `References`.
 ARRAYS = (
-    *("doubles", "singles", "longs", "integers", "entries", "places", "starts"),
+    *("doubles", "singles", "longs", "integers", "entries", "places", "starts", "centre"),
     *("products", "norms", "classes", "costs", "player_starts", "player_rows", "weight_table"),
     *("valid_features", "valid_columns", "valid_norms", "valid_products", "truth"),
     *("lengths", "reference_models", "reference_factors"),
@@ -280,11 +289,11 @@ def make_workspace(
         choose(numbers, room < capacity),
         training=Training(
             raw=RawRows(
-                **{name: given[name] for name in ARRAYS[:7]},
+                **{name: given[name] for name in ARRAYS[:8]},
                 n_columns=numbers.n_columns,
                 intercept=numbers.intercept,
             ),
-            **{name: given[name] for name in ARRAYS[7:14]},
+            **{name: given[name] for name in ARRAYS[8:15]},
         ),
         validation=Validation(
             features=given["valid_features"],

@@ -35,6 +35,8 @@ class RawRows(Workspace):
         Their columns.
     starts : int64 (n_rows + 1,)
         Where each row begins.
+    centre : float64 (n_columns,) or (0,)
+        What is subtracted from each row that is not sparse.
     n_columns : int
     intercept : int
         Whether a row ends with a 1 besides.
@@ -47,14 +49,18 @@ class RawRows(Workspace):
     entries: Vector
     places: Shorts
     starts: Integers
+    centre: Vector
     n_columns: int
     intercept: int
 
 
 @inlined
-def _copy(table: Any, row: int, n_columns: int, out: Vector) -> None:
+def _copy(table: Any, row: int, centre: Vector, n_columns: int, out: Vector) -> None:
     for j in range(n_columns):
         out[j] = table[row, j] if row < table.shape[0] else 0.0
+    if centre.shape[0] > 0 and row < table.shape[0]:
+        for j in range(n_columns):
+            out[j] -= centre[j]
 
 
 @symbol
@@ -63,13 +69,13 @@ def read_row(raw: RawRows, row: int, out: Vector) -> None:
     n_columns = raw.n_columns
     doubles, singles, longs, integers = raw.doubles, raw.singles, raw.longs, raw.integers
     if doubles.shape[0] > 0:
-        _copy(doubles, row, n_columns, out)
+        _copy(doubles, row, raw.centre, n_columns, out)
     elif singles.shape[0] > 0:
-        _copy(singles, row, n_columns, out)
+        _copy(singles, row, raw.centre, n_columns, out)
     elif longs.shape[0] > 0:
-        _copy(longs, row, n_columns, out)
+        _copy(longs, row, raw.centre, n_columns, out)
     elif integers.shape[0] > 0:
-        _copy(integers, row, n_columns, out)
+        _copy(integers, row, raw.centre, n_columns, out)
     else:
         entries, places, starts = raw.entries, raw.places, raw.starts
         for j in range(n_columns):

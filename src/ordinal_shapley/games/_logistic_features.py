@@ -57,6 +57,9 @@ class Features:
         Those that `rows` hold, or that `basis` is of.
     basis : float64 (n_used, n_coordinates), optional
         Orthonormal.
+    centre : float64 (n_used,), optional
+        What is subtracted from `rows` and `valid`, or has been where there is a basis: a free intercept takes
+        it up, and no digits are lost on columns far from 0.
 
     Attributes
     ----------
@@ -85,6 +88,7 @@ class Features:
         n_terms: int,
         used: NDArray[np.int64],
         basis: NDArray[np.float64] | None = None,
+        centre: NDArray[np.float64] | None = None,
     ) -> None:
         self.rows = rows
         self.intercept = intercept
@@ -92,19 +96,21 @@ class Features:
         self.n_terms = n_terms
         self.used = used
         self.basis = basis
+        self.centre = centre
+        self._shift = centre if basis is None else None
         self.products = self.valid_products = np.zeros((0, 0))
         self.span_limit = 0
         self.n_features = rows.shape[1] + intercept
         squares = [np.einsum("ij,ij->i", block, block) for block in self.blocks()]
         self.norms = self.with_intercept(np.sqrt(np.concatenate(squares)))
-        self.valid = aligned(_block(valid, slice(None), intercept), padded(self.n_features))
+        self.valid = aligned(_block(valid, slice(None), intercept, self._shift), padded(self.n_features))
         self.valid_norms = np.sqrt(np.einsum("ij,ij->i", self.valid, self.valid))
         self.valid_columns = aligned(self.valid.T, padded(len(self.valid)))
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Training rows, some at a time, with the 1 of the intercept."""
         for first in range(0, self.rows.shape[0], _ROWS_AT_A_TIME):
-            yield _block(self.rows, slice(first, first + _ROWS_AT_A_TIME), self.intercept)
+            yield _block(self.rows, slice(first, first + _ROWS_AT_A_TIME), self.intercept, self._shift)
 
     def with_intercept(self, array: NDArray[Any], value: float = 1.0) -> NDArray[Any]:
         """Numbers of the training rows, and that of the row of a free intercept."""
@@ -123,7 +129,8 @@ class Features:
             sparse = rows.data, rows.indices.astype(np.int32, copy=False), starts
         else:
             tables[_KINDS.index(rows.dtype.name)] = rows
-        return (*tables, *sparse, rows.shape[1], int(self.intercept))
+        shift = np.zeros(0) if self._shift is None else self._shift
+        return (*tables, *sparse, shift, rows.shape[1], int(self.intercept))
 
     @property
     def largest(self) -> float:
@@ -138,7 +145,10 @@ class Features:
 
     def row(self, row: int) -> NDArray[np.float64]:
         """A training row by column of the data, the 1 of the intercept last."""
-        return np.asarray(self._by_column(_block(self.rows, slice(row, row + 1), self.intercept))[0])
+        out = self._by_column(_block(self.rows, slice(row, row + 1), self.intercept))[0]
+        if self.centre is not None and self.basis is not None:
+            out[self.used] += self.centre
+        return np.asarray(out)
 
     def _by_column(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows of features by column of the data, that of the intercept last."""
@@ -158,7 +168,7 @@ class Features:
         if len(self.products):
             squares = self.norms[: self.rows.shape[0]] ** 2
             return np.asarray(squares + squares[row] - 2 * self.products[row, : len(squares)])
-        own = _block(self.rows, slice(row, row + 1), self.intercept)
+        own = _block(self.rows, slice(row, row + 1), self.intercept, self._shift)
         return np.concatenate([((block - own) ** 2).sum(axis=1) for block in self.blocks()])
 
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -168,8 +178,14 @@ class Features:
             # Model j is sum_i a_i x_i with L^T a = its coordinates (see `span`).
             m = len(order) + self.free
             shares = np.linalg.solve(workspace.prefix.triangle[:m, :m].T, models[:, :m].T)
-            models = np.column_stack([(self.rows[order].T @ shares[self.free :]).T, shares.sum(axis=0)])
-        return self._by_column(models)
+            shares, total = shares[self.free :], shares.sum(axis=0)
+            models = np.column_stack([(self.rows[order].T @ shares).T, total])
+            if self._shift is not None:
+                models[:, :-1] -= np.outer(shares.sum(axis=0), self._shift)
+        out = self._by_column(models)
+        if self.centre is not None:
+            out[:, -1] -= out[:, self.used] @ self.centre
+        return out
 
     @one_thread()
     def tabulate(self) -> bool:
@@ -183,11 +199,15 @@ class Features:
         return True
 
 
-def _block(rows: Any, part: slice, intercept: bool) -> NDArray[np.float64]:
-    """Some rows as dense float64, with the 1 of the intercept."""
+def _block(
+    rows: Any, part: Any, intercept: bool, shift: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Some rows as dense float64, less `shift`, with the 1 of the intercept."""
     chosen = rows[part]
     out = np.ones((chosen.shape[0], rows.shape[1] + intercept))
     out[:, : rows.shape[1]] = chosen.toarray() if arrays.is_sparse(rows) else chosen
+    if shift is not None:
+        out[:, : rows.shape[1]] -= shift
     return out
 
 
@@ -203,7 +223,8 @@ def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) ->
             return features
     if len(used) < n_columns:
         train, valid = (x[:, used] if arrays.is_sparse(x) else x.take(used, axis=1) for x in (train, valid))
-    features = Features(train, valid, intercept, free, n_columns + 1, used)
+    centre = None if not free or arrays.is_sparse(train) else train.mean(axis=0, dtype=np.float64)
+    features = Features(train, valid, intercept, free, n_columns + 1, used, centre=centre)
     spans = len(used) >= _FEWEST_COLUMNS and _may_span(features, cost)
     if wide and spans and 8 * n_rows * n_rows <= _MAX_TABULATED:
         products = features.with_product(_gram(np.concatenate([*features.blocks()])))
@@ -213,9 +234,9 @@ def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) ->
         # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
         # values are the same, and there are no more features than rows.
         joined = intercept and not free  # one feature like the others
-        rows, valid, basis = in_span(*(_block(x, slice(None), joined) for x in (train, valid)))
+        rows, valid, basis = in_span(*(_block(x, slice(None), joined, centre) for x in (train, valid)))
         columns = np.append(used, n_columns) if joined else used
-        return Features(rows, valid, free, free, n_columns + 1, columns, basis)
+        return Features(rows, valid, free, free, n_columns + 1, columns, basis, centre)
     features.span_limit = min(n_rows + free, features.n_features) if spans else 0
     return features
 

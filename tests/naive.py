@@ -144,7 +144,7 @@ def joint_newton(X, y, n_classes, cost, softmax, intercept):
     the binary case the model of class 0 is 0. A free intercept has no penalty.
     """
     A = with_intercept(X).astype(np.longdouble) * np.append(np.ones(X.shape[1]), intercept != "none")
-    d, first = A.shape[1], 0 if softmax else 1
+    rows, d, first = A.astype(float), A.shape[1], 0 if softmax else 1
     y, cost = np.asarray(y), np.asarray(cost, dtype=np.longdouble)
     n_models = n_classes - first
     penalty = np.tile(np.append(np.ones(d - 1), intercept != "free"), n_models)
@@ -165,8 +165,8 @@ def joint_newton(X, y, n_classes, cost, softmax, intercept):
         for a in range(n_models):
             for b in range(n_models):
                 q = cost * p[:, a + first] * ((a == b) - p[:, b + first])
-                block = (A * q[:, None]).T @ A
-                hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] += block.astype(float)
+                block = (rows * q.astype(float)[:, None]).T @ rows
+                hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] += block
         step = -np.linalg.lstsq(hessian, gradient.astype(float), rcond=1e-15)[0]
         scale = 1.0
         while scale > 1e-12 and not parts(w + scale * step)[0] <= value:

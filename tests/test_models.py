@@ -197,7 +197,7 @@ def test_sparse_rows_of_more_columns_than_rows():
     from scipy import sparse
 
     rng = np.random.default_rng(0)
-    X = sparse.random(70, 400, density=0.05, random_state=0, format="csr")
+    X = sparse.random(70, 90, density=0.1, random_state=0, format="csr")
     y = rng.permutation(np.arange(70) % 3)
     dense = X.toarray()
     for options in (MODELS["softmax"][1], MODELS["one-vs-rest"][1], {"fit_intercept": "none"}):
@@ -211,11 +211,12 @@ def test_sparse_rows_of_more_columns_than_rows():
 
 
 def test_sampled_values_are_those_of_exact_enumeration():
-    problem = random_problem(3, n=7, n_classes=3)
+    n = size(5, 4)
+    problem = random_problem(3, n=n, n_classes=3)
     for _, options in (MODELS["softmax"], MODELS["softmax, balanced"]):
         game = osv.LogisticGame(*problem, **options)
         exact = osv.exact_values(game)
         utility = naive.LogisticUtility(*problem, **options)
-        np.testing.assert_allclose(exact.values, naive.exact_ordinal(utility, 7), atol=1e-12)
+        np.testing.assert_allclose(exact.values, naive.exact_ordinal(utility, n), atol=1e-12)
         sampled = osv.sample_values(game, n_permutations=size(400, 20), random_state=1)
         assert (np.abs(sampled.values - exact.values) <= 5 * sampled.stderr + 1e-12).all()

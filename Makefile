@@ -101,7 +101,7 @@ test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/build/bounds
 test-bounds: $(VENV)/.stamp-dev
 	$(BIN)/ordinal-shapley compile
 	$(PYTEST_ALL_CORES) $(patsubst %,tests/test_%.py,walk permutations trainer wide span exact ridge neighbors \
-	    journeys scoring compiled_game references overflow)
+	    journeys scoring compiled_game references overflow models)
 
 # Without the examples of docstrings and pages, which value real data: minutes uncompiled.
 test-nojit: $(VENV)/.stamp-dev

@@ -246,7 +246,7 @@ def _split(validation: Validation, slack: float, offset: float) -> int:
 
 @part
 def _reach(game: LogisticWorkspace, model: int) -> float:
-    """The same by any bound, with rounding twice."""
+    """What `error_of` says, by any bound, with rounding twice: that of the gradient and of the snapshot."""
     bounds = game.solver.bounds
     return min(error_of(game, model), bounds[model, RADIUS]) + bounds[model, ROUNDING]
 

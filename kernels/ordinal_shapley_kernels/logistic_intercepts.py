@@ -70,7 +70,7 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
     """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row."""
     prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
-    n_padded = (n_models + 3) // 4 * 4
+    n_padded = out.shape[1]
     add_gram(prefix.trial_slopes, n_padded, prefix.costs, 0, n, WIDTH, 0, 0, prefix.scaled, out)
     trace = 0.0
     for k in range(n_models):

@@ -39,7 +39,6 @@ from ordinal_shapley_kernels.lanes import (
     magnitude,
     multiply,
     splat,
-    store,
     store_row,
     subtract,
     total,
@@ -69,7 +68,7 @@ from ordinal_shapley_kernels.logistic_workspace import (
 from ordinal_shapley_kernels.products import combine_columns_of_each, row_products_of_each
 from ordinal_shapley_kernels.workspace import Matrix
 
-# What their errors may make up of a gradient, as a share of the one before.
+# What errors of free intercepts may make up of a gradient, as a share of the one before.
 _SHARE = 1e-3
 # A step is long enough once the slope along it is at most this share of the first.
 _MAX_SLOPE = 0.5
@@ -87,6 +86,32 @@ _MAX_OFF = 1e-3
 _MAX_SKIPPED = 4
 
 
+@part
+def _find_margins(game: LogisticWorkspace) -> None:
+    """Write the decision values of the trials into `margins`."""
+    prefix, n_rows = game.prefix, n_kept(game)
+    shape = UPPER if game.triangular else FULL
+    combine_columns_of_each(
+        game.solver.trials, game.n_models, game.dimension, prefix.columns, n_rows, shape, prefix.margins
+    )
+    if n_rows < game.length:
+        evaluate_overflow(game, game.n_models)
+
+
+@part
+def _sum_residuals(game: LogisticWorkspace) -> None:
+    """Write the rows times their residuals, and the penalty's share, into `trial_gradients`."""
+    prefix, solver, n, n_rows = game.prefix, game.solver, game.dimension, n_kept(game)
+    shape, gradients = UPPER if game.triangular else FULL, solver.trial_gradients
+    row_products_of_each(prefix.columns, n, prefix.residuals, game.n_models, n_rows, shape, gradients)
+    if n_rows < game.length:
+        differentiate_overflow(game, game.n_models)
+    for k in range(game.n_models):
+        for j in range(0, n, WIDTH):
+            own = multiply(load(solver.penalties, j), load_row(solver.trials, k, j))
+            store_row(gradients, k, j, add(load_row(gradients, k, j), own))
+
+
 @symbol
 def _differentiate(game: LogisticWorkspace, precision: float) -> None:
     """Gradients of the trials, whose decision values are `margins`, and what they say of the optimum.
@@ -95,26 +120,19 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
     """
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     gradients, trials, residuals = solver.trial_gradients, solver.trials, prefix.residuals
-    m, n, kept, dimension = game.length, game.dimension, n_kept(game), game.rounding_dimension
+    m, n, dimension = game.length, game.dimension, game.rounding_dimension
     length, off = 0.0, 0.0
     for i in range(m):
         length += prefix.costs[i] * prefix.norms[i]
     soften(game)
     if game.free:
         off = minimise_over_intercepts(game, precision / (1.0 + length))
-    shape = UPPER if game.triangular else FULL
-    row_products_of_each(prefix.columns, n, residuals, n_models, kept, shape, gradients)
-    if kept < m:
-        differentiate_overflow(game, n_models)
+    _sum_residuals(game)
     square = weight = 0.0
     for k in range(n_models):
-        gradient = gradients[k]
-        for j in range(0, n, WIDTH):
-            own = multiply(load(solver.penalties, j), load_row(trials, k, j))
-            store(gradient, j, add(load(gradient, j), own))
         if game.free:
-            gradient[free_column(game)] = 0.0
-        square += dot(gradient, gradient, n)
+            gradients[k, free_column(game)] = 0.0
+        square += dot(gradients[k], gradients[k], n)
         weight += dot(trials[k], trials[k], n)
     size = math.sqrt(weight)
     pull, stiffness, one = splat(0.0), splat(0.0), splat(1.0)
@@ -141,13 +159,7 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
 @symbol
 def _evaluate(game: LogisticWorkspace, precision: float) -> None:
     """Gradients of the trials from nothing but their weights."""
-    prefix, trials, n_rows = game.prefix, game.solver.trials, n_kept(game)
-    shape = UPPER if game.triangular else FULL
-    combine_columns_of_each(
-        trials, game.n_models, game.dimension, prefix.columns, n_rows, shape, prefix.margins
-    )
-    if n_rows < game.length:
-        evaluate_overflow(game, game.n_models)
+    _find_margins(game)
     _differentiate(game, precision)
     game.n_gradients += 1
 
@@ -241,11 +253,8 @@ def _aim(game: LogisticWorkspace) -> None:
 def _apply_hessian(game: LogisticWorkspace) -> None:
     """Write the product of the Hessian at the models at hand with `trials`, white, intercepts included."""
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
-    margins, shares, residuals, n = prefix.margins, prefix.slopes, prefix.residuals, game.dimension
-    kept, shape, products = n_kept(game), UPPER if game.triangular else FULL, solver.trial_gradients
-    combine_columns_of_each(solver.trials, n_models, n, prefix.columns, kept, shape, margins)
-    if kept < game.length:
-        evaluate_overflow(game, n_models)
+    margins, shares, residuals = prefix.margins, prefix.slopes, prefix.residuals
+    _find_margins(game)
     for i in range(0, game.length, WIDTH):
         mean = splat(0.0)
         for k in range(n_models):
@@ -253,14 +262,8 @@ def _apply_hessian(game: LogisticWorkspace) -> None:
         for k in range(n_models):
             weight = multiply(load(prefix.costs, i), load_row(shares, k, i))
             store_row(residuals, k, i, multiply(weight, subtract(load_row(margins, k, i), mean)))
-    row_products_of_each(prefix.columns, n, residuals, n_models, kept, shape, products)
-    if kept < game.length:
-        differentiate_overflow(game, n_models)
-    for k in range(n_models):
-        for j in range(0, n, WIDTH):
-            own = multiply(load(solver.penalties, j), load_row(solver.trials, k, j))
-            store_row(products, k, j, add(load_row(products, k, j), own))
-    _whiten(game, products, solver.trial_white_gradients)
+    _sum_residuals(game)
+    _whiten(game, solver.trial_gradients, solver.trial_white_gradients)
 
 
 @symbol
@@ -328,7 +331,7 @@ def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool
     else:
         _aim(game)
     first = _product(game, solver.gradients, solver.directions)
-    scale, low, slope_low = 1.0, 0.0, first
+    scale = 1.0
     for _ in range(_MAX_TRIALS):
         for k in range(n_models):
             copy_multiple(solver.trials[k], 1.0, solver.models[k], n)
@@ -345,8 +348,8 @@ def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool
         if not first < 0.0:
             break
         # Too far, for the slope along a convex function rises: where it is 0 if it rises evenly.
-        share = slope_low / (slope_low - slope) if slope < math.inf else 0.1
-        scale = low + (scale - low) * max(0.1, min(share, 0.9))
+        share = first / (first - slope) if slope < math.inf else 0.1
+        scale *= max(0.1, min(share, 0.9))
     solver.pairs[0, 0] = 0
     return False
 

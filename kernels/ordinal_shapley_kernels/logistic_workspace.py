@@ -276,7 +276,7 @@ def make_workspace(
     n_valid, width = len(given["truth"]), padded(len(given["truth"]))
     n_classes, span_limit, softmax = numbers.n_classes, numbers.span_limit, numbers.softmax
     n_models = 1 if n_classes == 2 else n_classes
-    n_factors = n_models + (n_models > 1)
+    n_factors, n_tiled = n_models + (n_models > 1), (n_models + 3) // 4 * 4  # as `add_gram` reads rows
     n_span = padded(span_limit)
     n_dims = _max_dimensions(n_rows, n_features, span_limit)
     n_steps = SOFTMAX_MEMORY if softmax else MEMORY
@@ -338,7 +338,7 @@ def make_workspace(
             costs=(capacity,),
             signs=(n_models, capacity),
             slopes=(n_models, capacity),
-            trial_slopes=((n_models + 3) // 4 * 4 if softmax else n_models, capacity),
+            trial_slopes=(n_tiled if softmax else n_models, capacity),
             margins=(n_models, capacity),
             residuals=(n_models, capacity),
             values=(n_models, capacity) if softmax else (0, 0),
@@ -386,7 +386,7 @@ def make_workspace(
             scales=(n_models,),
             penalties=penalties,
             offsets=(n_models,),
-            intercepts=((n_models + 3) // 4 * 4 + 1, (n_models + 3) // 4 * 4) if softmax else (0, 0),
+            intercepts=(n_tiled + 1, n_tiled) if softmax else (0, 0),
         ),
         n_models=n_models,
         n_features=n_features,

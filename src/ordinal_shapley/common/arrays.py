@@ -101,7 +101,7 @@ def _holds_numbers(column: Any) -> bool:
     return column.dtype == object and infer_dtype(column, skipna=True) in kinds
 
 
-def warn_of_order(X: Any, name: str, **columns: Any) -> None:
+def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> None:
     """Warn of columns with the index of X in another order, or another one: rows are matched by position."""
     if not (hasattr(X, "iloc") and hasattr(X, "index")):
         return
@@ -119,14 +119,14 @@ def warn_of_order(X: Any, name: str, **columns: Any) -> None:
                 f"{title} and {name} have no index label in common, and rows are matched by position: if "
                 f"that is right pass {title}.to_numpy()",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         elif index.is_unique and X.index.is_unique and len(labels) == len(index):
             warnings.warn(
                 f"the index of {title} is that of {name} in another order, and rows are matched by position: "
                 f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
 
 

@@ -125,7 +125,7 @@ class Features:
         if not self.n_features:
             pass
         elif arrays.is_sparse(rows):
-            starts = np.append(rows.indptr, rows.indptr[-1:]).astype(np.int64)
+            starts = self.with_intercept(rows.indptr, rows.indptr[-1]).astype(np.int64)
             sparse = rows.data, rows.indices.astype(np.int32, copy=False), starts
         else:
             tables[_KINDS.index(rows.dtype.name)] = rows

@@ -172,6 +172,24 @@ class RowGame(Game):
 class CompiledRowGame(RowGame):
     """A game of training rows that kernels alone evaluate."""
 
+    feature_names: list[str] | None
+
+    def _read_rows(
+        self,
+        rows: tuple[Any, Any, Any, Any],
+        groups: Any,
+        sample_weight: Any,
+        as_they_are: bool = False,
+    ) -> tuple[arrays.Table, arrays.Table]:
+        """Take X, y, X_valid and y_valid of a constructor; returns training and validation rows as tables."""
+        X, y, X_valid, y_valid = rows
+        train, valid = arrays.as_tables(X, X_valid, as_they_are=as_they_are)
+        arrays.warn_of_order(X, "X", 4, y=y, groups=groups, sample_weight=sample_weight)
+        arrays.warn_of_order(X_valid, "X_valid", 4, y_valid=y_valid)
+        self.n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
+        self.feature_names = train.columns
+        return train, valid
+
     @property
     def model(self) -> str:
         """In words, the model that is fitted and whether it is compiled."""

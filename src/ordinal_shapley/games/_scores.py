@@ -1,4 +1,4 @@
-"""Scores of class decisions: where they apply, and what a constant decision scores."""
+"""Scores of class decisions, where they apply, what a constant decision scores; weights of classes."""
 
 from __future__ import annotations
 
@@ -36,16 +36,21 @@ def check_score(name: str, classes: NDArray[Any], truth: NDArray[np.int64]) -> N
         )
 
 
-def as_class_weights(class_weight: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Weights of the classes from a dict that may leave some out."""
-    known = classes.tolist()
+def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return the weight of each class, 1 for those that a dict lacks; None for "balanced"."""
+    weights = np.ones(len(classes))
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return None
     if not isinstance(class_weight, Mapping):
-        raise TypeError(f"class_weight is {class_weight!r}, expected 'balanced', a dict or None")
-    weights = np.ones(len(known))
+        raise TypeError(f"class_weight is {class_weight!r}, expected None, 'balanced' or a dict of weights")
+    codes = {label: code for code, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
-        if label not in known:
-            raise ValueError(f"class_weight names class {label!r}, expected classes of y: {known}")
-        weights[known.index(label)] = number(f"class_weight[{label!r}]", weight, min=0.0, max=MAX_COST)
+        if label not in codes:
+            raise ValueError(f"class_weight has {label!r}, expected classes that occur in y")
+        name = f"class_weight of {label!r}"
+        weights[codes[label]] = number(name, weight, above=0.0, max=MAX_COST)
     return weights
 
 

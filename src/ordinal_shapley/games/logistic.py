@@ -14,7 +14,7 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
 from ordinal_shapley.games._rows import MAX_COST, CompiledRowGame, PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, as_class_weights, check_score, majority_score
+from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score, read_class_weight
 from ordinal_shapley.vocabulary import INTERCEPTS, MULTI_CLASS, SCORINGS, check_choice
 from ordinal_shapley_kernels.logistic import fit_models, fit_softmax, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, Numbers, rooms
@@ -150,14 +150,10 @@ class LogisticGame(CompiledRowGame):
         fit_intercept: str | bool = "penalized",
         class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
-        train, valid = arrays.as_tables(X, X_valid, as_they_are=True)
-        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
-        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
+        train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight, as_they_are=True)
+        n_rows = self.n_rows
         self.C = arguments.number("C", C, above=0.0, max=MAX_COST)
-        self.n_rows = n_rows
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
-        self.feature_names = train.columns
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, self._n_valid)
         check_choice("scoring", scoring, SCORINGS)
         check_score(scoring, self.classes_, self._truth)
@@ -180,9 +176,10 @@ class LogisticGame(CompiledRowGame):
         if sample_weight is not None:
             self._costs *= arrays.as_weights(sample_weight, "sample_weight", n_rows)
         self.class_weight = class_weight
-        self._balanced = isinstance(class_weight, str) and class_weight == "balanced"
-        if class_weight is not None and not self._balanced:
-            self._costs *= as_class_weights(class_weight, self.classes_)[self._codes]
+        class_weights = read_class_weight(class_weight, self.classes_)
+        self._is_balanced = class_weights is None
+        if class_weights is not None:
+            self._costs *= class_weights[self._codes]
         if not self._costs.max() <= MAX_COST:
             raise ValueError(
                 f"sample_weight and class_weight times C = {self.C:g} are up to {self._costs.max():.3g}, "
@@ -192,6 +189,9 @@ class LogisticGame(CompiledRowGame):
         self._references = NO_REFERENCES
         intercept, free = fit_intercept != "none", fit_intercept == "free"
         self._features = prepare(train.values, valid.values, float(self._costs.max()), intercept, free)
+        # With the row of a free intercept; all workers share them.
+        self._all_codes = self._features.with_intercept(self._codes, 0)
+        self._all_costs = self._features.with_intercept(self._costs, 0)
 
     @property
     def _workspace_maker(self) -> Callable[..., LogisticWorkspace]:
@@ -211,7 +211,7 @@ class LogisticGame(CompiledRowGame):
                 n_classes=len(self.classes_),
                 weight_kind=self._weights.kind,
                 has_zero_weights=int(bool((self._weights.table == 0.0).any())),
-                balanced=int(self._balanced),
+                balanced=int(self._is_balanced),
                 free=int(features.free),
                 softmax=int(self._softmax),
                 empty_value=self.empty_value_,
@@ -222,8 +222,8 @@ class LogisticGame(CompiledRowGame):
             *rows,
             features.products,
             features.norms,
-            features.with_intercept(self._codes, 0),
-            features.with_intercept(self._costs, 0),
+            self._all_codes,
+            self._all_costs,
             self._player_starts,
             self._player_rows,
             self._weights.table,
@@ -280,7 +280,7 @@ class LogisticGame(CompiledRowGame):
             "empty_value": self.empty_value_,
             "multi_class": "multinomial" if self._softmax else "ovr",
             "fit_intercept": self.fit_intercept,
-            "class_weight": self._balanced,
+            "class_weight": self._is_balanced,
         }
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:

@@ -171,12 +171,8 @@ class NearestNeighborGame(NeighborRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train, valid = arrays.as_tables(X, X_valid)
-        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
-        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows, self._n_valid = n_rows, n_valid = len(train.values), len(valid.values)
-        self.feature_names = train.columns
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, n_valid)
+        train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, self._n_valid)
         check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring

@@ -185,12 +185,7 @@ class RidgeGame(RidgeRowGame):
         empty_value: str | float = "mean",
     ) -> None:
         self.classes_ = None
-        train, valid = arrays.as_tables(X, X_valid)
-        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
-        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows = len(train.values)
-        self._n_valid = len(valid.values)
-        self.feature_names = train.columns
+        train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
         self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")[None]
         self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
         check_choice("scoring", scoring, REGRESSION_SCORINGS)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
-from ordinal_shapley.games._class_weight import read_class_weight
 from ordinal_shapley.games._rows import PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
+from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score, read_class_weight
 from ordinal_shapley.games.ridge import RidgeRowGame
 from ordinal_shapley.vocabulary import RIDGE_CLASSIFIER_SCORINGS, check_choice
 from ordinal_shapley_kernels.ridge_classifier import make_workspace
@@ -102,12 +101,7 @@ class RidgeClassifierGame(RidgeRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "majority",
     ) -> None:
-        train, valid = arrays.as_tables(X, X_valid)
-        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
-        arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
-        self.n_rows = len(train.values)
-        self._n_valid = len(valid.values)
-        self.feature_names = train.columns
+        train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
         self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, self._n_valid)
         n_classes = len(self.classes_)
         positive = [1] if n_classes == 2 else range(n_classes)

@@ -78,7 +78,7 @@ _PATIENCE = 8.0
 # A fit from nothing makes its factor anew after so many steps.
 _FIRST_STEPS = 6
 # Steps of L-BFGS; further ones are Newton's, by so many conjugate gradients.
-_MAX_STEPS = 12
+_MAX_STEPS = 40
 _MAX_CONJUGATE = 250
 # Models that rounding may put further off than this, in decision values of a row, have not converged.
 _MAX_OFF = 1e-3

@@ -61,19 +61,19 @@ def test_neg_log_loss(n_classes, n, seed):
     truth = rng.integers(n_classes, size=n)
     identity = np.column_stack([np.eye(n_models), np.zeros(n_models)])
     expected = naive.score(truth, identity, values.T, "neg_log_loss", n_classes)
-    assert neg_log_loss(values, truth, n_classes, 0) == pytest.approx(expected, rel=1e-12)
+    assert neg_log_loss(values, truth, n_classes, 0, np.zeros(0)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_neg_log_loss_of_certain_decisions():
     # The least probability is 2**-52, as in scikit-learn; sigmoids that are all 0 are normalised.
     far = np.array([[-800.0, 1.0]])
-    assert neg_log_loss(far, np.array([1, 1]), 2, 0) == pytest.approx(
+    assert neg_log_loss(far, np.array([1, 1]), 2, 0, np.zeros(0)) == pytest.approx(
         -(52 * np.log(2) + np.log1p(np.exp(-1))) / 2
     )
     three = np.array([[-800.0], [-810.0], [-1000.0]])
-    assert neg_log_loss(three, np.array([0]), 3, 0) == pytest.approx(-np.exp(-10), rel=1e-4)
-    assert neg_log_loss(three, np.array([1]), 3, 0) == pytest.approx(-10, rel=1e-4)
-    assert neg_log_loss(three, np.array([2]), 3, 0) == pytest.approx(-52 * np.log(2))
+    assert neg_log_loss(three, np.array([0]), 3, 0, np.zeros(0)) == pytest.approx(-np.exp(-10), rel=1e-4)
+    assert neg_log_loss(three, np.array([1]), 3, 0, np.zeros(0)) == pytest.approx(-10, rel=1e-4)
+    assert neg_log_loss(three, np.array([2]), 3, 0, np.zeros(0)) == pytest.approx(-52 * np.log(2))
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5, 17, 89, 400])

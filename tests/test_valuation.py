@@ -59,6 +59,8 @@ def moments_of(samples, chosen=None, unit=1):
         replicate_spread=np.array([len(mine) * np.var(mine) if len(mine) else 0.0 for mine in counted]),
         replicates=chosen[:whole:unit].sum(0),
         profile=np.zeros((3, 0, 0)),
+        block_sums=np.zeros((n, 0)),
+        block_spread=np.zeros(0),
         replicate_size=unit,
         n_replicates=t // unit,
         n_permutations=t,
@@ -318,7 +320,7 @@ class TestSaveAndLoad:
             lambda header: header["settings"].update(seed="abc"),
             lambda header: header.update(ranges="abc"),
             lambda header: header.update(ranges=[["a", "b"]]),
-            lambda header: header["counts"].update(n_permutations="abc"),
+            lambda header: header["counts"][0].update(n_permutations="abc"),
             lambda header: header.update(labels="json"),
         ],
     )
@@ -341,7 +343,7 @@ class TestSaveAndLoad:
         with np.load(path) as file:
             arrays = dict(file)
         bad = chosen if name == "chosen" else chosen.astype(str)
-        np.savez(path, **arrays | {name: bad})
+        np.savez(path, **arrays | {f"{name}.0": bad})
         with pytest.raises(ValueError, match=r"v.npz"):
             Valuation.load(path)
 

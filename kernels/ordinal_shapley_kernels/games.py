@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import inlined, prepare
-from ordinal_shapley_kernels.workspace import COMPILED, Vector, Workspace, WorkspaceType, numba_type
+from ordinal_shapley_kernels.workspace import COMPILED, Integers, Vector, Workspace, WorkspaceType, numba_type
 
 # What `evaluate` returns
 OK = 0
@@ -59,6 +61,10 @@ class Game(Workspace):
         Of the functions; with the JIT off they are in `functions`.
     scores : float64 (1 + n_blocks,)
         Written by `evaluate`.
+    block_of : int64 (n_valid,) or (0,)
+        Block of each validation row, from 0.
+    block_weights : float64 (n_valid,) or (0,)
+        What it weighs there.
     unconverged : int
         Model fits of `evaluate` so far that could not be brought to convergence.
     """
@@ -69,16 +75,26 @@ class Game(Workspace):
     is_defined_address: int
     evaluate_address: int
     scores: Vector
+    block_of: Integers
+    block_weights: Vector
     unconverged: int
 
     def __init__(self, functions: Any, **fields: Any) -> None:
         self.functions = functions
-        fields.setdefault("scores", (1,))
+        for name, size in (("scores", 1), ("block_of", 0), ("block_weights", 0)):
+            fields.setdefault(name, (size,))
         if COMPILED:
             prepare(*functions)
             for name, function in functions._asdict().items():
                 fields[f"{name}_address"] = 0 if function is None else function.address
         super().__init__(**fields)
+
+    def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
+        """Have `evaluate` write utilities by blocks of validation rows, too."""
+        if self.block_of is not block_of:
+            self.share("block_of", block_of)
+            self.share("block_weights", block_weights)
+            self.share("scores", np.zeros(2 + int(block_of.max())))
 
     def failure(self) -> Exception | None:
         """What Python saw go wrong in the last `evaluate` of this thread that failed, if it did."""

@@ -12,6 +12,12 @@ from typing import Any
 
 from ordinal_shapley_kernels import logistic_overflow, span
 from ordinal_shapley_kernels.abi import entry, part, symbol
+from ordinal_shapley_kernels.blocks import (
+    add_to_block,
+    begin_blocks,
+    score_without_model,
+    share_right_decisions,
+)
 from ordinal_shapley_kernels.certificate import certify, error_of, score_rows, uncertainty
 from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.elementary import exp
@@ -197,7 +203,7 @@ def _has_model(game: LogisticWorkspace) -> bool:
 @part
 def _lacks_model(game: LogisticWorkspace) -> bool:
     """Whether the sequence lacks a class; `scores` is then what it is worth."""
-    game.scores[0] = game.empty_value
+    score_without_model(game)
     return not _has_model(game)
 
 
@@ -289,14 +295,33 @@ def settle_softmax(game: LogisticWorkspace, radius: float) -> None:
     game.fitted = game.length
 
 
+@part
+def _score_decisions(game: LogisticWorkspace) -> None:
+    """Write the score of the decisions on the validation rows."""
+    validation = game.validation
+    decisions, truth = validation.decisions, validation.truth
+    game.scores[0] = score_decisions(game.scoring, decisions, truth, validation.counts)
+    share_right_decisions(game, decisions, truth)
+
+
+@part
+def _score_probabilities(game: LogisticWorkspace, softmax: int) -> None:
+    """Write the mean log-probability of the validation rows' classes."""
+    validation = game.validation
+    values, truth, of_rows = validation.scores, validation.truth, validation.log_probabilities
+    game.scores[0] = neg_log_loss(values, truth, game.prefix.class_counts.shape[0], softmax, of_rows)
+    if begin_blocks(game):
+        for v in range(truth.shape[0]):
+            add_to_block(game, v, of_rows[v])
+
+
 @entry
 def evaluate_decisions(game: LogisticWorkspace) -> int:
     """Write the score of the decisions on the validation rows of the models fitted to the sequence."""
     if _lacks_model(game):
         return OK
     settle(game, -1.0)
-    validation = game.validation
-    game.scores[0] = score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
+    _score_decisions(game)
     return OK
 
 
@@ -313,8 +338,7 @@ def evaluate_log_loss(game: LogisticWorkspace) -> int:
     if _lacks_model(game):
         return OK
     _score_rows(game)
-    validation = game.validation
-    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0], 0)
+    _score_probabilities(game, 0)
     return OK
 
 
@@ -324,8 +348,7 @@ def evaluate_softmax_decisions(game: LogisticWorkspace) -> int:
     if _lacks_model(game):
         return OK
     settle_softmax(game, -1.0)
-    validation = game.validation
-    game.scores[0] = score_decisions(game.scoring, validation.decisions, validation.truth, validation.counts)
+    _score_decisions(game)
     return OK
 
 
@@ -336,8 +359,7 @@ def evaluate_softmax_log_loss(game: LogisticWorkspace) -> int:
         return OK
     settle_softmax(game, game.radius_tolerance)
     score_rows(game)
-    validation = game.validation
-    game.scores[0] = neg_log_loss(validation.scores, validation.truth, game.prefix.class_counts.shape[0], 1)
+    _score_probabilities(game, 1)
     return OK
 
 

@@ -130,6 +130,8 @@ class Validation(Workspace):
         Their norms.
     stamps : int64 (n_factors, n_valid)
         The factor (`Solver.factor_stamps`) that they were made with.
+    log_probabilities : float64 (n_valid,)
+        Scratch: of the rows' classes.
     row_scores : float64 (n_models,)
         Scratch.
     order, counts : int64
@@ -153,6 +155,7 @@ class Validation(Workspace):
     white_features: Cube
     leverages: Matrix
     stamps: IntegerMatrix
+    log_probabilities: Vector
     row_scores: Vector
     order: Integers
     counts: IntegerMatrix

@@ -313,6 +313,7 @@ def make_workspace(
             white_features=(n_factors, n_valid, n_dims),
             leverages=(n_factors, n_valid),
             stamps=(n_factors, n_valid),
+            log_probabilities=(n_valid,),
             row_scores=(n_models,),
             order=(n_valid,),
             counts=(3, n_classes),

@@ -13,6 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.blocks import (
+    add_to_block,
+    begin_blocks,
+    score_without_model,
+    share_right_decisions,
+)
 from ordinal_shapley_kernels.games import OK, Game, GameFunctions
 from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.position_weights import fill_position_weights
@@ -276,7 +282,7 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
     """Write the score on the validation rows of the votes of their nearest rows."""
     m = game.rows.length
     if m == 0:
-        game.scores[0] = game.empty_value
+        score_without_model(game)
         return OK
     votes, classes, placed, nearest = game.votes, game.rows.classes, game.rows.placed, game.nearest
     truth, decisions, scoring = game.truth, game.decisions, game.scoring
@@ -284,6 +290,7 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
     filled = count / game.n_neighbors
     n_valid = truth.shape[0]
     shares = 0.0
+    in_blocks = begin_blocks(game)
     for v in range(n_valid):
         votes[:] = 0.0
         total = 0.0
@@ -294,7 +301,10 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
             total += vote
         if scoring == VOTE_SHARE:
             if total > 0.0:
-                shares += filled * (votes[truth[v]] / total)
+                share = filled * (votes[truth[v]] / total)
+                shares += share
+                if in_blocks:
+                    add_to_block(game, v, share)
             continue
         most = 0.0
         for c in range(votes.shape[0]):
@@ -307,6 +317,7 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
         game.scores[0] = shares / n_valid
     else:
         game.scores[0] = score_decisions(scoring, decisions, truth, game.counts)
+        share_right_decisions(game, decisions, truth)
     return OK
 
 
@@ -315,12 +326,13 @@ def evaluate_means(game: NeighborsOfNumbers) -> int:
     """Write the score on the validation rows of the weighted means of their nearest rows."""
     m = game.rows.length
     if m == 0:
-        game.scores[0] = game.empty_value
+        score_without_model(game)
         return OK
     targets, truth, placed, nearest = game.targets, game.truth, game.rows.placed, game.nearest
     count = _weigh(game, m)
     squares = 0.0
-    for v in range(truth.shape[0]):
+    n_valid, in_blocks = truth.shape[0], begin_blocks(game)
+    for v in range(n_valid):
         total = weighted = plain = 0.0
         for j in range(count):
             position = nearest[v, j]
@@ -331,6 +343,8 @@ def evaluate_means(game: NeighborsOfNumbers) -> int:
             plain += target
         error = truth[v] - (weighted / total if total > 0.0 else plain / count)
         squares += error * error
+        if in_blocks:
+            add_to_block(game, v, game.offset - game.scale * n_valid * error * error)
     game.scores[0] = game.offset - game.scale * squares
     return OK
 

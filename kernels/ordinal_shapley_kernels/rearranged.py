@@ -50,6 +50,11 @@ class RearrangedWorkspace(Game):
         """See the base class."""
         return self.inner.failure()
 
+    def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
+        """See the base class."""
+        self.inner.score_in_blocks(block_of, block_weights)
+        super().score_in_blocks(block_of, block_weights)
+
     @property
     def has_raised(self) -> bool:
         """See the base class."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.blocks import add_to_block, begin_blocks, score_without_model
 from ordinal_shapley_kernels.dense import (
     FULL,
     LOWER,
@@ -287,14 +288,17 @@ def evaluate(game: RidgeNumbers) -> int:
     """Write the score on the validation rows of the model fitted to the sequence."""
     total = weigh(game)
     if not total > 0.0:
-        game.scores[0] = game.empty_value
+        score_without_model(game)
         return OK
     fit(game, total)
     truth, predictions, intercept = game.truth, game.predictions[0], game.intercepts[0]
     squares = 0.0
-    for v in range(truth.shape[0]):
+    n_valid, in_blocks = truth.shape[0], begin_blocks(game)
+    for v in range(n_valid):
         error = truth[v] - (predictions[v] + intercept)
         squares += error * error
+        if in_blocks:
+            add_to_block(game, v, game.offset - game.scale * n_valid * error * error)
     game.scores[0] = game.offset - game.scale * squares
     return OK
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.blocks import score_without_model, share_right_decisions
 from ordinal_shapley_kernels.dense import dot
 from ordinal_shapley_kernels.games import OK, GameFunctions
 from ordinal_shapley_kernels.ridge import RidgeWorkspace, fit, pop, push, reset, shared_fields, weigh
@@ -126,7 +127,7 @@ def evaluate(game: RidgeClasses) -> int:
     """Write the score on the validation rows of the models fitted to the sequence."""
     total = _weigh_classes(game) if has_every_class(game.rows) else 0.0
     if not total > 0.0:
-        game.scores[0] = game.empty_value
+        score_without_model(game)
         return OK
     fit(game, total)
     truth, norms, models, means = game.truth, game.valid_norms, game.models, game.means
@@ -146,6 +147,7 @@ def evaluate(game: RidgeClasses) -> int:
     else:
         _decide(game, least, slope)
         game.scores[0] = score_decisions(game.scoring, game.decisions, truth, game.counts)
+        share_right_decisions(game, game.decisions, truth)
     return OK
 
 

@@ -124,10 +124,11 @@ def _log_sigmoid(x: float) -> float:
 
 
 @symbol
-def neg_log_loss(values: Matrix, truth: Integers, n_classes: int, softmax: int) -> float:
+def neg_log_loss(values: Matrix, truth: Integers, n_classes: int, softmax: int, of_rows: Vector) -> float:
     """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
 
     A probability below 2**-52 counts as 2**-52, as in scikit-learn.
+    `of_rows` (n_rows,) is written: those of the rows; or (0,).
     `values` is (1, n_rows) decision values of class 1 for two classes, else (n_classes, n_rows).
     """
     n_rows = truth.shape[0]
@@ -144,5 +145,8 @@ def neg_log_loss(values: Matrix, truth: Integers, n_classes: int, softmax: int) 
                 mass += math.exp((values[c, i] if softmax else _log_sigmoid(values[c, i])) - largest)
             own = values[truth[i], i] if softmax else _log_sigmoid(values[truth[i], i])
             own = own - largest - math.log(mass)
-        total += max(own, _MIN_LOG)
+        own = max(own, _MIN_LOG)
+        if of_rows.shape[0] > 0:
+            of_rows[i] = own
+        total += own
     return total / n_rows

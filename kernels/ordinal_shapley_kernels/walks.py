@@ -28,7 +28,7 @@ from ordinal_shapley_kernels.permutations import (
     restore,
     uniform_draw,
 )
-from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, Vector, Workspace
+from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Matrix, Vector, Workspace
 
 _LARGE = 2**17  # numbers in an array
 
@@ -67,6 +67,8 @@ class Walk(Workspace):
     utilities : float64 (n_permutations, n_places) or (0, 0)
         When it has rows: utility of each prefix; what truncation leaves out counts as the full utility, and
         is NaN where there are inclusion probabilities.
+    block_utilities : float64 (n_permutations, n_places, n_blocks) or (0, 0, 0)
+        When it has rows: the same by blocks of validation rows, of the prefixes that are evaluated.
     inclusion : float64 (n_places,) or (0,)
         Probability of each place of being evaluated; empty for 1. For marginal contributions they must not
         rise.
@@ -114,6 +116,7 @@ class Walk(Workspace):
     lengths: Integers
     marginals: Matrix
     utilities: Matrix
+    block_utilities: Cube
     inclusion: Vector
     cumulated: Vector
     uniforms: Vector
@@ -148,6 +151,7 @@ def make_walk(
     inclusion: NDArray[np.float64],
     record: bool = False,
     systematic: bool = False,
+    n_blocks: int = 0,
     *,
     rule: int = NO_RULE,
     tolerance: float = 0.0,
@@ -157,7 +161,8 @@ def make_walk(
     """Allocate a walk over permutations first..stop-1.
 
     `permutations` is as it was made, or left behind by a walk that is done. With `record` the utilities of
-    all prefixes are kept. `systematic` is how places with inclusion probabilities are chosen.
+    all prefixes are kept, with `n_blocks` those by blocks of validation rows. `systematic` is how places with
+    inclusion probabilities are chosen.
     """
     n_permutations = stop - first
     shape = (n_permutations, permutations.n_places)
@@ -169,6 +174,7 @@ def make_walk(
         lengths=(n_permutations,),
         marginals=fresh(shape, np.float64),
         utilities=np.full(shape, math.nan if len(inclusion) else 0.0) if record else (0, 0),
+        block_utilities=fresh((*shape, n_blocks), np.float64) if n_blocks else (0, 0, 0),
         inclusion=inclusion,
         cumulated=np.cumsum(inclusion) if systematic else (0,),
         uniforms=(n_permutations,),
@@ -185,15 +191,16 @@ def make_walk(
     )
 
 
-def fresh(shape: tuple[int, int], kind: Any) -> NDArray[Any]:
+def fresh(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     """Zeros that take no memory where a truncated walk does not reach.
 
     Large ones come from the system: what an allocator has used before it must fill with zeros, and memory
     of that size that one thread takes and another gives back it keeps in pieces.
     """
-    if shape[0] * shape[1] < _LARGE:
+    size = math.prod(shape)
+    if size < _LARGE:
         return np.zeros(shape, kind)
-    return np.frombuffer(mmap.mmap(-1, 8 * shape[0] * shape[1]), kind).reshape(shape)
+    return np.frombuffer(mmap.mmap(-1, 8 * size), kind).reshape(shape)
 
 
 @part
@@ -267,6 +274,15 @@ def _next_place(run: Walk, row: int, n_places: int) -> int:
 
 
 @part
+def _keep_blocks(game: Game, run: Walk, row: int, j: int) -> None:
+    """Keep the utilities by blocks of the prefix that ends at place `j`."""
+    block_utilities, scores = run.block_utilities, game.scores
+    if block_utilities.shape[0] > 0:
+        for b in range(block_utilities.shape[2]):
+            block_utilities[row, j, b] = scores[1 + b]
+
+
+@part
 def _credit(run: Walk, row: int, j: int, value: float, defined: int) -> None:
     """Credit the player at place `j` with its marginal contribution, and move on."""
     inclusion, utilities = run.inclusion, run.utilities
@@ -324,6 +340,7 @@ def walk(game: Game, run: Walk, budget: int) -> int:
                 run.place = 0
                 reset(game)
             else:
+                _keep_blocks(game, run, row, last)
                 _credit(run, row, last, value, is_defined(game))
         _end(run, row, n_places)
     return DONE

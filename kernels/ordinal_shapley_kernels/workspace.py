@@ -230,6 +230,14 @@ class Workspace:
             self._floats[slot] = value
         self._as_parameter_ = self.address = _address_of(self._table)
 
+    def share(self, name: str, array: NDArray[Any]) -> None:
+        """Put another array of the same kind in the place of a field's."""
+        field = self._fields[name]
+        array = _plain(array, field.kind.dtype)
+        self.__dict__[name] = array
+        self._table[field.slot] = _address_of(array)
+        self._table[field.slot + 1 : field.slot + 1 + array.ndim] = array.shape
+
     def __getattr__(self, name: str) -> Any:
         # Views of the block are made when Python asks for them.
         places = self.__dict__.get("_places", {})

@@ -13,6 +13,7 @@ _HOMES = {
     "TableGame": "ordinal_shapley.games",
     "FunctionGame": "ordinal_shapley.games",
     "CompiledGame": "ordinal_shapley.games",
+    "CrossFitGame": "ordinal_shapley.games",
     "LogisticGame": "ordinal_shapley.games",
     "RidgeGame": "ordinal_shapley.games",
     "RidgeClassifierGame": "ordinal_shapley.games",

@@ -53,15 +53,16 @@ class Cancellation:
         # with each, copies share it.
         self.scratch = threading.local()
 
-    def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...]) -> Any:
+    def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...], number: int = 0) -> Any:
         """The workspace of this thread for the tasks of one piece of work, made when first asked for.
 
-        All of them have the same `payload`, if only copies of it.
+        All tasks of one `number` have the same `payload`, if only copies of it.
         """
-        if not hasattr(self.scratch, "workspace"):
-            self.scratch.workspace = make(*payload)
-        self.scratch.workspace.unconverged = 0
-        return self.scratch.workspace
+        made: dict[int, Any] = vars(self.scratch).setdefault("workspaces", {})
+        if number not in made:
+            made[number] = make(*payload)
+        made[number].unconverged = 0
+        return made[number]
 
     @property
     def time_is_up(self) -> bool:

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
-from ordinal_shapley.games import LogisticGame
+from ordinal_shapley.games import CrossFitGame, LogisticGame
 from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.matching import game_for
@@ -43,6 +43,7 @@ class _ShapleyEstimator(BaseEstimator):
     scoring: Any = None
     empty_value: str | float = "majority"
     error_score: str | float = "raise"
+    cv: Any = 5
     valid_fraction: float = 0.3
     sampler: Any = "auto"
     stopping: Any = None
@@ -66,11 +67,15 @@ class _ShapleyEstimator(BaseEstimator):
     ) -> _Self:
         """Value the rows of ``X``, or the groups they form.
 
-        Without validation data, a part ``valid_fraction`` of the rows is held out to score models. They are
-        drawn class by class, by `sklearn.model_selection.train_test_split` with ``random_state``, and the
-        others are valued in their order. With ``groups``, whole groups are held out, drawn class by class if
-        no group mixes classes. The ``strata`` of ``sampler`` have a class for each row of ``X``, or for each
-        group in the order of the sorted group names.
+        Without validation data the rows are cross-fitted: each validates in one of ``cv`` folds, is valued in
+        the others, and its value is the mean over these, see `CrossFitGame`. With ``groups`` the rows of each
+        group are split. Give validation data if you have rows you trust.
+
+        With ``cv=None`` a part ``valid_fraction`` of the rows is held out to score models, and only the
+        others are valued, in their order. They are drawn class by class, by
+        `sklearn.model_selection.train_test_split` with ``random_state``; with ``groups`` whole groups are,
+        class by class if no group mixes classes. The ``strata`` of ``sampler`` have a class for each row of
+        ``X``, or for each group in the order of the sorted group names.
 
         Parameters
         ----------
@@ -112,7 +117,10 @@ class _ShapleyEstimator(BaseEstimator):
             stopping |= MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
         X = arrays.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
-        if X_valid is None:
+        game: CrossFitGame | RowGame
+        if X_valid is None and self.cv is not None:
+            game = self._cross_fitted(X, y, regression, groups=groups, sample_weight=sample_weight)
+        elif X_valid is None:
             n = X.shape[0]
             arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
             y = (arrays.as_targets if regression else arrays.as_labels)(y, "y", n, "row of X")
@@ -127,9 +135,11 @@ class _ShapleyEstimator(BaseEstimator):
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
             self.train_indices_, self.valid_indices_ = train, valid
 
-        self.game_ = self._game(X, y, X_valid, y_valid, groups=groups, sample_weight=sample_weight)
+        if X_valid is not None:
+            game = self._game(X, y, X_valid, y_valid, groups=groups, sample_weight=sample_weight)
+        self.game_ = game
         valuation = sample_values(
-            self.game_,
+            game,
             self._value,
             sampler,
             stopping=stopping,
@@ -143,7 +153,7 @@ class _ShapleyEstimator(BaseEstimator):
             valuation = replace(valuation, player_names=self.train_indices_)
         self.valuation_ = valuation
         self.values_ = valuation.values
-        self.classes_ = self.game_.classes_
+        self.classes_ = game.classes_
         self._remember_features(X)
         return self
 
@@ -157,6 +167,11 @@ class _ShapleyEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _cross_fitted(self, X: Any, y: Any, regression: bool, **options: Any) -> CrossFitGame:
+        return CrossFitGame(
+            self._game, X, y, cv=self.cv, regression=regression, random_state=self.random_state, **options
+        )
 
     def _game(self, *rows: Any, **options: Any) -> RowGame:
         options["position_weight"] = getattr(self, "position_weight", "uniform")
@@ -269,8 +284,11 @@ class OrdinalShapley(_OrderedShapley):
         Utility of a sequence without a model.
     error_score : "raise" or float, default "raise"
         Utility of a sequence for which ``estimator`` fails.
+    cv : int, splitter, iterable or None, default 5
+        Folds in which rows validate in turn when ``fit`` gets no validation data, see `CrossFitGame`. None:
+        some rows are held out, which then have no value.
     valid_fraction : float, default 0.3
-        Part of the rows (or groups) to hold out when ``fit`` gets no validation data.
+        With ``cv=None``, part of the rows (or groups) to hold out.
     sampler : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
         How permutations are sampled, by default without bias: the ``method`` of
         `ordinal_shapley.sample_values`.
@@ -288,12 +306,12 @@ class OrdinalShapley(_OrderedShapley):
     valuation_ : Valuation
         The same with standard errors and the row labels: the DataFrame's index, or else the place
         in ``X`` if ``fit`` made the split.
-    game_ : LogisticGame or what `game_for` returns
+    game_ : CrossFitGame, LogisticGame or what `game_for` returns
         The game that was played.
     classes_ : ndarray or None
         The classes; None for a regressor.
     train_indices_, valid_indices_ : ndarray or None
-        Positions in ``X`` of the rows valued and held out; None if validation data was given.
+        Positions in ``X`` of the rows valued and held out with ``cv=None``; else None.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -316,11 +334,9 @@ class OrdinalShapley(_OrderedShapley):
     >>> from ordinal_shapley import OrdinalShapley
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> X[:] = StandardScaler().fit_transform(X)
-    >>> model = OrdinalShapley(n_permutations=20, random_state=0).fit(X, y)
-    >>> model.values_.shape, model.valid_indices_.shape
-    ((124,), (54,))
-    >>> list(model.valuation_.to_frame().index) == list(X.index[model.train_indices_])
-    True
+    >>> model = OrdinalShapley(n_permutations=100, random_state=0).fit(X, y)
+    >>> model.values_.shape, [len(valid) for _, valid in model.game_.splits]
+    ((178,), [36, 36, 36, 35, 35])
     """
 
     _value = Ordinal()
@@ -334,7 +350,7 @@ class PartialOrdinalShapley(_OrderedShapley):
     Parameters
     ----------
     estimator, position_weight, compiled, fit_transformers, C, scoring, empty_value, error_score, \
-valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+cv, valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
@@ -370,8 +386,8 @@ class ClassicShapley(_ShapleyEstimator):
 
     Parameters
     ----------
-    estimator, compiled, fit_transformers, C, scoring, empty_value, error_score, valid_fraction, sampler, \
-stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+    estimator, compiled, fit_transformers, C, scoring, empty_value, error_score, cv, valid_fraction, \
+sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also

@@ -2,6 +2,7 @@
 
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.compiled import CompiledGame
+from ordinal_shapley.games.cross_fit import CrossFitGame
 from ordinal_shapley.games.function import FunctionGame
 from ordinal_shapley.games.journeys import JourneyGame
 from ordinal_shapley.games.logistic import LogisticGame
@@ -13,6 +14,7 @@ from ordinal_shapley.games.table import TableGame
 
 __all__ = [
     "CompiledGame",
+    "CrossFitGame",
     "FunctionGame",
     "Game",
     "JourneyGame",

@@ -70,6 +70,10 @@ class RearrangedGame(Game):
     def _identity(self) -> tuple[Any, ...]:
         return (*self._game._identity, self._kind, self._groups)
 
+    @property
+    def _row_shares(self) -> NDArray[np.float64] | None:
+        return self._game._row_shares
+
     def _listening(self) -> AbstractContextManager[None]:
         return self._game._listening()
 

@@ -22,6 +22,8 @@ _MAX_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
 _SCORED_ORDERS = 10
+# Scores that are means over the validation rows.
+_MEANS = {"accuracy", "vote_share", "neg_log_loss", "r2", "neg_mean_squared_error"}
 _NONE = np.zeros(0)
 
 PositionWeight = str | Callable[..., Any]
@@ -83,6 +85,7 @@ class RowGame(Game):
     classes_: NDArray[Any] | None
     scoring: Any
     _codes: NDArray[np.int64]
+    _truth: NDArray[Any]
     _n_valid: int
     _player_rows: NDArray[np.int64]
     _player_starts: NDArray[np.int64]
@@ -150,6 +153,15 @@ class RowGame(Game):
     def scored_orders(self) -> int:
         """How many orders of all rows tell how good their models are."""
         return 1 if self.order_free or self._is_slow else _SCORED_ORDERS
+
+    @property
+    def _row_shares(self) -> NDArray[np.float64] | None:
+        if self.scoring == "balanced_accuracy":
+            counts = np.bincount(self._truth)
+            return np.asarray(1.0 / (np.count_nonzero(counts) * counts[self._truth]))
+        if isinstance(self.scoring, str) and self.scoring in _MEANS:
+            return np.full(self._n_valid, 1.0 / self._n_valid)
+        return None
 
     @property
     def _score_name(self) -> str:

@@ -108,6 +108,16 @@ class Game(ABC):
         """Arrays and scalars for `_workspace_maker`; the arrays are never written."""
 
     @property
+    def _folds(self) -> tuple[tuple[Game, NDArray[np.int64] | None], ...]:
+        """The games that permutations are shared out among, with the players of each; None for all."""
+        return ((self, None),)
+
+    @property
+    def _row_shares(self) -> NDArray[np.float64] | None:
+        """What each validation row weighs in the utility, where that is a mean over them; they sum to 1."""
+        return None
+
+    @property
     def _settings(self) -> dict[str, Any]:
         """What tells one game from another under the names that users know: words, or tuples of arrays."""
         return {"game": self._payload}

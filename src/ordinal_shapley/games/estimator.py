@@ -313,6 +313,7 @@ class EstimatorGame(RowGame):
         return False
 
     _workspace_maker = staticmethod(make_workspace)
+    _row_shares = None
 
     @property
     def _payload(self) -> tuple[Any, ...]:

@@ -43,9 +43,16 @@ class Ahead:
     """Evaluates what a run must know first, shows it, ends when time is up, and learns how long fits take."""
 
     def __init__(
-        self, game: Game, rule: TruncationRule | None, n_jobs: int | None, clock: Clock, bar: ProgressBar
+        self,
+        game: Game,
+        rule: TruncationRule | None,
+        n_jobs: int | None,
+        clock: Clock,
+        bar: ProgressBar,
+        n_folds: int = 1,
     ) -> None:
         self._game, self._rule = game, rule
+        self._n_folds = n_folds  # that share a pilot
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
         self.evaluations = 0  # that count among those of the run
         # Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
@@ -181,6 +188,7 @@ class Ahead:
         if len(plan.inclusion):  # a checkpoint has them
             return plan
         game = self._game
+        count = min(count, max(_FEW, -(-count // self._n_folds)))
         sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
         figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
         # The largest sizes can take nearly all of the time, and a few permutations tell enough of them.

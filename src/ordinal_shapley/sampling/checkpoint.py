@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,9 +25,9 @@ from ordinal_shapley.sampling.state import State
 from ordinal_shapley.valuation.file import File, read_file, write_file
 from ordinal_shapley.valuation.settings import Settings
 
-_FORMAT = 3
+_FORMAT = 4
 # What a pilot adds to a plan.
-_OF_PILOT = ("baselines", "inclusion")
+_OF_PILOT = ("baselines", "inclusion", "block_baselines")
 # In this order a difference is reported.
 _COMPARED = ("version", "seed", "kind", "sampler", "position_profile", "game")
 Scores: TypeAlias = tuple[float | None, float | None]
@@ -46,22 +46,24 @@ class Keeper:
         self._next = 0.0
         self._warned = False
         self._scores: Scores = (None, None)
-        self._pilot: dict[str, Any] = {}
+        self._pilots: list[dict[str, Any]] = []
         if path is not None and Path(path).exists():
             self._file = _read(path, self._name)
         # Of the run that the file is of, if there is one.
         self.seed = None if self._file is None else self._file.settings.seed
 
-    def recall(self, plan: Plan) -> tuple[Plan, Scores] | None:
-        """Return the plan with what a pilot told it, and scores, as the file has them; None without one."""
+    def recall(self, plans: Sequence[Plan]) -> tuple[list[Plan], Scores] | None:
+        """Return the plans with what pilots told them, and scores, as the file has them; None without one."""
         if self._file is None:
             return None
-        self._scores, self._pilot = _ahead(self._file)
-        return plan._replace(**self._pilot), self._scores
+        self._scores, self._pilots = _ahead(self._file)
+        told = zip(plans, self._pilots, strict=True)
+        return [plan._replace(**pilot) for plan, pilot in told], self._scores
 
-    def remember(self, plan: Plan, scores: Scores) -> None:
-        """Keep what a pilot told a plan, and scores, with the run."""
-        self._scores, self._pilot = scores, {name: getattr(plan, name) for name in _OF_PILOT}
+    def remember(self, plans: Sequence[Plan], scores: Scores) -> None:
+        """Keep what pilots told the plan of each fold, and scores, with the run."""
+        self._scores = scores
+        self._pilots = [{name: getattr(plan, name) for name in _OF_PILOT} for plan in plans]
 
     def begin(self, settings: Settings, player_names: NDArray[Any] | None, first: int) -> None:
         """Take in what the run is, before it begins; ValueError if the file is of another run."""
@@ -126,7 +128,9 @@ class Keeper:
         assert self._path is not None
         began = time.monotonic()
         moments, total = state.moments, state.seconds + seconds
-        more: dict[str, NDArray[Any]] = {"block": state.block, **self._pilot}
+        more: dict[str, NDArray[Any]] = {"block": state.block}
+        for k, pilot in enumerate(self._pilots):
+            more |= {f"{name}_{k}": told for name, told in pilot.items()}
         for k, (rounds, values) in enumerate(state.memory.values()):
             more |= {f"rounds_{k}": rounds, f"values_{k}": values}
         run = {
@@ -219,7 +223,9 @@ def _state(file: File) -> State:
     )
 
 
-def _ahead(file: File) -> tuple[Scores, dict[str, Any]]:
-    """Scores and what a pilot told, as a file holds them; KeyError if something is not there."""
+def _ahead(file: File) -> tuple[Scores, list[dict[str, Any]]]:
+    """Scores, and what the pilot of each fold told; KeyError if something is not there."""
     full, baseline = file.header["run"]["scores"]
-    return (full, baseline), {name: file.more[name] for name in _OF_PILOT}
+    n_folds = len(file.moments.parts)
+    pilots = [{name: file.more[f"{name}_{k}"] for name in _OF_PILOT} for k in range(n_folds)]
+    return (full, baseline), pilots

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from typing import Any
 
@@ -19,16 +19,17 @@ from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games.base import Game, UtilityError, check_game
 from ordinal_shapley.sampling.ahead import Ahead
+from ordinal_shapley.sampling.blocks import with_blocks
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
 from ordinal_shapley.sampling.forecast import warn_of_long_run
-from ordinal_shapley.sampling.plan import Plan, check_first, make_plan, make_weight_game
+from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan, check_first, make_plan, make_weight_game
 from ordinal_shapley.sampling.running import Clock, run_shards
 from ordinal_shapley.sampling.sampler import PermutationSampler, as_sampler
-from ordinal_shapley.sampling.shards import WeightError, prepare_kernels
+from ordinal_shapley.sampling.shards import WeightError, fold_of, prepare_kernels
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import MaxPermutations, StoppingRule
-from ordinal_shapley.valuation.moments import Moments
+from ordinal_shapley.valuation.moments import Folds, Moments
 from ordinal_shapley.valuation.result import Valuation
 from ordinal_shapley.valuation.settings import Settings, in_short
 from ordinal_shapley.values import Value, as_value
@@ -163,37 +164,49 @@ def sample_values(
     began = time.monotonic()
     check_game("game", game)
     kind, sampler = as_value(value), as_sampler(method)
-    n = game.n_players
-    plan = make_plan(game, kind, sampler, position_profile)
+    folds, players = zip(*game._folds, strict=True)
+    samplers = [sampler if some is None else sampler.of_players(some) for some in players]
+    plans = [
+        make_plan(part, kind, one, position_profile)._replace(fold=k)
+        for k, (part, one) in enumerate(zip(folds, samplers, strict=True))
+    ]
     stop_rule = as_rule(stopping, n_permutations)
     check_n_jobs(n_jobs)
-    first = check_first(first_permutation, plan)
+    first = check_first(first_permutation, plans[0])
     seed = None if random_state is None else seed_of(random_state)
-    prepare_kernels(game)
+    prepare_kernels(folds[0])
     clock = Clock(began, stop_rule.max_seconds)
     bar = ProgressBar(enabled=progress)
-    game._expect_walks()
-    warn_of_long_run(game, plan, sampler.rule, stop_rule, n_jobs)
+    for part in folds:
+        part._expect_walks()
+    warn_of_long_run(folds[0], plans[0], sampler.rule, stop_rule, n_jobs)
     with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
-        plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, n))
         short = {name: in_short(option) for name, option in game._settings.items()}
-        settings = Settings(kind, sampler, seed, plan.profile, short, __version__)
+        settings = Settings(kind, sampler, seed, plans[0].profile, short, __version__)
         keeper.begin(settings, game.player_names, first)
-        played = kind.played(game)
-        kind.try_game(game)
-        plan = plan._replace(empty_value=played(()))
-        ahead = Ahead(played, sampler.rule, n_jobs, clock, bar)
-        plan, scores = keeper.recall(plan) or (plan, None)
-        scores = scores or ahead.scores(game, seed)
-        with _reporting(played, plan.weight_game):
-            plan = ahead.plan(plan)
-            keeper.remember(plan, scores)
-            settings = settings._replace(digest=_digest(settings, plan, played))
-            state = keeper.state(State.before(plan, ahead.evaluations), settings.digest)
+        kind.try_game(folds[0])
+        played = [kind.played(part) for part in folds]
+        plans = [_of_run(plan, part, kind, sampler, seed) for plan, part in zip(plans, played, strict=True)]
+        pilots = [Ahead(part, sampler.rule, n_jobs, clock, bar, len(folds)) for part in played]
+        recalled = keeper.recall(plans)
+        if recalled is None:
+            found = [ahead.scores(part, seed) for ahead, part in zip(pilots, folds, strict=True)]
+            scores = _mean([full for full, _ in found]), _mean([baseline for _, baseline in found])
+        else:
+            plans, scores = recalled
+        with _reporting(played, plans):
+            for k, ahead in enumerate(pilots):
+                with _reporting([played[k]], plans):
+                    plans[k] = ahead.plan(plans[k])
+            keeper.remember(plans, scores)
+            settings = settings._replace(digest=_digest(settings, plans, played))
+            evaluations = [ahead.evaluations for ahead in pilots]
+            before = State.before(plans, evaluations, players, game.n_players)
+            state = keeper.state(before, settings.digest)
             clock.check(state.moments.n_permutations)
-            played = ahead.prepared(plan)
+            played = [ahead.prepared(plan) for ahead, plan in zip(pilots, plans, strict=True)]
             bar.begin(
                 "permutations",
                 stop_rule.max_permutations,
@@ -201,18 +214,18 @@ def sample_values(
                 done=state.moments.n_permutations,
                 evaluations=state.moments.n_evaluations,
                 seconds=clock.seconds(),
-                expected=ahead.expected(plan, stop_rule.max_permutations),
+                expected=pilots[0].expected(plans[0], stop_rule.max_permutations),
                 most_seconds=clock.most_seconds,
             )
             sampled = time.monotonic()
             state, check = run_shards(
-                played, plan, state, stop_rule, sampler.average, first, n_jobs, bar, clock, keeper
+                played, plans, state, stop_rule, sampler.average, first, n_jobs, bar, clock, keeper
             )
             seconds = state.seconds + time.monotonic() - began
             sampling_seconds = state.seconds + time.monotonic() - sampled
     moments = state.moments
     game._warn_unconverged(state.unconverged)
-    _warn_of(moments, plan, game)
+    _warn_of(moments, plans[0], game)
     return Valuation.from_moments(
         moments,
         settings,
@@ -228,13 +241,34 @@ def sample_values(
     )
 
 
-def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
+def _of_run(plan: Plan, game: Game, kind: Value, sampler: PermutationSampler, seed: int) -> Plan:
+    """Return a plan with what the seed and the game say."""
+    plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, game.n_players), empty_value=game(()))
+    return with_blocks(plan, game, sampler)
+
+
+def _mean(scores: list[float | None]) -> float | None:
+    """Return the mean score of the folds, None if one has none."""
+    known = [score for score in scores if score is not None]
+    return None if len(known) < len(scores) else float(np.mean(known))
+
+
+def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
     """Say where values or standard errors tell little."""
+    idle = sum(not part.n_permutations for part in moments.parts)
+    if idle:
+        warnings.warn(
+            f"{idle} of {len(moments.parts)} folds have no permutation: ask for at least "
+            f"{SHARD_SIZE * len(moments.parts)}, or fewer folds",
+            UserWarning,
+            stacklevel=3,
+        )
     if moments.completed_stops > 0.5 * moments.n_permutations:
         first_row = "the first row that completed the classes"
         where = first_row if game._awaits_classes else "the first player or before it"
         advice = "use a smaller tolerance or method 'auto', which has no bias"
-        if not moments.sums.any() and game(np.arange(game.n_players)) == plan.empty_value:
+        nothing = not any(part.sums.any() for part in moments.parts)
+        if nothing and game(np.arange(game.n_players)) == game(()):
             advice = "no utility differed from that of all players, for which no tolerance is small enough"
         warnings.warn(
             f"truncation ended {moments.completed_stops} of {moments.n_permutations} permutations at "
@@ -253,24 +287,31 @@ def _warn_of(moments: Moments, plan: Plan, game: Game) -> None:
 
 
 @contextmanager
-def _reporting(game: Game, weight_game: Game | None) -> Iterator[None]:
+def _reporting(games: Sequence[Game], plans: Sequence[Plan]) -> Iterator[None]:
     """Say which utility or weight the kernels could not use, and why."""
-    try:
-        with game._listening(), nullcontext() if weight_game is None else weight_game._listening():
+    with ExitStack() as stack:
+        weight_game = plans[0].weight_game
+        try:
+            for game in (*games, *(() if weight_game is None else (weight_game,))):
+                stack.enter_context(game._listening())
             yield
-    except WeightError as error:
-        assert weight_game is not None
-        weight_game._report(error, "order_weight: ")
-    except UtilityError as error:
-        game._report(error)
+        except WeightError as error:
+            assert weight_game is not None
+            weight_game._report(error, "order_weight: ")
+        except UtilityError as error:
+            fold = 0 if error.permutation is None else fold_of(error.permutation, len(games))
+            games[fold]._report(error)
 
 
-def _digest(settings: Settings, plan: Plan, played: Game) -> str:
+def _digest(settings: Settings, plans: Sequence[Plan], played: Sequence[Game]) -> str:
     """Fingerprint of game, options and minor version."""
     # Another minor version may draw other permutations of the same seed: they don't pool.
     minor = settings.version.split(".")[:2]
-    numbers = plan._replace(weight_game=None, design=plan.design.name)  # type: ignore[arg-type]
-    return digest(minor, text_of(settings.kind.settings()), *numbers, *played._identity)
+    parts: list[Any] = []
+    for plan, game in zip(plans, played, strict=True):
+        parts += plan._replace(weight_game=None, design=plan.design.name)  # type: ignore[arg-type]
+        parts += game._identity
+    return digest(minor, text_of(settings.kind.settings()), *parts)
 
 
 def as_rule(stopping: Any, n_permutations: Any) -> StoppingRule:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common.parallel import Cancellation
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.plan import Plan
-from ordinal_shapley.sampling.shards import other_stream, walked, weighted_marginals
+from ordinal_shapley.sampling.shards import order_weights, other_stream, walked, workspace_of
 
 # In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
 # that starts from a prefix far shorter takes longer to fit.
@@ -29,6 +29,7 @@ class Look(NamedTuple):
     utilities: NDArray[np.float64]  # of its prefixes
     marginals: NDArray[np.float64]  # above the size looked at before, times the weight of the players before
     evaluations: int
+    block_utilities: NDArray[np.float64]  # by blocks of validation rows, of shape (n_sizes, n_blocks)
 
 
 def pilot_plan(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
@@ -59,12 +60,14 @@ def look(
     """
     plan = Plan(*arguments[:n_plan])
     try:
-        game = cancellation.workspace(make_workspace, arguments[n_plan:])
+        game = workspace_of(plan, cancellation, make_workspace, arguments[n_plan:])
         run = walked(plan, game, index, index + 1, cancellation)
         if run.next == index:
             return None
         seen = np.flatnonzero(plan.inclusion)
-        return Look(run.utilities[0, seen], weighted_marginals(plan, run)[0, seen], run.evaluations)
+        marginals = run.marginals * order_weights(plan, run)
+        by_block = run.block_utilities[0, seen] if plan.n_blocks else np.zeros((len(seen), 0))
+        return Look(run.utilities[0, seen], marginals[0, seen], run.evaluations, by_block)
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything
         return error
@@ -111,7 +114,22 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
         probabilities = _falling(needed, costs, min_probability)
     else:
         probabilities = _spread(needed, weights, costs, min_probability)
-    return plan._replace(baselines=_between(seen, np.nanmean(utilities, axis=0), n), inclusion=probabilities)
+    return plan._replace(
+        baselines=_between(seen, np.nanmean(utilities, axis=0), n),
+        inclusion=probabilities,
+        block_baselines=_block_baselines(plan, looks, seen, n),
+    )
+
+
+def _block_baselines(
+    plan: Plan, looks: Sequence[Look], seen: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """Mean utilities by blocks of validation rows, at all sizes."""
+    utilities = np.full((len(looks), len(seen), plan.n_blocks), np.nan)
+    for t, look in enumerate(looks):
+        utilities[t, : len(look.utilities)] = look.block_utilities
+    means = np.nanmean(utilities, axis=0)
+    return np.array([_between(seen, means[:, b], n) for b in range(plan.n_blocks)]).reshape(-1, n).T.copy()
 
 
 def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:

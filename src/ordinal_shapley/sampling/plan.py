@@ -38,6 +38,11 @@ class Plan(NamedTuple):
     # Control variates of prefix utilities by place; if empty, the means over others of the shard.
     baselines: NDArray[np.float64] = np.zeros(0)
     inclusion: NDArray[np.float64] = np.zeros(0)  # each place's probability of being evaluated; empty for 1
+    # Block of each validation row and what it weighs there; empty without blocks.
+    block_of: NDArray[np.int64] = np.zeros(0, np.int64)
+    block_weights: NDArray[np.float64] = np.zeros(0)
+    block_baselines: NDArray[np.float64] = np.zeros((0, 0))  # as `baselines`, by block
+    fold: int = 0  # number of the game among those of a cross-fitted one
     weight_game: Game | None = None  # weights of sequences among the orders of their players
     # The truncation rule, as in the walk kernel.
     rule: int = NO_RULE
@@ -49,6 +54,11 @@ class Plan(NamedTuple):
     def replicate_size(self) -> int:
         """Permutations that make an independent replicate."""
         return self.design.replicate_size(len(self.members))
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of validation rows."""
+        return int(self.block_of.max()) + 1 if len(self.block_of) else 0
 
     @property
     def in_blocks(self) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 from ordinal_shapley.common.parallel import Cancellation, n_workers, running, uninterrupted
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.sampling.checkpoint import Keeper
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
-from ordinal_shapley.sampling.shards import shard_end, shard_ranges, walk_shard
+from ordinal_shapley.sampling.shards import fold_of, shard_end, shard_ranges, walk_shard
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import Check, Progress, StoppingRule
 
@@ -72,8 +73,8 @@ class Clock:
 
 
 def run_shards(
-    game: Game,
-    plan: Plan,
+    games: Sequence[Game],
+    plans: Sequence[Plan],
     state: State,
     stopping: StoppingRule,
     average: str,
@@ -99,15 +100,19 @@ def run_shards(
     start = first_permutation + state.moments.n_permutations
     end = None if cap is None else first_permutation + cap
     cancellation = clock.cancellation()
-    arguments = (cancellation, len(plan), *plan, *game._payload)
+    plan = plans[0]  # all have the same shards
+    arguments = [
+        (cancellation, len(one), *one, *game._payload) for game, one in zip(games, plans, strict=True)
+    ]
     tasks = (
-        delayed(walk_shard)(game._workspace_maker, *ends, *arguments)
+        delayed(walk_shard)(games[k]._workspace_maker, *ends, *arguments[k])
         for ends in shard_ranges(start, end, plan)
+        for k in [fold_of(ends[0], len(plans))]
     )
     kept = state  # after whole shards only: from there a longer run goes on to the same bits
     ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
     cancellation.horizon = start + ahead
-    with running(tasks, n_jobs, game._prefer, cancellation) as shards:
+    with running(tasks, n_jobs, games[0]._prefer, cancellation) as shards:
         try:
             for (first, stop), shard in zip(shard_ranges(start, end, plan), shards, strict=False):
                 if shard.failure is not None:
@@ -115,7 +120,8 @@ def run_shards(
                 now = first + shard.moments.n_permutations
                 with uninterrupted():
                     is_whole = now == shard_end(first, plan)
-                    state = state.plus(shard, plan, first, keep=not is_whole)
+                    of_fold = plans[fold_of(first, len(plans))]
+                    state = state.plus(shard, of_fold, first, keep=not is_whole)
                     kept = state if is_whole else kept
                 cancellation.horizon = now + ahead
                 if now < stop:  # a worker found that time is up

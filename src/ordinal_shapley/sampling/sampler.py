@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +104,17 @@ class PermutationSampler(Described):
                 f"design={self.design!r} needs permutations of all players, and class_fraction draws some: "
                 "use design='antithetic' or 'independent', or leave class_fraction out"
             )
+
+    def of_players(self, players: NDArray[np.int64]) -> PermutationSampler:
+        """Return the sampler of a fold in which these players train; ValueError if there is none."""
+        if self.design == "latin":
+            raise ValueError(
+                "design='latin' is not for cross-fitted games, whose folds have blocks of different sizes: "
+                "use design='antithetic' or 'independent'"
+            )
+        if self.strata is None:
+            return self
+        return replace(self, strata=np.asarray(self.strata)[players])
 
     @property
     def rule(self) -> TruncationRule | None:

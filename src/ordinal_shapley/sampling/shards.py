@@ -16,6 +16,7 @@ from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.valuation.moments import Moments
 from ordinal_shapley_kernels.abi import prepare
+from ordinal_shapley_kernels.blocks import BlockTally, add_block_contributions
 from ordinal_shapley_kernels.contributions import (
     N_CELLS,
     SQUARES,
@@ -73,7 +74,7 @@ class Shard(NamedTuple):
 
 def prepare_kernels(game: Game) -> None:
     """Compile what a run will need, at once."""
-    prepare(walk, evaluate_sequence, draw_many, add_replicates, *game._entries)
+    prepare(walk, evaluate_sequence, draw_many, add_replicates, add_block_contributions, *game._entries)
 
 
 def shard_end(first: int, plan: Plan) -> int:
@@ -84,6 +85,11 @@ def shard_end(first: int, plan: Plan) -> int:
     start = first - first % plan.replicate_size if plan.in_blocks else 0
     stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
     return min(stop, start + plan.replicate_size) if plan.in_blocks else stop
+
+
+def fold_of(permutation: int, n_folds: int) -> int:
+    """Return the fold whose game walks a permutation: shard by shard in turn."""
+    return permutation // SHARD_SIZE % n_folds
 
 
 def shard_ranges(first: int, end: int | None, plan: Plan) -> Iterator[tuple[int, int]]:
@@ -111,12 +117,26 @@ def walk_shard(
     plan = Plan(*arguments[:n_plan])
     cancellation.await_turn(first)
     try:
-        game = cancellation.workspace(make_workspace, arguments[n_plan:])
+        game = workspace_of(plan, cancellation, make_workspace, arguments[n_plan:])
         return _walk_shard(plan, game, first, stop, cancellation)
     except UtilityError as error:
-        return Shard(Moments.zeros(len(plan.members), plan.replicate_size), failure=error)
+        return Shard(_nothing(plan), failure=error)
     except Exception as error:
         raise RuntimeError(f"permutations {first} to {stop - 1}: {type(error).__name__}: {error}") from error
+
+
+def workspace_of(
+    plan: Plan, cancellation: Cancellation, make_workspace: Callable[..., Any], payload: tuple[Any, ...]
+) -> Any:
+    """Return this thread's workspace of the plan's game."""
+    game = cancellation.workspace(make_workspace, payload, plan.fold)
+    if len(plan.block_of):
+        game.score_in_blocks(plan.block_of, plan.block_weights)
+    return game
+
+
+def _nothing(plan: Plan) -> Moments:
+    return Moments.zeros(len(plan.members), plan.replicate_size, n_blocks=plan.n_blocks)
 
 
 def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Shard:
@@ -127,8 +147,9 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     n_permutations = run.next - first
     # A run of as many permutations would need baselines, which there is no time for.
     if n_permutations == 0 or _needs_baselines(plan, n_permutations):
-        return Shard(Moments.zeros(len(plan.members), plan.replicate_size))
+        return Shard(_nothing(plan))
     walks = Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
+    block_sums, block_spread = _sums_by_block(plan, walks)
     record, credited = None, walks.marginals
     if plan.recorded:
         record, credited = _record(plan, walks), np.empty_like(walks.marginals)
@@ -160,6 +181,8 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         replicate_spread=replicate_spread,
         replicates=replicates,
         profile=np.zeros((N_CELLS, 0, 0)),
+        block_sums=block_sums,
+        block_spread=block_spread,
         replicate_size=plan.replicate_size,
         n_replicates=n_permutations // plan.replicate_size,
         n_permutations=n_permutations,
@@ -178,7 +201,7 @@ def _those_drawn(
     Of a million players some hundreds come before a walk ends: sums over them take no time in the others.
     """
     most = int(walks.n_drawn.max())
-    if plan.in_blocks or _FEW * len(walks.orders) * most > len(plan.members):
+    if plan.in_blocks or plan.n_blocks or _FEW * len(walks.orders) * most > len(plan.members):
         return None, walks.orders, credited
     drawn = np.arange(most) < walks.n_drawn[:, None]
     players, numbers = np.unique(walks.orders[:, :most][drawn], return_inverse=True)
@@ -201,6 +224,7 @@ class Walks(NamedTuple):
     lengths: NDArray[np.int64]
     marginals: NDArray[np.float64]
     utilities: NDArray[np.float64]
+    block_utilities: NDArray[np.float64]
 
 
 def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) -> None:
@@ -227,7 +251,8 @@ def with_baselines(
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything
         raise
-    return plan._replace(baselines=run.utilities.mean(axis=0)), run.evaluations
+    by_block = run.block_utilities.mean(axis=0) if plan.n_blocks else plan.block_baselines
+    return plan._replace(baselines=run.utilities.mean(axis=0), block_baselines=by_block), run.evaluations
 
 
 def _numbered(error: UtilityError, permutation: int) -> UtilityError:
@@ -238,7 +263,7 @@ def _numbered(error: UtilityError, permutation: int) -> UtilityError:
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
     """Walk permutations first..stop-1, or as far as there is time; UtilityError at one that is not finite."""
     # As large as the players are many, so shards that one thread walks share it.
-    held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design.code}"
+    held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design.code} {plan.fold}"
     permutations = held.pop(key, None) or make_permutation_state(
         plan.members, plan.starts, plan.quota, plan.seed, plan.design.code
     )
@@ -252,6 +277,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         plan.inclusion,
         plan.recorded,
         plan.in_out == 1.0,
+        plan.n_blocks,
         rule=plan.rule,
         tolerance=plan.tolerance,
         patience=plan.patience,
@@ -290,10 +316,47 @@ def _record(plan: Plan, walks: Walks) -> Credits:
         walks.orders,
         baselines,
         centred,
-        weighted_marginals(plan, walks),
+        walks.marginals * order_weights(plan, walks),
         float(plan.in_out),
         float(plan.empty_value),
     )
+
+
+def _sums_by_block(plan: Plan, walks: Walks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of contributions by blocks of validation rows, and their spread; see Moments."""
+    n_blocks, n = plan.n_blocks, len(plan.members)
+    sums, spread = np.zeros((n, n_blocks)), np.zeros(n if n_blocks else 0)
+    if not n_blocks:
+        return sums, spread
+    utilities, weights = walks.block_utilities, order_weights(plan, walks)
+    evaluated = np.ones((1, 1), np.int64)
+    if plan.in_out:
+        evaluated = np.isfinite(walks.utilities).astype(np.int64)
+        baselines = plan.block_baselines[None]
+        if not baselines.size:
+            flat = _baselines_of(utilities.reshape(len(utilities), -1), plan.replicate_size)
+            baselines = flat.reshape(utilities.shape)
+    else:
+        baselines = np.zeros((1, 1, n_blocks))
+    add_block_contributions(
+        BlockTally(
+            orders=walks.orders,
+            n_drawn=walks.n_drawn,
+            lengths=walks.lengths,
+            utilities=utilities,
+            evaluated=evaluated,
+            baselines=baselines,
+            inclusion=plan.inclusion,
+            order_weights=weights if weights.size > 1 else (0, 0),
+            in_out=float(plan.in_out),
+            empty_value=float(plan.empty_value),
+            values=(n_blocks,),
+            added=(n_blocks,),
+            sums=sums,
+            spread=spread,
+        )
+    )
+    return sums, spread
 
 
 def _baselines_of(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
@@ -306,10 +369,10 @@ def _baselines_of(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float
     return means if unit == 1 else np.repeat(means, sizes, axis=0)
 
 
-def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
-    """Marginal contributions by place, times j! and the weight of the j players before."""
+def order_weights(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
+    """What marginal contributions are multiplied by: j! and the weight of the j players before, else 1."""
     if plan.weight_game is None:
-        return walks.marginals
+        return np.ones((1, 1))
     weights = np.ones_like(walks.marginals)
     prefixes = Orders(orders=walks.orders, lengths=walks.lengths, utilities=weights)
     game = plan.weight_game._spare_workspace()
@@ -317,4 +380,4 @@ def weighted_marginals(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
         t, j = divmod(int(np.argmin(np.isfinite(weights))), weights.shape[1])
         raise _numbered(WeightError(walks.orders[t, :j].tolist(), game.failure()), walks.first + t)
     factorials = [float(math.factorial(j)) for j in range(weights.shape[1])]
-    return np.asarray(walks.marginals * (weights * factorials))
+    return np.asarray(weights * factorials)

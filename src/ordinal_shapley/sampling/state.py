@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan
 from ordinal_shapley.sampling.shards import Shard, add_to_profile
 from ordinal_shapley.sampling.stopping import Memory
-from ordinal_shapley.valuation.moments import Moments
+from ordinal_shapley.valuation.moments import Folds, Moments
 
 # Stopping rules look at the values every so many permutations, a multiple of the shard size.
 ROUND_SIZE = 100
@@ -19,7 +20,7 @@ ROUND_SIZE = 100
 class State(NamedTuple):
     """State of a run after some shards."""
 
-    moments: Moments
+    moments: Moments | Folds
     block: NDArray[np.float64]  # sums over the replicate at hand, where one is longer than a shard
     unconverged: int = 0
     seconds: float = 0.0  # that earlier calls took
@@ -27,11 +28,18 @@ class State(NamedTuple):
     memory: Memory = {}  # noqa: RUF012 - never changed
 
     @classmethod
-    def before(cls, plan: Plan, n_evaluations: int) -> State:
-        """Return the state before the first permutation, after some evaluations."""
-        n = len(plan.members)
-        moments = Moments.zeros(n, plan.replicate_size, n if plan.profile else 0)
-        return cls(moments._replace(n_evaluations=n_evaluations), np.zeros(n))
+    def before(
+        cls, plans: Sequence[Plan], n_evaluations: Sequence[int], players: Sequence[Any], n_players: int
+    ) -> State:
+        """Return the state before the first permutation, after some evaluations, of each fold."""
+        parts = []
+        for plan, evaluations in zip(plans, n_evaluations, strict=True):
+            n = len(plan.members)
+            moments = Moments.zeros(n, plan.replicate_size, n if plan.profile else 0, plan.n_blocks)
+            parts.append(moments._replace(n_evaluations=evaluations))
+        if players[0] is None:
+            return cls(parts[0], np.zeros(n_players))
+        return cls(Folds(tuple(parts), tuple(players), n_players), np.zeros(n_players))
 
     def plus(self, shard: Shard, plan: Plan, first: int, *, keep: bool) -> State:
         """Return the state after one more shard, which began at permutation `first`.
@@ -39,16 +47,17 @@ class State(NamedTuple):
         What is large, the profile and sums of many players in few of which something changes, is changed in
         place unless this state is to be kept, too.
         """
+        before = self.moments.parts[plan.fold]
         if shard.players is not None:
-            moments = self.moments.copy() if keep else self.moments
+            moments = before.copy() if keep else before
             moments = moments.plus_some(shard.moments, shard.players)
-            return self._after(shard, moments, self.block, first)
-        profile = self.moments.profile
+            return self._after(shard, moments, self.block, plan, first)
+        profile = before.profile
         if shard.record is not None:
             if keep:
                 profile = profile.copy()
             add_to_profile(plan, shard.record, profile)
-        flat = self.moments._replace(profile=shard.moments.profile)
+        flat = before._replace(profile=shard.moments.profile)
         moments = flat.plus(shard.moments)._replace(profile=profile)
         now = first + shard.moments.n_permutations
         block = self.block
@@ -57,12 +66,14 @@ class State(NamedTuple):
             if now % plan.replicate_size == 0:
                 moments = moments.plus_replicate(block)
                 block = np.zeros_like(block)
-        return self._after(shard, moments, block, first)
+        return self._after(shard, moments, block, plan, first)
 
-    def _after(self, shard: Shard, moments: Moments, block: NDArray[np.float64], first: int) -> State:
+    def _after(
+        self, shard: Shard, moments: Moments, block: NDArray[np.float64], plan: Plan, first: int
+    ) -> State:
         now = first + shard.moments.n_permutations
         return self._replace(
-            moments=moments,
+            moments=self.moments.with_part(plan.fold, moments),
             block=block,
             unconverged=self.unconverged + shard.unconverged,
             round_ends=now // ROUND_SIZE > first // ROUND_SIZE,

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
-from ordinal_shapley.valuation.moments import N_ARRAYS, Moments, Ranges
+from ordinal_shapley.valuation.moments import N_ARRAYS, Folds, Moments, Ranges
 from ordinal_shapley.valuation.settings import Settings
 
-_FORMAT = "ordinal-shapley valuation 3"
+_FORMAT = "ordinal-shapley valuation 4"
 _Made = TypeVar("_Made")
 
 # What describes a result besides its settings, and as what JSON gives it back.
@@ -32,7 +32,7 @@ OPTIONAL = {"full_score": float, "baseline_score": float, "sampling_seconds": fl
 class File(NamedTuple):
     """What a file holds."""
 
-    moments: Moments
+    moments: Moments | Folds
     ranges: Ranges
     settings: Settings
     player_names: NDArray[Any] | None
@@ -51,11 +51,18 @@ def write_file(path: str | PathLike[str], file: File) -> None:
         "labels": kind,
         "ranges": file.ranges,
         "settings": file.settings.to_json(),
-        "counts": {name: int(getattr(file.moments, name)) for name in Moments._fields[N_ARRAYS:]},
+        "counts": [
+            {name: int(getattr(part, name)) for name in Moments._fields[N_ARRAYS:]}
+            for part in file.moments.parts
+        ],
+        "n_players": file.moments.n_players,
         "fields": file.fields,
     }
-    arrays: dict[str, Any] = dict(zip(Moments._fields[:N_ARRAYS], file.moments[:N_ARRAYS], strict=True))
-    arrays |= file.more
+    arrays: dict[str, Any] = dict(file.more)
+    for k, part in enumerate(file.moments.parts):
+        arrays |= {_of_fold(name, k): getattr(part, name) for name in Moments._fields[:N_ARRAYS]}
+    if isinstance(file.moments, Folds):
+        arrays |= {_of_fold("players", k): players for k, players in enumerate(file.moments.players)}
     content = io.BytesIO()  # so that a full disk meets a plain write, and no archive half closed
     np.savez(content, header=np.array(json.dumps(header)), labels=stored, **arrays)
     with replacing(path) as temporary:
@@ -74,18 +81,10 @@ def read_file(path: str | PathLike[str]) -> File:
             header = json.loads(str(file["header"]))
             if header["format"] != _FORMAT:
                 raise ValueError(f"its format is {header['format']!r}")
-            arrays = [file[name] for name in Moments._fields[:N_ARRAYS]]
+            moments = _read_moments(file, header)
             labels = _decode_labels(file["labels"], header["labels"])
-            known = {"header", "labels", *Moments._fields}
-            more = {name: file[name] for name in file.files if name not in known}
-        if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f"]:
-            raise ValueError("its sums are no numbers")
-        n = len(arrays[0])
-        profiles = (3, 0, 0), (3, n, n)
-        if any(array.shape != (n,) for array in arrays[:-1]) or arrays[-1].shape not in profiles:
-            raise ValueError("its sums differ in length")
-        counts = (operator.index(header["counts"][name]) for name in Moments._fields[N_ARRAYS:])
-        moments = Moments._make([*arrays, *counts])
+            known = {"header", "labels", *Moments._fields, "players"}
+            more = {name: file[name] for name in file.files if name.split(".")[0] not in known}
         ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])
         settings = Settings.from_json(header["settings"])
         fields = header["fields"]
@@ -94,6 +93,38 @@ def read_file(path: str | PathLike[str]) -> File:
         return File(moments, ranges, settings, labels, fields, header, more)
     except Exception as error:  # whatever a damaged file makes of its readers
         raise _no_valuation(path, error) from error
+
+
+def _of_fold(name: str, fold: int) -> str:
+    return f"{name}.{fold}"
+
+
+def _read_moments(file: Any, header: dict[str, Any]) -> Moments | Folds:
+    """Return the sums in an archive; ValueError or KeyError if they are not such."""
+    parts = []
+    for k, counts in enumerate(header["counts"]):
+        arrays = [file[_of_fold(name, k)] for name in Moments._fields[:N_ARRAYS]]
+        if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f", "f", "f"]:
+            raise ValueError("its sums are no numbers")
+        *of_players, profile, block_sums, block_spread = arrays
+        n = len(arrays[0])
+        if any(array.shape != (n,) for array in of_players) or profile.shape not in ((3, 0, 0), (3, n, n)):
+            raise ValueError("its sums differ in length")
+        blocks = block_sums.shape[1:]
+        if block_sums.shape != (n, *blocks) or block_spread.shape != (n if any(blocks) else 0,):
+            raise ValueError("its sums by block differ in length")
+        numbers = (operator.index(counts[name]) for name in Moments._fields[N_ARRAYS:])
+        parts.append(Moments._make([*arrays, *numbers]))
+    if _of_fold("players", 0) not in file.files:
+        (moments,) = parts
+        return moments
+    players = [file[_of_fold("players", k)] for k in range(len(parts))]
+    n_players = operator.index(header["n_players"])
+    for part, of_fold in zip(parts, players, strict=True):
+        inside = of_fold.dtype.kind == "i" and ((of_fold >= 0) & (of_fold < n_players)).all()
+        if of_fold.shape != part.sums.shape or not inside:
+            raise ValueError("its players are not those of its sums")
+    return Folds(tuple(parts), tuple(players), n_players)
 
 
 def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Ranges = tuple[tuple[int, int], ...]
 
 # The fields of Moments that are arrays come first.
-N_ARRAYS = 6
+N_ARRAYS = 8
 # What adding up some equal samples makes of their distances from the mean, relative to that.
 _NOISE = 16 * float(np.finfo(np.float64).eps)
 
@@ -25,6 +25,8 @@ class Moments(NamedTuple):
     Standard errors are made of *replicates*, sets of permutations that are independent of one another: each
     permutation in the independent design, a pair in the antithetic, a block of n in the Latin one. The first
     five arrays have shape (n,).
+
+    The same sums by blocks of validation rows tell what other validation rows would change.
     """
 
     # Of contributions; a permutation in which the player was truncated or not in the sampled set adds 0.
@@ -37,6 +39,10 @@ class Moments(NamedTuple):
     # Sums, sums of squares and numbers of the contributions [i, k] of player i at position k: (3, n, n), or
     # (3, 0, 0).
     profile: NDArray[np.float64]
+    block_sums: NDArray[np.float64]  # `sums` by block, (n, n_blocks)
+    # `replicate_spread` summed over the blocks where each permutation is a replicate, else 0; (n,), or (0,)
+    # without blocks.
+    block_spread: NDArray[np.float64]
     replicate_size: int  # permutations of a replicate
     n_replicates: int  # complete ones
     n_permutations: int
@@ -45,7 +51,7 @@ class Moments(NamedTuple):
     completed_stops: int  # walks that truncation ended at the first prefix that had a model
 
     @classmethod
-    def zeros(cls, n: int, replicate_size: int = 1, n_profile: int = 0) -> Moments:
+    def zeros(cls, n: int, replicate_size: int = 1, n_profile: int = 0, n_blocks: int = 0) -> Moments:
         """Return the moments of no permutation at all, for ``n`` players."""
         return cls(
             np.zeros(n),
@@ -54,6 +60,8 @@ class Moments(NamedTuple):
             np.zeros(n),
             np.zeros(n, dtype=np.int64),
             np.zeros((3, n_profile, n_profile)),
+            np.zeros((n, n_blocks)),
+            np.zeros(n if n_blocks else 0),
             replicate_size,
             *[0] * 5,
         )
@@ -65,7 +73,35 @@ class Moments(NamedTuple):
             (self.replicate_sums, self.replicate_spread, self.replicates),
             (other.replicate_sums, other.replicate_spread, other.replicates),
         )
-        return total._replace(replicate_size=self.replicate_size, replicate_spread=spread)
+        total = total._replace(replicate_size=self.replicate_size, replicate_spread=spread)
+        return total._replace(block_spread=self._block_spread(other))
+
+    def _block_spread(self, other: Moments) -> NDArray[np.float64]:
+        n_1, n_2 = self.n_permutations, other.n_permutations
+        spread = self.block_spread + other.block_spread
+        if not (n_1 and n_2 and self.n_blocks) or self.replicate_size > 1:
+            return spread
+        apart = self.block_sums / n_1 - other.block_sums / n_2
+        return np.asarray(spread + (apart**2).sum(axis=1) * (n_1 / (n_1 + n_2) * n_2))
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of validation rows."""
+        return int(self.block_sums.shape[1])
+
+    @property
+    def n_players(self) -> int:
+        """Players that the sums are of."""
+        return len(self.sums)
+
+    @property
+    def parts(self) -> tuple[Moments, ...]:
+        """The moments of each fold: of the only one."""
+        return (self,)
+
+    def with_part(self, fold: int, part: Moments) -> Moments:
+        """Return the same with the moments of a fold replaced."""
+        return part
 
     def copy(self) -> Moments:
         """Return the same moments in new arrays."""
@@ -82,8 +118,9 @@ class Moments(NamedTuple):
         )
         for name in ("sums", "chosen", "replicate_sums", "replicates"):
             getattr(self, name)[players] += getattr(other, name)
-        counts = map(operator.add, self[7:], other[7:])
-        return Moments._make([*self[:7], *counts])
+        first = N_ARRAYS + 1
+        counts = map(operator.add, self[first:], other[first:])
+        return Moments._make([*self[:first], *counts])
 
     def plus_replicate(self, sums: NDArray[np.float64]) -> Moments:
         """Return the moments with one more complete replicate, whose permutations have been added before."""
@@ -119,6 +156,26 @@ class Moments(NamedTuple):
             stderr = np.sqrt(np.where(spread <= noise, 0.0, spread) / (replicates - 1) / replicates)
         return values, stderr / self.replicate_size, counts
 
+    def stderr_total(self, average: str) -> NDArray[np.float64] | None:
+        """Return standard errors that cover the choice of validation rows, too; None without blocks.
+
+        A jackknife over the blocks, which are nearly of one size (Efron and Stein, "The jackknife estimate of
+        variance", 1981): the variance of their estimates divided by their number, less what Monte Carlo noise
+        adds to it, joins the variance of the values.
+        """
+        n, n_blocks = self.n_permutations, self.n_blocks
+        if not n_blocks:
+            return None
+        _, stderr, _ = self.estimates(average)
+        if n < 2:
+            return np.full_like(stderr, np.nan)
+        within = stderr**2
+        between = np.var(self.block_sums / n, axis=1, ddof=1) / n_blocks
+        # Noise that blocks do not share makes them differ, too.
+        own = self.block_spread / (n - 1) / n / n_blocks
+        apart = np.maximum(own - within, 0.0) / (n_blocks - 1) if self.replicate_size == 1 else 0.0
+        return np.asarray(np.sqrt(within + np.maximum(between - apart, 0.0)))
+
     def profile_estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean contribution of each player at each position, and its standard error, or NaN."""
         sums, squares, counts = self.profile
@@ -128,6 +185,81 @@ class Moments(NamedTuple):
             # Below the rounding error of the sums, this is noise about samples that are all equal.
             spread[spread <= counts * np.finfo(np.float64).eps * squares] = 0.0
             return values, np.sqrt(spread / (counts - 1) / counts)  # 0 / 0 below two samples
+
+
+class Folds(NamedTuple):
+    """The moments of a cross-fitted game: of each fold about the players that train in it."""
+
+    parts: tuple[Moments, ...]
+    players: tuple[NDArray[np.int64], ...]  # whom the sums of each are of, increasing
+    n_players: int
+
+    def plus(self, other: Folds) -> Folds:
+        """Return the moments of both sets of permutations of one run together."""
+        return self._replace(parts=tuple(map(Moments.plus, self.parts, other.parts)))
+
+    def with_part(self, fold: int, part: Moments) -> Folds:
+        """Return the same with the moments of a fold replaced."""
+        return self._replace(parts=(*self.parts[:fold], part, *self.parts[fold + 1 :]))
+
+    def _total(self, name: str) -> int:
+        return sum(getattr(part, name) for part in self.parts)
+
+    @property
+    def n_permutations(self) -> int:
+        """Permutations of all folds."""
+        return self._total("n_permutations")
+
+    @property
+    def n_evaluations(self) -> int:
+        """Evaluations of all folds."""
+        return self._total("n_evaluations")
+
+    @property
+    def walk_length(self) -> int:
+        """Players evaluated, summed over all walks."""
+        return self._total("walk_length")
+
+    @property
+    def completed_stops(self) -> int:
+        """Walks that truncation ended at the first prefix that had a model."""
+        return self._total("completed_stops")
+
+    @property
+    def n_replicates(self) -> int:
+        """Complete replicates, if each fold has some; else 0."""
+        fewest = min(part.n_replicates for part in self.parts)
+        return self._total("n_replicates") if fewest else 0
+
+    def estimates(self, average: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the means over the folds in which a player trained, standard errors and counts.
+
+        Folds without a permutation are left out.
+        """
+        sums, squares = np.zeros((2, self.n_players))
+        counts, n_folds = np.zeros((2, self.n_players), np.int64)
+        for part, players in zip(self.parts, self.players, strict=True):
+            if part.n_permutations:
+                values, stderr, counted = part.estimates(average)
+                sums[players] += values
+                squares[players] += stderr**2
+                counts[players] += counted
+                n_folds[players] += 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return sums / n_folds, np.where(n_folds > 0, np.sqrt(squares) / n_folds, np.nan), counts
+
+    def stderr_total(self, average: str) -> NDArray[np.float64] | None:
+        """Return standard errors that cover the choice of validation rows in each fold, too; or None."""
+        squares, n_folds = np.zeros((2, self.n_players))
+        for part, players in zip(self.parts, self.players, strict=True):
+            if part.n_permutations:
+                total = part.stderr_total(average)
+                if total is None:
+                    return None
+                squares[players] += total**2
+                n_folds[players] += 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.sqrt(squares) / n_folds)
 
 
 _Part = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from ordinal_shapley.valuation.file import (
     same_labels,
     write_file,
 )
-from ordinal_shapley.valuation.moments import Moments, Ranges, join_ranges
+from ordinal_shapley.valuation.moments import Folds, Moments, Ranges, join_ranges
 from ordinal_shapley.valuation.settings import Settings
 from ordinal_shapley.valuation.views import Views
 
@@ -48,6 +47,10 @@ class Valuation(Views):
         The estimates, read-only; NaN for a player that no permutation counted.
     stderr : ndarray of float64, shape (n,)
         Their standard errors, read-only; NaN where fewer than two permutations counted.
+    stderr_total : ndarray of float64, shape (n,), or None
+        Standard errors that cover the choice of validation rows, too, read-only. None where the utility is
+        not a mean over validation rows (such as an area under a curve), there are fewer than ten of them or
+        more than 40,000 players, or the sampler has a bias.
     counts : ndarray of int64, shape (n,)
         How many permutations counted for each player, read-only.
     n_permutations, n_evaluations : int
@@ -77,8 +80,8 @@ class Valuation(Views):
         The permutations used: half-open index ranges, increasing and disjoint.
     player_names : ndarray of shape (n,) or None
         Names of the players, None for 0..n-1.
-    moments : Moments
-        The sums that values and standard errors are made of.
+    moments : Moments or Folds
+        The sums that values and standard errors are made of; of each fold for a cross-fitted game.
     digest : str
         Fingerprint of game and options: only results with equal ones can be pooled.
     position_profile : ndarray of float64, shape (n, n), or None
@@ -123,7 +126,8 @@ class Valuation(Views):
     settings: Settings
     ranges: Ranges
     player_names: NDArray[Any] | None
-    moments: Moments
+    moments: Moments | Folds
+    stderr_total: NDArray[np.float64] | None = None
     position_profile: NDArray[np.float64] | None = None
     position_profile_stderr: NDArray[np.float64] | None = None
     full_score: float | None = None
@@ -149,7 +153,7 @@ class Valuation(Views):
     @classmethod
     def from_moments(
         cls,
-        moments: Moments,
+        moments: Moments | Folds,
         settings: Settings,
         ranges: Ranges,
         *,
@@ -182,14 +186,15 @@ class Valuation(Views):
         ValueError
             If ``player_names`` has the wrong length.
         """
-        n = moments.sums.size
+        n = moments.n_players
         if player_names is not None and len(player_names) != n:
             raise ValueError(f"player_names has {len(player_names)} entries, expected one a player, {n}")
         arrays, total = moments.estimates(settings.sampler.average), moments.n_permutations
         profile: tuple[Any, ...] = (None, None)
-        if moments.profile.size:
+        total_errors = moments.stderr_total(settings.sampler.average)
+        if isinstance(moments, Moments) and moments.profile.size:
             profile = moments.profile_estimates()
-        for array in (*arrays, *profile):
+        for array in (*arrays, *profile, total_errors):
             if array is not None:
                 array.flags.writeable = False
         return cls(
@@ -200,6 +205,7 @@ class Valuation(Views):
             settings=settings,
             ranges=ranges,
             moments=moments,
+            stderr_total=total_errors,
             position_profile=profile[0],
             position_profile_stderr=profile[1],
             player_names=None if player_names is None else as_labels(player_names),
@@ -303,7 +309,9 @@ class Valuation(Views):
         first = parts[0]
         for part in parts[1:]:
             _check_same(first, part)
-        moments = functools.reduce(Moments.plus, (part.moments for part in parts))
+        moments: Any = first.moments
+        for part in parts[1:]:
+            moments = moments.plus(part.moments)
         known = [part.sampling_seconds for part in parts if part.sampling_seconds is not None]
         scored = next((part for part in parts if part.full_score is not None), first)
         return Valuation.from_moments(

@@ -1,0 +1,179 @@
+"""Utilities and contributions by blocks of validation rows: how much values depend on which rows validate.
+
+A game whose score is a mean over validation rows, each with a weight, writes the same mean over the rows of
+each block to `scores[1:]`, if it is asked to. `Game.block_of` says to which block a row belongs, and
+`Game.block_weights` what it weighs there; weights sum to 1 in each block. Contributions
+to an order by each block are made of its utilities as those of `contributions` are of the whole ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ordinal_shapley_kernels.abi import entry, inlined
+from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Matrix, Vector, Workspace
+
+
+@inlined
+def begin_blocks(game: Any) -> bool:
+    """Empty the scores of the blocks; return whether there are any."""
+    scores = game.scores
+    for b in range(1, scores.shape[0]):
+        scores[b] = 0.0
+    return bool(scores.shape[0] > 1)
+
+
+@inlined
+def add_to_block(game: Any, row: int, score: float) -> None:
+    """Add what a validation row scores to its block."""
+    game.scores[1 + game.block_of[row]] += game.block_weights[row] * score
+
+
+@inlined
+def score_without_model(game: Any) -> None:
+    """Write the utility of a sequence that has no model, the same for all blocks."""
+    scores = game.scores
+    for b in range(scores.shape[0]):
+        scores[b] = game.empty_value
+
+
+@inlined
+def share_right_decisions(game: Any, decisions: Any, truth: Any) -> None:
+    """Write the share of right decisions in each block, if there are blocks."""
+    if begin_blocks(game):
+        for v in range(truth.shape[0]):
+            if decisions[v] == truth[v]:
+                add_to_block(game, v, 1.0)
+
+
+class BlockTally(Workspace):
+    """Orders that were walked, their utilities by block, and sums of contributions by player.
+
+    Attributes
+    ----------
+    orders : int64 (n_orders, n_places)
+    n_drawn, lengths : int64 (n_orders,)
+        How many players of each order are known, and how many were evaluated.
+    utilities : float64 (n_orders, n_places, n_blocks)
+        Of each prefix.
+    evaluated : int64 (n_orders, n_places)
+        Whether it is known; else 0 stands for what it says.
+    baselines : float64 (1 or n_orders, n_places, n_blocks)
+        As those of a Record.
+    inclusion : float64 (n_places,) or (0,)
+        Probability of each place of being evaluated; empty for 1.
+    order_weights : float64 (n_orders, n_places) or (0, 0)
+        Factors of marginal contributions; empty for 1.
+    in_out : float
+    empty_value : float
+    values : float64 (n_blocks,)
+        Scratch, as is `added`.
+    added : float64 (n_blocks,)
+    sums : float64 (n_players, n_blocks)
+        All 0 on entry; written, as is `spread`.
+    spread : float64 (n_players,)
+        Squared distances of contributions from the mean of their block, summed over the blocks.
+    """
+
+    orders: IntegerMatrix
+    n_drawn: Integers
+    lengths: Integers
+    utilities: Cube
+    evaluated: IntegerMatrix
+    baselines: Cube
+    inclusion: Vector
+    order_weights: Matrix
+    in_out: float
+    empty_value: float
+    values: Vector
+    added: Vector
+    sums: Matrix
+    spread: Vector
+
+
+@inlined
+def _chance(tally: Any, place: int) -> float:
+    inclusion = tally.inclusion
+    return float(inclusion[place]) if inclusion.shape[0] > 0 else 1.0
+
+
+@inlined
+def _begin_in_out(tally: Any, t: int) -> None:
+    """Write the contribution to an order of a player who stands behind everyone into `values`."""
+    utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
+    n_places, own = evaluated.shape[1], t % baselines.shape[0]
+    last = n_places - 1
+    for b in range(values.shape[0]):
+        whole = baselines[own, last, b]
+        if evaluated[t, last]:
+            whole += (utilities[t, last, b] - whole) / _chance(tally, last)
+        values[b] = (whole - tally.empty_value) / n_places
+    for j in range(last):
+        if evaluated[t, j]:
+            factor = 1.0 / (_chance(tally, j) * (n_places - 1 - j))
+            for b in range(values.shape[0]):
+                values[b] -= (utilities[t, j, b] - baselines[own, j, b]) * factor
+
+
+@inlined
+def _move_in(tally: Any, t: int, j: int) -> bool:
+    """Go on to the player at place j, who is in the prefix that ends there; say whether that changes it."""
+    utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
+    n_places, own = evaluated.shape[1], t % baselines.shape[0]
+    if j == n_places - 1 or not evaluated[t, j]:
+        return False
+    factor = (1.0 / (j + 1) + 1.0 / (n_places - 1 - j)) / _chance(tally, j)
+    for b in range(values.shape[0]):
+        values[b] += (utilities[t, j, b] - baselines[own, j, b]) * factor
+    return True
+
+
+@inlined
+def _add_marginals(tally: Any, t: int, j: int) -> None:
+    """Write the contribution of the player at place j, marginal or a blend, into `added`."""
+    utilities, values, added = tally.utilities, tally.values, tally.added
+    in_out, weights = tally.in_out, tally.order_weights
+    factor = (1.0 - in_out) / _chance(tally, j)
+    if weights.shape[0] > 0:
+        factor *= weights[t, j]
+    for b in range(values.shape[0]):
+        before = utilities[t, j - 1, b] if j > 0 else tally.empty_value
+        added[b] = in_out * values[b] + factor * (utilities[t, j, b] - before)
+
+
+@inlined
+def _sum_of_squares(values: Any) -> float:
+    total = 0.0
+    for b in range(values.shape[0]):
+        total += values[b] * values[b]
+    return total
+
+
+@entry
+def add_block_contributions(tally: BlockTally) -> None:
+    """Add the contributions to all orders by blocks; players that are not in an order count 0."""
+    orders, lengths, values, added = tally.orders, tally.lengths, tally.values, tally.added
+    sums, spread, in_out = tally.sums, tally.spread, tally.in_out
+    n_blocks = values.shape[0]
+    for t in range(orders.shape[0]):
+        values[:] = 0.0
+        if in_out > 0.0:
+            _begin_in_out(tally, t)
+        squares = _sum_of_squares(values)
+        for j in range(tally.n_drawn[t] - 1, -1, -1):
+            player = orders[t, j]
+            if in_out > 0.0 and _move_in(tally, t, j):
+                squares = _sum_of_squares(values)
+            if in_out < 1.0 and j < lengths[t]:
+                _add_marginals(tally, t, j)
+                spread[player] += _sum_of_squares(added)
+                for b in range(n_blocks):
+                    sums[player, b] += added[b]
+            elif in_out > 0.0:
+                spread[player] += in_out * in_out * squares
+                for b in range(n_blocks):
+                    sums[player, b] += in_out * values[b]
+    for player in range(spread.shape[0]):
+        # Of contributions that are all equal this may leave some rounding.
+        rest = spread[player] - _sum_of_squares(sums[player]) / orders.shape[0]
+        spread[player] = max(rest, 0.0)

@@ -1,0 +1,94 @@
+"""Folds of rows: which rows train and which validate."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.seeds import sklearn_state
+
+Split: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+_MAX_FOLDS = 100
+
+
+def make_splits(
+    cv: Any, X: Any, y: NDArray[Any], owners: NDArray[np.int64] | None, random_state: Any, numbers: bool
+) -> list[Split]:
+    """Return positions of training and validation rows, each increasing, of every fold.
+
+    With `numbers`, y are such, else classes.
+    """
+    n_rows = len(y)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        n_folds = arguments.integer("cv", cv, min=2, max=_MAX_FOLDS)
+        fold_of = _fold_of_rows(n_folds, y, owners, random_state, numbers)
+        splits = [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
+        empty = sum(not len(valid) for _, valid in splits)
+        if empty:
+            raise ValueError(
+                f"cv is {cv}, and {empty} of its folds would have no validation row: expected fewer folds; "
+                "rows of classes or owners with fewer rows than folds validate nowhere"
+            )
+        return splits
+    if isinstance(cv, str | bool) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise TypeError(f"cv is {cv!r}, expected a number of folds, a splitter, or pairs of row positions")
+    splits = []
+    try:
+        found = list(check_cv(cv, y).split(X, y, owners))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cv cannot split these rows: {error}") from error
+    for k, (train, valid) in enumerate(found):
+        split = _positions(train, n_rows, k), _positions(valid, n_rows, k)
+        if np.intersect1d(*split).size:
+            raise ValueError(f"cv: fold {k + 1} has a row that both trains and validates")
+        splits.append(split)
+    if not 1 <= len(splits) <= _MAX_FOLDS:
+        raise ValueError(f"cv makes {len(splits)} folds, expected 1 to {_MAX_FOLDS}")
+    return splits
+
+
+def _positions(rows: Any, n_rows: int, fold: int) -> NDArray[np.int64]:
+    rows, name = np.asarray(rows), f"cv: fold {fold + 1}"
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
+        raise ValueError(f"{name} has {rows.size} rows of type {rows.dtype}, expected positions of some rows")
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise ValueError(f"{name} has row {rows.max()}, expected positions from 0 to {n_rows - 1}")
+    return np.unique(rows).astype(np.int64)
+
+
+def _fold_of_rows(
+    n_folds: int, y: NDArray[Any], owners: NDArray[np.int64] | None, random_state: Any, numbers: bool
+) -> NDArray[np.int64]:
+    """Return the fold in which each row validates, -1 for rows that always train."""
+    rng = np.random.RandomState(sklearn_state(random_state))
+    strata = _strata(y, n_folds, numbers)
+    owner = np.zeros(len(y), np.int64) if owners is None else owners
+    # Rows are dealt out in turn, stratum by stratum; of an owner they come one after the other.
+    order = np.lexsort((rng.permutation(len(y)), strata, owner))
+    always = np.zeros(len(y), bool)
+    if not numbers:
+        always |= np.bincount(strata)[strata] < n_folds
+    if owners is not None:
+        always |= np.bincount(owners)[owners] < 2
+    dealt = order[~always[order]]
+    fold_of = np.full(len(y), -1)
+    fold_of[dealt] = np.arange(len(dealt)) % n_folds
+    if not numbers:
+        # A class all of whose rows came to validate in one fold would be missing there.
+        for code in np.unique(strata):
+            folds = np.unique(fold_of[strata == code])
+            if len(folds) == 1:
+                fold_of[strata == code] = -1
+    return fold_of
+
+
+def _strata(y: NDArray[Any], n_folds: int, numbers: bool) -> NDArray[np.int64]:
+    """Return the class of each row; of numbers, which part of their range they are in."""
+    if not numbers:
+        return arrays.encode(y, "y")[1]
+    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+    return np.asarray(ranks // n_folds)

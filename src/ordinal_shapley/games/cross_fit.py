@@ -1,0 +1,271 @@
+"""Cross-fitting: each row validates in one fold and is a player in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ordinal_shapley.common import arrays
+from ordinal_shapley.common.arguments import errors_begin_with
+from ordinal_shapley.games._folds import Split, make_splits
+from ordinal_shapley.games._rows import RowGame
+from ordinal_shapley.games.base import Game
+
+
+class CrossFitGame(Game):
+    r"""One game for each fold of the rows, so that all rows have a value and no validation set is needed.
+
+    In each fold some rows validate and the others are the players. The utility of a sequence is its mean
+    utility over the folds, in each of which players that do not train there are left out.
+
+    Parameters
+    ----------
+    make_game : callable
+        ``make_game(X, y, X_valid, y_valid, **options)`` makes the game of a fold: `LogisticGame` or another
+        class of games of rows, or a function that calls `game_for`.
+    X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+        All rows.
+    y : array-like of shape (n_rows,)
+        Their classes, or numbers.
+    cv : int, splitter or iterable, default 5
+        How rows are split. A number of folds: drawn at random, class by class (of numbers: stratum by stratum
+        of their size). A class with fewer rows than folds validates nowhere. With ``groups`` the rows of each
+        owner are split, so that every owner plays in every fold; an owner's only row validates nowhere. Or a
+        splitter of scikit-learn, or pairs of the positions of training and validation rows.
+    groups : array-like of shape (n_rows,), optional
+        Owner of each row; players are then the owners, as in `LogisticGame`.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the rows as they train.
+    regression : bool, optional
+        Whether ``y`` are numbers, not classes. By default that is so if ``make_game`` is a class of games for
+        regression or some numbers are not whole.
+    random_state : None, int, Generator or RandomState
+        Makes the split of a number of folds repeatable.
+    **options
+        Passed on to ``make_game``.
+
+    Attributes
+    ----------
+    n_players, order_free, player_names, player_classes, player_sizes
+        See `Game`.
+    folds : list of Game
+        The game of each fold.
+    players : list of ndarray of int64
+        The players of each fold, as numbers of players of this game, in increasing order.
+    splits : list of (ndarray of int64, ndarray of int64)
+        Positions in ``X`` of the rows that train and that validate in each fold.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used; the message names it.
+
+    Notes
+    -----
+    `sample_values` shares permutations out among the folds, ten at a time, so a run is as long as that of one
+    game. A player's value is the mean over the folds in which it trains. If each player trains in all but one
+    of K folds, values sum to K / (K - 1) times the mean gain over the folds; owners that play in every fold
+    share the mean gain itself.
+
+    Standard errors treat folds as independent, though their training rows overlap.
+
+    References
+    ----------
+    V. Chernozhukov et al., "Double/debiased machine learning for treatment and structural parameters", The
+    Econometrics Journal 21 (2018), for the term.
+
+    Examples
+    --------
+    >>> import ordinal_shapley as osv
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> game = osv.CrossFitGame(osv.LogisticGame, (X - X.mean(0)) / X.std(0), y, cv=5, random_state=0)
+    >>> [fold.n_players for fold in game.folds], game.n_players
+    ([142, 142, 142, 143, 143], 178)
+    >>> osv.sample_values(game, n_permutations=100, random_state=0).values.shape
+    (178,)
+    """
+
+    def __init__(
+        self,
+        make_game: Callable[..., RowGame],
+        X: Any,
+        y: Any,
+        *,
+        cv: int | Any = 5,
+        groups: Any = None,
+        sample_weight: Any = None,
+        regression: bool | None = None,
+        random_state: Any = None,
+        **options: Any,
+    ) -> None:
+        X = arrays.indexable(X, "X")
+        n_rows = X.shape[0]
+        arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
+        y = arrays.as_column(y, "y", n_rows, "row of X")
+        owners = np.arange(n_rows)
+        self.player_names = X.index.to_numpy() if hasattr(X, "iloc") else None
+        if groups is not None:
+            groups = arrays.as_names(groups, "groups", n_rows, "row of X")
+            self.player_names, owners = arrays.encode(groups, "groups")
+        if sample_weight is not None:
+            sample_weight = arrays.as_column(sample_weight, "sample_weight", n_rows, "row of X")
+        if regression is None:
+            regression = bool(getattr(make_game, "_predicts_numbers", False)) or _has_fractions(y)
+        y = (arrays.as_targets if regression else arrays.as_labels)(y, "y", n_rows, "row of X")
+        self.splits: list[Split] = make_splits(
+            cv, X, y, None if groups is None else owners, random_state, regression
+        )
+        self.n_players = int(owners.max()) + 1
+        self.player_sizes = np.bincount(owners).astype(np.int64)
+        self.folds: list[RowGame] = []
+        self.players: list[NDArray[np.int64]] = []
+        for k, (train, valid) in enumerate(self.splits):
+            more = {"groups": groups, "sample_weight": sample_weight}
+            more = {name: None if given is None else given[train] for name, given in more.items()}
+            with errors_begin_with(f"fold {k + 1} of {len(self.splits)}: "):
+                parts = arrays.take(X, train), y[train], arrays.take(X, valid), y[valid]
+                self.folds.append(make_game(*parts, **more, **options))
+            self.players.append(np.unique(owners[train]))
+        self._take_over(y, groups is None)
+
+    def _take_over(self, y: NDArray[Any], players_are_rows: bool) -> None:
+        """Be what all folds are."""
+        first = self.folds[0]
+        self.order_free = first.order_free
+        self.classes_ = first.classes_
+        self.position_weight, self.scoring = first.position_weight, first.scoring
+        self.n_rows = len(y)
+        self._labels = y if players_are_rows and first.classes_ is not None else None
+        self.player_classes = None
+        if self._labels is not None:
+            self.player_classes = arrays.encode(y, "y")[1]
+        scores = [fold.baseline_score for fold in self.folds]
+        self.baseline_score = None if None in scores else float(np.mean(scores))  # type: ignore[arg-type]
+        for name in ("_runs_in_parallel", "_prefer", "_without_order", "_awaits_classes", "_is_slow"):
+            setattr(self, name, getattr(first, name))
+        self._players_are_rows = players_are_rows
+        self._n_valid = sum(len(valid) for _, valid in self.splits)
+        self._predicts_numbers = first._predicts_numbers
+
+    @property
+    def _folds(self) -> tuple[tuple[Game, NDArray[np.int64] | None], ...]:
+        return tuple(zip(self.folds, self.players, strict=True))
+
+    @property
+    def model(self) -> str | None:
+        """In words, the model that is fitted and whether it is compiled."""
+        return None if self.folds[0].model is None else f"{self.folds[0].model}; {len(self.folds)} folds"
+
+    def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
+        """Return the mean utility over the folds of a sequence of players.
+
+        Parameters
+        ----------
+        sequence : sequence of int
+            Distinct players in order of entry; () is the empty sequence.
+
+        Returns
+        -------
+        float
+            The mean utility.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sequence`` is not a sequence of distinct players.
+        """
+        sequence = self._check_sequence(sequence)
+        return float(np.mean([fold(self._in_fold(k, sequence)) for k, fold in enumerate(self.folds)]))
+
+    def _in_fold(self, fold: int, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The players of a sequence that train in a fold, as it numbers them."""
+        numbers = np.full(self.n_players, -1)
+        numbers[self.players[fold]] = np.arange(len(self.players[fold]))
+        mapped = numbers[sequence]
+        return mapped[mapped >= 0]
+
+    def _refuse(self) -> NoReturn:
+        raise TypeError(
+            "game is a CrossFitGame, whose values are sampled: use sample_values, or one of its folds"
+        )
+
+    @property
+    def _workspace_maker(self) -> Callable[..., Any]:
+        self._refuse()
+
+    @property
+    def _payload(self) -> tuple[Any, ...]:
+        self._refuse()
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        joined: dict[str, Any] = {}
+        for fold in self.folds:
+            for name, option in fold._settings.items():
+                joined.setdefault(name, []).append(option)
+        alike = {name: all(option is options[0] for option in options) for name, options in joined.items()}
+        return {"game": "CrossFitGame", "cv": (len(self.folds), *self.players)} | {
+            name: options[0] if alike[name] and isinstance(options[0], str) else _flat(options)
+            for name, options in joined.items()
+            if name != "game"
+        }
+
+    @property
+    def scored_orders(self) -> int:
+        """How many orders of all rows tell how good their models are."""
+        return self.folds[0].scored_orders
+
+    def _warn_unconverged(self, n_fits: int) -> None:
+        self.folds[0]._warn_unconverged(n_fits)
+
+    @property
+    def _score_name(self) -> str:
+        return self.folds[0]._score_name
+
+    def _facts(self) -> dict[str, str]:
+        facts = self.folds[0]._facts()
+        facts["Score"] = f"{self._score_name} on the rows that each of {len(self.folds)} folds leaves out"
+        return facts
+
+    def _row_labels(self) -> NDArray[Any] | None:
+        return self._labels
+
+    def _home(self, row: int) -> int:
+        """The first fold in which a player trains, -1 if there is none."""
+        with suppress(StopIteration):
+            return next(k for k, players in enumerate(self.players) if row in players)
+        return -1
+
+    def _leave_one_out(self) -> Callable[[int], Any] | None:
+        if not self._players_are_rows:
+            return None
+        predictors = [fold._leave_one_out() for fold in self.folds]
+        if any(predict is None for predict in predictors):
+            return None
+
+        def predict(row: int) -> Any:
+            fold = self._home(row)
+            if fold < 0:
+                return None
+            return predictors[fold](int(self._in_fold(fold, np.array([row]))[0]))  # type: ignore[misc]
+
+        return predict
+
+    def __repr__(self) -> str:
+        return f"CrossFitGame({self.n_players} players, {len(self.folds)} folds of {self.folds[0]!r})"
+
+
+def _has_fractions(y: NDArray[Any]) -> bool:
+    return y.dtype.kind == "f" and not np.array_equal(y, np.round(y))
+
+
+def _flat(options: Iterable[Any]) -> tuple[Any, ...]:
+    flat: list[Any] = []
+    for option in options:
+        flat += option if isinstance(option, tuple) else (option,)
+    return tuple(flat)

@@ -35,10 +35,10 @@ class ExactValues:
         Time it took.
     position_profile : ndarray of float64, shape (n_players, n_players), or None
         ``[i, k]``: expected marginal contribution of player i at position k (from 0); the mean over k is the
-        value. Only if it was asked for.
+        value, or with size weights the mean that these weigh. Only if it was asked for.
     efficiency_gap : float
         Sum of the values less what there is to share: the mean utility of full orders less that of the empty
-        sequence. 0 up to rounding but for `WeightedOrdinal`.
+        sequence. 0 up to rounding but for `WeightedOrdinal` and size weights.
     uniform_weight : bool or None
         For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set one weight.
     player_names : ndarray or None
@@ -172,7 +172,8 @@ def exact_values(
     totals = enumerate_game(game, scope, wanted, budget.n_jobs, progress)
     game._warn_unconverged(totals.unconverged)
     profile = kind.profile(totals, scope)
-    values = profile.mean(axis=1)
+    weights = kind.by_size(n)
+    values = profile @ weights if len(weights) else profile.mean(axis=1)
     to_share = totals.full / scope.counts()[n] - game(())
     return ExactValues(
         values,

@@ -9,9 +9,11 @@ from ordinal_shapley.values.blend import Blend
 from ordinal_shapley.values.classic import Classic
 from ordinal_shapley.values.ordinal import Ordinal
 from ordinal_shapley.values.partial_ordinal import PartialOrdinal
+from ordinal_shapley.values.sizes import SizeWeights, banzhaf_weights, beta_weights, sizes_up_to
 from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal
 
-__all__ = ["Blend", "Classic", "Ordinal", "PartialOrdinal", "Value", "WeightedOrdinal", "as_value"]
+__all__ = ["Blend", "Classic", "Ordinal", "PartialOrdinal", "SizeWeights", "Value", "WeightedOrdinal"]
+__all__ += ["as_value", "banzhaf_weights", "beta_weights", "sizes_up_to"]
 
 _NAMED: dict[str, type[Value]] = {kind.name: kind for kind in (Ordinal, PartialOrdinal, Classic)}
 _WITH_OPTIONS: dict[str, type[Value]] = {kind.name: kind for kind in (Blend, WeightedOrdinal)}

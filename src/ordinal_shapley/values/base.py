@@ -52,6 +52,15 @@ class Value(Described, ABC):
     def try_game(self, game: Game) -> None:
         """Warn if a few random sequences contradict what is taken on trust."""
 
+    @property
+    def size_words(self) -> str:
+        """Which sizes of coalitions count, in words; "" if all do alike."""
+        return ""
+
+    def by_size(self, n_players: int) -> NDArray[np.float64]:
+        """Return the weight of each number of players before; empty if all weigh alike."""
+        return np.zeros(0)
+
     def played(self, game: Game) -> Game:
         """Return the game whose sequences are evaluated."""
         return game
@@ -75,7 +84,8 @@ class Value(Described, ABC):
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
         """Return what players add by position, from the sums of an enumeration.
 
-        [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean.
+        [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean, or the
+        one that `by_size` weighs.
         """
         return marginal_profile(totals, scope, scope.kind != kernels.ALL)
 

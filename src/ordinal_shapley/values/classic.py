@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.values.base import Value, differing
+from ordinal_shapley.values.base import differing
+from ordinal_shapley.values.sizes import SizeWeighted
 from ordinal_shapley_kernels import enumeration as kernels
 
 if TYPE_CHECKING:
@@ -19,13 +20,24 @@ _TRIED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classic(Value):
+class Classic(SizeWeighted):
     r"""The classic Shapley value, of a game in which order plays no part.
 
     .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}} (U(S \cup i) - U(S))
 
     In such a game the ordinal and the partial ordinal value are the same numbers. It is refused for a game
     whose utility depends on the order.
+
+    Parameters
+    ----------
+    size_weights : SizeWeights or array-like of shape (n_players,), optional
+        Weights of the number of others, as for `Ordinal`: `beta_weights` give Beta Shapley values,
+        `banzhaf_weights` the Banzhaf value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``size_weights`` cannot be used.
 
     References
     ----------
@@ -37,19 +49,22 @@ class Classic(Value):
     >>> game = osv.FunctionGame(lambda players: float(len(players)) ** 2, n_players=3, order_free=True)
     >>> osv.exact_values(game, osv.Classic()).values
     array([3., 3., 3.])
+    >>> osv.exact_values(game, osv.Classic(size_weights=[1.0, 0.0, 0.0])).values
+    array([1., 1., 1.])
     """
 
     name: ClassVar[str] = "classic"
     contributions: ClassVar[tuple[str, ...]] = ("marginal", "in_out")
     order_free: ClassVar[bool] = True
 
-    meaning = (
+    _meaning = (
         "what a {noun} adds to the score on average when it joins those before it, over random "
         "permutations of all {noun}s; their order plays no part"
     )
 
     def check(self, game: Game) -> None:
-        """ValueError unless order plays no part in the game."""
+        """ValueError unless order plays no part in the game, and size weights fit."""
+        super().check(game)
         if not game.order_free:
             raise ValueError(
                 "value 'classic' is for games in which order plays no part, and in this one it does: "

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.values.base import Value, mean_utility_profile
+from ordinal_shapley.values.base import mean_utility_profile
+from ordinal_shapley.values.sizes import SizeWeighted
 
 if TYPE_CHECKING:
     from ordinal_shapley.exact.enumeration import Scope, Totals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ordinal(Value):
+class Ordinal(SizeWeighted):
     r"""The ordinal Shapley value: what a player adds when it may enter anywhere.
 
     With :math:`\bar U(S)` the mean utility over the orders of a set, it is the classic value of
@@ -23,6 +24,18 @@ class Ordinal(Value):
 
     .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}}
         \left(\bar U(S \cup i) - \bar U(S)\right)
+
+    Parameters
+    ----------
+    size_weights : SizeWeights or array-like of shape (n_players,), optional
+        Weights :math:`w_s` of the number :math:`s = |S|` of others, from 0, in place of :math:`1/n`:
+        `beta_weights`, `banzhaf_weights`, `sizes_up_to`, or numbers of at least 0 that sum to 1. The values
+        then do not sum to what there is to share.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``size_weights`` cannot be used.
 
     References
     ----------
@@ -36,6 +49,11 @@ class Ordinal(Value):
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
     >>> osv.exact_values(game, osv.Ordinal()).values
     array([0.25, 0.25])
+
+    Only coalitions of one player count:
+
+    >>> osv.exact_values(game, osv.Ordinal(size_weights=osv.sizes_up_to(1))).values
+    array([0., 0.])
     """
 
     name: ClassVar[str] = "ordinal"
@@ -43,7 +61,7 @@ class Ordinal(Value):
     needs_mean_utilities: ClassVar[bool] = True
 
     insertion = "anywhere"
-    meaning = (
+    _meaning = (
         "what a {noun} adds to the score on average when inserted among those before it, over random "
         "permutations of all {noun}s"
     )

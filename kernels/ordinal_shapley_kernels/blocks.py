@@ -64,6 +64,8 @@ class BlockTally(Workspace):
         Probability of each place of being evaluated; empty for 1.
     order_weights : float64 (n_orders, n_places) or (0, 0)
         Factors of marginal contributions; empty for 1.
+    factors : float64 (n_places,)
+        As those of a Record.
     in_out : float
     empty_value : float
     values : float64 (n_blocks,)
@@ -83,6 +85,7 @@ class BlockTally(Workspace):
     baselines: Cube
     inclusion: Vector
     order_weights: Matrix
+    factors: Vector
     in_out: float
     empty_value: float
     values: Vector
@@ -101,16 +104,19 @@ def _chance(tally: Any, place: int) -> float:
 def _begin_in_out(tally: Any, t: int) -> None:
     """Write the contribution to an order of a player who stands behind everyone into `values`."""
     utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
-    n_places, own = evaluated.shape[1], t % baselines.shape[0]
+    n_places, own, factors = evaluated.shape[1], t % baselines.shape[0], tally.factors
     last = n_places - 1
     for b in range(values.shape[0]):
         whole = baselines[own, last, b]
         if evaluated[t, last]:
             whole += (utilities[t, last, b] - whole) / _chance(tally, last)
-        values[b] = (whole - tally.empty_value) / n_places
+        values[b] = (factors[last] * whole - factors[0] * tally.empty_value) / n_places
     for j in range(last):
+        if factors[j] != factors[j + 1]:
+            for b in range(values.shape[0]):
+                values[b] += baselines[own, j, b] * ((factors[j] - factors[j + 1]) / n_places)
         if evaluated[t, j]:
-            factor = 1.0 / (_chance(tally, j) * (n_places - 1 - j))
+            factor = factors[j + 1] / (_chance(tally, j) * (n_places - 1 - j))
             for b in range(values.shape[0]):
                 values[b] -= (utilities[t, j, b] - baselines[own, j, b]) * factor
 
@@ -119,10 +125,10 @@ def _begin_in_out(tally: Any, t: int) -> None:
 def _move_in(tally: Any, t: int, j: int) -> bool:
     """Go on to the player at place j, who is in the prefix that ends there; say whether that changes it."""
     utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
-    n_places, own = evaluated.shape[1], t % baselines.shape[0]
+    n_places, own, factors = evaluated.shape[1], t % baselines.shape[0], tally.factors
     if j == n_places - 1 or not evaluated[t, j]:
         return False
-    factor = (1.0 / (j + 1) + 1.0 / (n_places - 1 - j)) / _chance(tally, j)
+    factor = (factors[j] / (j + 1) + factors[j + 1] / (n_places - 1 - j)) / _chance(tally, j)
     for b in range(values.shape[0]):
         values[b] += (utilities[t, j, b] - baselines[own, j, b]) * factor
     return True
@@ -133,7 +139,7 @@ def _add_marginals(tally: Any, t: int, j: int) -> None:
     """Write the contribution of the player at place j, marginal or a blend, into `added`."""
     utilities, values, added = tally.utilities, tally.values, tally.added
     in_out, weights = tally.in_out, tally.order_weights
-    factor = (1.0 - in_out) / _chance(tally, j)
+    factor = tally.factors[j] * (1.0 - in_out) / _chance(tally, j)
     if weights.shape[0] > 0:
         factor *= weights[t, j]
     for b in range(values.shape[0]):

@@ -13,6 +13,13 @@ of p_i,k below, and x_i is the mean of p_i,k over k = 0..n-1:
 
     p_i,k = c_{k+1} + (U_{k+1} - c_{k+1}) n / (k + 1) [i among the first k + 1]
             - c_k - (U_k - c_k) n / (n - k) [i not among the first k],    c_0 = U_0, c_n = U_n.
+
+With weights w_k of the sizes k = 0..n-1 in place of 1 / n the value is the sum of w_k p_i,k; g_k being n w_k,
+
+    x_i = (g_{n-1} U_n - g_0 U_0) / n + sum_{s=1}^{n-1} (U_s - c_s) A_s,i + c_s (g_{s-1} - g_s) / n,
+    A_s,i = g_{s-1} / s if i is among the first s, else -g_s / (n - s).
+
+A then has the mean (g_{s-1} - g_s) / n over the players, which the last term makes up for.
 """
 
 from __future__ import annotations
@@ -40,6 +47,8 @@ class Record(Workspace):
         [t, s - 1] is U_s - c_s, or what stands for it; the last column is not used.
     marginals : float64 (n_orders, n_places)
         Marginal contribution of the player at each place, times the weight of the sequence before it.
+    factors : float64 (n_places,)
+        [k] is g_k, n times the weight of the sizes k; 1 where all sizes weigh alike.
     contributions : float64 (n_orders, n_places) or (0, 0)
         Written by `write_contributions`: that of the player at each place of each order.
     profile : float64 (N_CELLS, n_players, n_places) or (0, 0, 0)
@@ -54,6 +63,7 @@ class Record(Workspace):
     baselines: Matrix
     centred: Matrix
     marginals: Matrix
+    factors: Vector
     contributions: Matrix
     profile: Cube
     in_out: float
@@ -74,21 +84,25 @@ def _centred(record: Record, order: int, size: int) -> float:
 @entry
 def write_contributions(record: Record) -> None:
     """Write the contribution of the player at each place of each order into `record.contributions`."""
-    out, marginals = record.contributions, record.marginals
+    out, marginals, factors = record.contributions, record.marginals, record.factors
     n_orders, n_places = record.orders.shape
     in_out = record.in_out
     for t in range(n_orders):
         # From the last place to the first: being in for s = place.. and out for s = 1..place-1.
-        value = (_baseline(record, t, n_places) - record.empty_value) / n_places
+        value = factors[n_places - 1] * _baseline(record, t, n_places) - factors[0] * record.empty_value
+        value /= n_places
         for s in range(1, n_places):
-            value -= _centred(record, t, s) / (n_places - s)
+            if factors[s - 1] != factors[s]:
+                value += _baseline(record, t, s) * ((factors[s - 1] - factors[s]) / n_places)
+            value -= factors[s] * _centred(record, t, s) / (n_places - s)
         for place in range(n_places, 0, -1):
             if place < n_places:
                 centred = _centred(record, t, place)
-                value += centred / place + centred / (n_places - place)
+                value += factors[place - 1] * centred / place + factors[place] * centred / (n_places - place)
             answer = in_out * value
             if in_out < 1.0:
-                answer += (1.0 - in_out) * marginals[t, place - 1]
+                marginal = factors[place - 1] * marginals[t, place - 1]
+                answer += (1.0 - in_out) * marginal
             out[t, place - 1] = answer
 
 
@@ -97,9 +111,9 @@ def add_profile(record: Record) -> None:
     """Add what every order says of each player at each place to `profile`; for orders of all players.
 
     Marginal contributions alone tell of the cells [i, k] in which player i did stand at place k; in/out, and
-    a blend with it, of every cell.
+    a blend with it, of every cell. Of sizes without weight nothing is known.
     """
-    profile, orders, marginals = record.profile, record.orders, record.marginals
+    profile, orders, marginals, factors = record.profile, record.orders, record.marginals, record.factors
     n_orders, n = orders.shape
     share = record.in_out
     for t in range(n_orders):
@@ -107,6 +121,8 @@ def add_profile(record: Record) -> None:
             player = orders[t, place]
             first = place if share == 0.0 else 0
             for k in range(first, place + 1 if share == 0.0 else n):
+                if factors[k] == 0.0:
+                    continue
                 cell = 0.0
                 if share > 0.0:
                     cell = _baseline(record, t, k + 1) - _baseline(record, t, k)

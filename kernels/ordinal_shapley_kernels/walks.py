@@ -76,6 +76,8 @@ class Walk(Workspace):
         For systematic sampling: sums of the probabilities up to each place.
     uniforms : float64 (n_permutations,)
         Uniform draws, where there are inclusion probabilities.
+    longest : int
+        Players of a permutation that are evaluated at most.
     draw_all : int
         Whether what is left of a truncated permutation is drawn as well.
     empty_value : float
@@ -120,6 +122,7 @@ class Walk(Workspace):
     inclusion: Vector
     cumulated: Vector
     uniforms: Vector
+    longest: int
     draw_all: int
     empty_value: float
     rule: int
@@ -153,6 +156,7 @@ def make_walk(
     systematic: bool = False,
     n_blocks: int = 0,
     *,
+    longest: int | None = None,
     rule: int = NO_RULE,
     tolerance: float = 0.0,
     patience: int = 0,
@@ -162,7 +166,8 @@ def make_walk(
 
     `permutations` is as it was made, or left behind by a walk that is done. With `record` the utilities of
     all prefixes are kept, with `n_blocks` those by blocks of validation rows. `systematic` is how places with
-    inclusion probabilities are chosen.
+    inclusion probabilities are chosen. Prefixes of more than `longest` players are not evaluated,
+    and their utilities are left at 0.
     """
     n_permutations = stop - first
     shape = (n_permutations, permutations.n_places)
@@ -178,6 +183,7 @@ def make_walk(
         inclusion=inclusion,
         cumulated=np.cumsum(inclusion) if systematic else (0,),
         uniforms=(n_permutations,),
+        longest=permutations.n_places if longest is None else longest,
         draw_all=draw_all or record,
         empty_value=empty_value,
         rule=rule,
@@ -229,7 +235,7 @@ def _end(run: Walk, row: int, n_places: int) -> None:
     place = run.place
     sampled = run.inclusion.shape[0] > 0
     run.lengths[row] = place
-    if place < n_places and place == run.first_defined and not sampled:
+    if place < run.longest and place == run.first_defined and not sampled:
         run.completed_stops += 1
     if run.draw_all:
         _draw_to(run, row, n_places)
@@ -257,20 +263,20 @@ def _is_truncated(run: Walk) -> bool:
 @part
 def _next_place(run: Walk, row: int, n_places: int) -> int:
     """The first place from the present one on that is to be evaluated; `n_places` if none is."""
-    j = run.place
+    j, longest = run.place, run.longest
     inclusion, cumulated = run.inclusion, run.cumulated
     if inclusion.shape[0] > 0:
         uniform = run.uniforms[row]
         if cumulated.shape[0] == 0:
-            while j < n_places and inclusion[j] < uniform:
+            while j < longest and inclusion[j] < uniform:
                 j += 1
         else:
-            while j < n_places:
+            while j < longest:
                 before = cumulated[j - 1] if j > 0 else 0.0
                 if math.floor(cumulated[j] + uniform) > math.floor(before + uniform):
                     break
                 j += 1
-    return j
+    return j if j < longest else n_places
 
 
 @part

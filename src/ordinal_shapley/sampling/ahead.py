@@ -16,6 +16,7 @@ from ordinal_shapley.sampling.checkpoint import Scores
 from ordinal_shapley.sampling.pilot import (
     Look,
     look,
+    pilot_places,
     pilot_plan,
     pilot_sizes,
     score_plan,
@@ -189,7 +190,7 @@ class Ahead:
             return plan
         game = self._game
         count = min(count, max(_FEW, -(-count // self._n_folds)))
-        sizes = pilot_sizes(int(plan.quota.sum()), plan.in_out < 1.0)
+        sizes = pilot_sizes(pilot_places(plan), plan.in_out < 1.0)
         figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
         # The largest sizes can take nearly all of the time, and a few permutations tell enough of them.
         costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
@@ -227,8 +228,8 @@ class Ahead:
         """Return about how many seconds so many permutations will take, None if nothing tells."""
         if self._pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
-        sizes = np.arange(1, int(plan.quota.sum()) + 1)
+        sizes = np.arange(1, plan.longest + 1)
         systematic = plan.in_out == 1.0 and bool(len(plan.inclusion))
         costs = self._game._relative_costs(sizes, systematic)
-        cost = float((costs * plan.inclusion).sum() if len(plan.inclusion) else costs.sum())
+        cost = float((costs * plan.inclusion[: plan.longest]).sum() if len(plan.inclusion) else costs.sum())
         return self._pace * cost * n_permutations

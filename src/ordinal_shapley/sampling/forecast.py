@@ -10,7 +10,7 @@ from ordinal_shapley.common.parallel import n_workers
 from ordinal_shapley.common.progress import LONG_SECONDS, ways_to_be_quicker
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.report.text import duration
-from ordinal_shapley.sampling.pilot import n_prefixes, pilot_sizes
+from ordinal_shapley.sampling.pilot import n_prefixes, pilot_places, pilot_sizes
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.stopping import StoppingRule
 from ordinal_shapley.sampling.truncation import Roulette, TruncationRule
@@ -23,11 +23,11 @@ def warn_of_long_run(
     most = stopping.max_permutations
     if game._seconds_per_fit is None or most is None or stopping.max_seconds is not None:
         return
-    n = int(plan.quota.sum())
+    n = plan.longest
     costs = game._relative_costs(np.arange(1, n + 1), jump=True)
     pilot, each = 0.0, float(costs.sum())
     if isinstance(rule, Roulette):
-        pilot = int(rule.n_pilot) * float(costs[pilot_sizes(n, plan.in_out < 1.0) - 1].sum())
+        pilot = int(rule.n_pilot) * float(costs[pilot_sizes(pilot_places(plan), plan.in_out < 1.0) - 1].sum())
         each = n_prefixes(n) * float(costs.mean())
     # What a fit of all rows takes tells what others do.
     pace = game._seconds_per_fit / float(game._relative_costs(np.array([game.n_players]), jump=True)[0])

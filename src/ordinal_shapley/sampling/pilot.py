@@ -20,6 +20,8 @@ _MAX_PREFIXES = 8
 _GRID = 30
 # Marginal contributions shrink with the place, and probabilities beyond this one may do so, too.
 _MIN_TO = 100
+# Of larger prefixes the weight is so small altogether that a guess of how they vary will do.
+_LITTLE = 1e-3
 _SCORES = 0x5DEECE66D  # makes a key of its own, so that scores are independent of the run
 
 
@@ -37,6 +39,14 @@ def pilot_plan(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
     return _at_sizes(other_stream(plan), sizes)
 
 
+def pilot_places(plan: Plan) -> int:
+    """Return the size of the largest prefix that the pilot evaluates."""
+    if not len(plan.factors):
+        return plan.n_places
+    beyond = np.cumsum(plan.factors[::-1])[::-1] / plan.n_places
+    return int(np.flatnonzero(beyond > _LITTLE)[-1]) + 1
+
+
 def score_plan(game: Game, seed: int) -> Plan:
     """Return a plan that evaluates random orders of all players."""
     n = game.n_players
@@ -46,7 +56,7 @@ def score_plan(game: Game, seed: int) -> Plan:
 
 def _at_sizes(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
     # Systematic sampling with probabilities of 1 and 0 leaves nothing to chance.
-    inclusion = np.zeros(int(plan.quota.sum()))
+    inclusion = np.zeros(plan.n_places)
     inclusion[sizes - 1] = 1.0
     return plan._replace(in_out=1.0, inclusion=inclusion)
 
@@ -93,8 +103,8 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
     \propto \sqrt{v_k / c_k}`. Between the sizes that were looked at :math:`v_k` is interpolated: that is as
     good as any guess, for no probability makes a bias.
     """
-    n = int(plan.quota.sum())
-    seen = pilot_sizes(n, plan.in_out < 1.0)
+    n = plan.n_places
+    seen = pilot_sizes(pilot_places(plan), plan.in_out < 1.0)
     # Some permutations stop short of the largest sizes.
     utilities, marginals = np.full((2, len(looks), len(seen)), np.nan)
     for t, look in enumerate(looks):
@@ -104,14 +114,17 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
     unit = max(np.nanmax(np.abs(utilities)), np.nanmax(np.abs(marginals))) or 1.0
     sizes = np.arange(1, n + 1)
     costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
-    weights = np.append(1.0 / sizes[:-1] + 1.0 / (n - sizes[:-1]), 1.0 / n)
+    squares = plan.size_factors**2
+    weights = np.append(squares[:-1] / sizes[:-1] + squares[1:] / (n - sizes[:-1]), squares[-1] / n)
     needed = plan.in_out**2 * _between(seen, np.nanvar(utilities / unit, axis=0), n) * weights
     if plan.in_out < 1.0:
         # The size before must have been looked at; that before the first is known.
         follows = np.diff(seen, prepend=0) == 1
-        squares = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
-        needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], squares, n)
-        probabilities = _falling(needed, costs, min_probability)
+        found = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
+        needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], found, n) * squares
+        # What no larger size exceeds, relative to the largest of all.
+        most = np.sqrt(np.maximum.accumulate(squares[::-1])[::-1] / squares.max())
+        probabilities = _falling(needed, costs, min_probability * most)
     else:
         probabilities = _spread(needed, weights, costs, min_probability)
     return plan._replace(
@@ -138,7 +151,7 @@ def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDA
 
 
 def _falling(
-    needed: NDArray[np.float64], costs: NDArray[np.float64], min_probability: float
+    needed: NDArray[np.float64], costs: NDArray[np.float64], min_probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Probabilities of marginal contributions: each needs the utility before, so these must not rise."""
     from sklearn.isotonic import isotonic_regression
@@ -164,7 +177,9 @@ def _spread(
     if not best.max() > 0.0:
         best = safe
     probabilities = (1.0 - min_probability) * best / best.sum() + min_probability * safe / safe.sum()
-    return _scaled(probabilities, n_prefixes(len(probabilities)))
+    used, scaled = weights > 0.0, np.zeros(len(weights))
+    scaled[used] = _scaled(probabilities[used], n_prefixes(int(used.sum())))
+    return scaled
 
 
 def n_prefixes(n_places: int) -> int:

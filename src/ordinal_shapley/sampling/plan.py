@@ -38,6 +38,8 @@ class Plan(NamedTuple):
     # Control variates of prefix utilities by place; if empty, the means over others of the shard.
     baselines: NDArray[np.float64] = np.zeros(0)
     inclusion: NDArray[np.float64] = np.zeros(0)  # each place's probability of being evaluated; empty for 1
+    # n times the weight of each size of what is before a player; empty where all weigh alike.
+    factors: NDArray[np.float64] = np.zeros(0)
     # Block of each validation row and what it weighs there; empty without blocks.
     block_of: NDArray[np.int64] = np.zeros(0, np.int64)
     block_weights: NDArray[np.float64] = np.zeros(0)
@@ -66,6 +68,21 @@ class Plan(NamedTuple):
         return self.design.permutations is None or SHARD_SIZE % self.replicate_size != 0
 
     @property
+    def n_places(self) -> int:
+        """Players of a permutation."""
+        return int(self.quota.sum())
+
+    @property
+    def longest(self) -> int:
+        """Players of the largest prefix that tells anything."""
+        return int(np.flatnonzero(self.factors)[-1]) + 1 if len(self.factors) else self.n_places
+
+    @property
+    def size_factors(self) -> NDArray[np.float64]:
+        """The factors; 1 where all sizes weigh alike."""
+        return self.factors if len(self.factors) else np.ones(self.n_places)
+
+    @property
     def recorded(self) -> bool:
         """Whether contributions are made of recorded orders; else the walk itself writes them."""
         return self.in_out > 0.0 or self.profile or self.weight_game is not None
@@ -86,6 +103,9 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
             )
         n = game.n_players
         check_memory(100 * n**2, f"a position profile of {n} players", "leave position_profile out")
+    factors = value.by_size(game.n_players) * game.n_players
+    if len(factors):
+        _check_whole(sampler)
     return Plan(
         *sampler.draw_from(game),
         game.player_sizes,
@@ -95,7 +115,22 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
         design=design_of(sampler.design),
         in_out=value.in_out(sampler.contribution_to(value)),
         profile=profile,
+        factors=factors,
     )
+
+
+def _check_whole(sampler: PermutationSampler) -> None:
+    """ValueError if a sampler estimates something else than what size weights say."""
+    if sampler.draws_classes:
+        raise ValueError(
+            "size_weights are of coalitions of all players, and class_fraction draws some: use method 'auto' "
+            "or 'mc'"
+        )
+    if sampler.biases:
+        raise ValueError(
+            f"size_weights say where permutations end, and so does truncation {sampler.truncation.name!r}, "
+            "whose bias they would weigh: use method 'auto' or 'mc'"
+        )
 
 
 def check_first(first_permutation: Any, plan: Plan) -> int:

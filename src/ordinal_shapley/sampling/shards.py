@@ -57,6 +57,7 @@ class Credits(NamedTuple):
     baselines: NDArray[np.float64]
     centred: NDArray[np.float64]
     marginals: NDArray[np.float64]
+    factors: NDArray[np.float64]
     in_out: float
     empty_value: float
 
@@ -154,6 +155,9 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     if plan.recorded:
         record, credited = _record(plan, walks), np.empty_like(walks.marginals)
         write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
+    elif len(plan.factors):
+        most = int(walks.lengths.max())
+        credited[:, :most] *= plan.factors[:most]
     players, orders, credited = _those_drawn(plan, walks, credited)
     n_players = len(plan.members) if players is None else len(players)
     sums, replicate_sums, replicate_spread, replicate = fresh((4, n_players), np.float64)
@@ -278,6 +282,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         plan.recorded,
         plan.in_out == 1.0,
         plan.n_blocks,
+        longest=plan.longest,
         rule=plan.rule,
         tolerance=plan.tolerance,
         patience=plan.patience,
@@ -317,6 +322,7 @@ def _record(plan: Plan, walks: Walks) -> Credits:
         baselines,
         centred,
         walks.marginals * order_weights(plan, walks),
+        plan.size_factors,
         float(plan.in_out),
         float(plan.empty_value),
     )
@@ -348,6 +354,7 @@ def _sums_by_block(plan: Plan, walks: Walks) -> tuple[NDArray[np.float64], NDArr
             baselines=baselines,
             inclusion=plan.inclusion,
             order_weights=weights if weights.size > 1 else (0, 0),
+            factors=plan.size_factors,
             in_out=float(plan.in_out),
             empty_value=float(plan.empty_value),
             values=(n_blocks,),

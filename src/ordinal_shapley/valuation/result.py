@@ -87,7 +87,8 @@ class Valuation(Views):
     position_profile : ndarray of float64, shape (n, n), or None
         ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
         Only if it was asked for. The mean of a row is the player's value exactly for the ordinal value, for a
-        blend and over whole Latin squares, else in expectation.
+        blend and over whole Latin squares, else in expectation. With size weights the value is the mean that
+        they weigh, and positions without weight are NaN.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
     full_score : float or None

@@ -14,18 +14,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ordinal_shapley.common.arguments import integer, number
 from ordinal_shapley.common.arrays import intervals, per_position
+from ordinal_shapley.values.sizes import as_size_weights, weights_of
 
 __all__ = ["cmc_tail", "lp_tail", "permutations_needed", "position_ranges", "tmc_tail"]
 
 
 def position_ranges(
-    a: ArrayLike, b: ArrayLike, *, empty_value: float = 0.0, nonnegative: bool = False
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    empty_value: float = 0.0,
+    nonnegative: bool = False,
+    size_weights: Any = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Return bounds on the marginal contribution at each position, from bounds on the utility at each size.
 
@@ -44,6 +51,11 @@ def position_ranges(
     nonnegative : bool, default False
         Whether no player ever lowers the utility, so that no contribution is below 0 (the paper's
         :math:`c_{k+1}`).
+    size_weights : SizeWeights or array-like of shape (n,), optional
+        Of a `Classic` value with such weights :math:`w_k`: the ranges are then those of
+        :math:`n w_k` times the marginal contribution at position :math:`k + 1`, whose plain average the value
+        is, so that `tmc_tail` and `permutations_needed` hold for it as they do for the plain value. There is
+        no bound on in/out contributions, by which `Ordinal` is estimated.
 
     Returns
     -------
@@ -62,6 +74,9 @@ def position_ranges(
     array([ 0. , -0.2,  0.1])
     >>> high.round(3)
     array([0.6, 0.8, 0.5])
+    >>> import ordinal_shapley as osv
+    >>> bounds.position_ranges([0.0, 0.2, 0.3], [0.6, 0.4, 0.3], size_weights=osv.sizes_up_to(2))[1].round(3)
+    array([0.9, 1.2, 0. ])
     """
     least, most = intervals("a", a, "b", b)
     start = number("empty_value", empty_value)
@@ -75,6 +90,9 @@ def position_ranges(
                 f"nonnegative is True, but a and b leave only negative contributions at position {at}"
             )
         low = np.maximum(low, 0.0)
+    if size_weights is not None:
+        factors = low.size * weights_of(as_size_weights(size_weights), low.size)
+        low, high = factors * low, factors * high
     return low, high
 
 

@@ -20,6 +20,7 @@ from ordinal_shapley.exact.values import exact_values
 from ordinal_shapley.games.base import Game, check_game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Value, WeightedOrdinal, as_value
+from ordinal_shapley.values.base import TOLERANCE
 from ordinal_shapley.vocabulary import check_choice
 
 _RANDOM_GAMES = 3
@@ -91,8 +92,10 @@ def check_axioms(
     - Monotone games (a remark, no axiom): if no joining lowers the utility, no value is below 0, and
       :math:`\phi_i > 0` exactly when some joining of :math:`i` raises the utility.
 
-    Of all weights of `WeightedOrdinal` only uniform ones make it efficient in all games. A check on one game
-    can refute what is said of all games, not prove it.
+    Of all weights of `WeightedOrdinal` only uniform ones make it efficient in all games, and of all size
+    weights of `Ordinal` and `Classic` only equal ones: with others null player, symmetry and additivity hold
+    and efficiency does not. Where some size has no weight, a player of a monotone game who helps at that size
+    alone is worth 0. A check on one game can refute what is said of all games, not prove it.
 
     References
     ----------
@@ -144,10 +147,10 @@ def check_axioms(
     if other is not None:
         _check_other(other, n, given is not None, kind is not None and kind.order_free)
 
-    uniform = None
+    why = _unequal(kind, n)
     weighing = None if kind is None else tabulate_weights(kind, n, budget)
     if weighing is not None:  # asked once, not once for every game
-        uniform = weighing[1]
+        why = "" if weighing[1] else "order_weight is not uniform"
         kind = WeightedOrdinal(TableGame.from_array(n, weighing[0]))
     table, to_share, n_evaluations = tabulate(game, budget, progress)
 
@@ -191,17 +194,25 @@ def check_axioms(
     return AxiomReport(
         checks.check_null_player(subject),
         checks.check_symmetry(subject),
-        checks.check_efficiency(subject, to_share, uniform),
+        checks.check_efficiency(subject, to_share, why),
         checks.check_additivity(subject, np.array(gaps), slack, other is None),
-        checks.check_monotone(subject),
+        checks.check_monotone(subject, why if "no weight" in why else ""),
         values,
-        _title(value) if kind is None else kind.name,
+        _title(value) if kind is None else ", ".join(filter(None, [kind.name, kind.size_words])),
         insertion,
         subject.tolerance,
         n_evaluations,
         time.perf_counter() - began,
         game.player_names,
     )
+
+
+def _unequal(kind: Value | None, n: int) -> str:
+    """Why a value breaks axioms by its size weights; "" if they are equal."""
+    weights = np.zeros(0) if kind is None else kind.by_size(n)
+    if not len(weights) or np.ptp(weights) <= TOLERANCE:
+        return ""
+    return "size_weights are not equal" + ", and some sizes have no weight" * (not weights.all())
 
 
 def _title(value: Any) -> str:

@@ -124,14 +124,17 @@ def check_symmetry(subject: Subject) -> AxiomCheck:
     return AxiomCheck("symmetry", FAILS if fails else HOLDS, tuple(met), worst, max(gaps), None, detail)
 
 
-def check_efficiency(subject: Subject, to_share: float, uniform: bool | None) -> AxiomCheck:
-    """All values together are the mean utility of full orders less that of the empty sequence."""
+def check_efficiency(subject: Subject, to_share: float, why: str) -> AxiomCheck:
+    """All values together are the mean utility of full orders less that of the empty sequence.
+
+    `why` says in words what makes it fail, if it does.
+    """
     total = float(subject.values.sum())
     violation = abs(total - to_share)
     fails = violation > 2 * subject.tolerance
     detail = f"the values sum to {total:.6g}, to share is {to_share:.6g}"
-    if fails and uniform is False:
-        detail += "; order_weight is not uniform"
+    if fails and why:
+        detail += f"; {why}"
     return AxiomCheck("efficiency", FAILS if fails else HOLDS, subject.everyone, (), violation, None, detail)
 
 
@@ -154,8 +157,11 @@ def check_additivity(
     )
 
 
-def check_monotone(subject: Subject) -> AxiomCheck:
-    """In a monotone game no value is below 0, and those are above 0 whose joining ever raises the utility."""
+def check_monotone(subject: Subject, why: str) -> AxiomCheck:
+    """In a monotone game no value is below 0, and those are above 0 whose joining ever raises the utility.
+
+    `why` says in words what makes it fail, if it does.
+    """
     gains, values, tolerance = subject.gains, subject.values, subject.tolerance
     lowest = int(np.argmin(gains.least))
     if gains.least[lowest] < -tolerance:
@@ -176,4 +182,6 @@ def check_monotone(subject: Subject) -> AxiomCheck:
     at = gains.greatest_at[worst] if raising[worst] else None
     detail = f"monotone, but {subject.names(worst)} is worth {values[worst]:.6g} and "
     detail += f"raises the utility: {subject.joined(worst, at)}" if at else "never raises the utility"
+    if why:
+        detail += f"; {why}"
     return AxiomCheck("monotone", FAILS, subject.everyone, (worst,), violation, at, detail)

@@ -240,10 +240,10 @@ def verify(
 
     Notes
     -----
-    "auto" and "mc" are unbiased: what they sample is the exact value. For other samplers expectation is the
-    mean over all ordered selections of players that can be drawn, at most :math:`n!`: each is cut by the
-    rule, and its players are credited. The mean target of `PatienceTruncation` depends on the seed; it is
-    that of the run.
+    "auto" and "mc" are unbiased, also with size weights: what they sample is the exact value. For other
+    samplers expectation is the mean over all ordered selections of players that can be drawn, at most
+    :math:`n!`: each is cut by the rule, and its players are credited. The mean target of `PatienceTruncation`
+    depends on the seed; it is that of the run.
 
     That takes the utility of every sequence (for the classic value: of every set), and is done for up to 10
     players; above, and where it would take more than ``max_seconds``, expectation, bias and noise are NaN and

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ordinal_shapley.sampling.stopping import StoppingRule
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.values import Value
+    from ordinal_shapley.values.sizes import SizeWeights
 
 # --- options, and what messages of the library call them
 
@@ -44,6 +45,7 @@ _FLAGS = {
     "n_permutations": "--permutations",
     "random_state": "--seed",
     "sep": "--path-sep",
+    "size_weights": "--sizes",
     "tol": "--tolerance",
 }
 _SAME = (
@@ -312,6 +314,24 @@ class GameValueOptions:
         if self.value_kind != "partial_ordinal":
             raise ValueError(f"--partition is for --value partial_ordinal; --value is {self.value_kind}")
         return PartialOrdinal(_names(self.partition, "--partition"), self.case)
+
+
+def size_weights(text: str) -> SizeWeights:
+    """Return the size weights that a text stands for: 50, "beta:16,1" or "banzhaf"."""
+    from ordinal_shapley.values import banzhaf_weights, beta_weights, sizes_up_to
+
+    if text == "banzhaf":
+        return banzhaf_weights()
+    family, _, parameters = text.partition(":")
+    try:
+        if family == "beta":
+            a, b = map(float, parameters.split(","))
+            return beta_weights(a, b)
+        return sizes_up_to(int(text))
+    except ValueError:
+        raise ValueError(
+            f"--sizes is {text!r}, expected the largest size, such as 50, or beta:16,1 or banzhaf"
+        ) from None
 
 
 def _names(text: str | None, flag: str) -> list[str] | None:

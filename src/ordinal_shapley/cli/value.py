@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
+    from ordinal_shapley.values import Value
 
 _ORDER = "Rows of a table have no order unless training gives them one"
 _MAX_CLASSES = 6  # whose names and rows go on a line
@@ -38,6 +39,13 @@ class RunOptions:
         flag="--value",
         choices=VALUES,
     )
+    sizes: str | None = option(
+        None,
+        "Which sizes of sets of rows count: a number, up to that many rows, beta:A,B or banzhaf; not for "
+        "partial_ordinal.",
+        "SIZES",
+        without="all alike",
+    )
     checkpoint: Path | None = running_option(
         None, "Keep the run there; the same command resumes it, also to more permutations.", "RUN.npz"
     )
@@ -50,6 +58,17 @@ class RunOptions:
     )
     progress: bool = options.PROGRESS
     as_json: bool = options.JSON
+
+    def value(self) -> Value:
+        """Return the value."""
+        from ordinal_shapley.values import Classic, Ordinal, as_value
+
+        kind = as_value(self.value_kind)
+        if self.sizes is None:
+            return kind
+        if not isinstance(kind, Classic | Ordinal):
+            raise ValueError(f"--sizes is for --value ordinal and classic; --value is {self.value_kind}")
+        return replace(kind, size_weights=options.size_weights(self.sizes))
 
 
 @options.command
@@ -73,7 +92,7 @@ def value(
     data.check()
     outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
     output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())
-    sampler, rule = sampling.sampler(), stopping.rule()
+    kind, sampler, rule = run.value(), sampling.sampler(), stopping.rule()
     models.check(sampler)
     with output.warning_lines() as warned_reading:
         (problem,) = data.read(run.seed, numbers=models.numbers)
@@ -89,7 +108,7 @@ def value(
         history = None if run.report is None else History(rule, _MAX_ROUNDS)
         valuation = sample_values(
             game,
-            run.value_kind,
+            kind,
             sampler,
             stopping=history or rule,
             random_state=run.seed,
@@ -155,6 +174,12 @@ def value(
         output.show("value", run.as_json, document, on_screen, [*outputs.values()], every)
 
 
+def _sizes(valuation: Valuation) -> str:
+    """Say which sizes count, and what that does to the sum of the values."""
+    words = valuation.kind.size_words
+    return words and f"{words}: values rank rows, and do not sum to the score"
+
+
 def _order(valuation: Valuation, game: Any) -> str:
     """Say what part order plays, and when to take another value."""
     if valuation.kind.order_free:
@@ -174,6 +199,7 @@ def _facts(
     lines = {
         "model": model,
         "sampler": f"{valuation.sampler.words}, seed {valuation.seed}",
+        "sizes": _sizes(valuation),
         "order": _order(valuation, game),
         "labels": output.safe(_labels(problem)),
         "validation rows": output.safe(validation),

@@ -140,7 +140,7 @@ class _ShapleyEstimator(BaseEstimator):
         self.game_ = game
         valuation = sample_values(
             game,
-            self._value,
+            self._kind(),
             sampler,
             stopping=stopping,
             random_state=self.random_state,
@@ -172,6 +172,11 @@ class _ShapleyEstimator(BaseEstimator):
         return CrossFitGame(
             self._game, X, y, cv=self.cv, regression=regression, random_state=self.random_state, **options
         )
+
+    def _kind(self) -> Value:
+        """Return the value, with the size weights of an estimator that has some."""
+        weights = getattr(self, "size_weights", None)
+        return self._value if weights is None else type(self._value)(weights)  # type: ignore[call-arg]
 
     def _game(self, *rows: Any, **options: Any) -> RowGame:
         options["position_weight"] = getattr(self, "position_weight", "uniform")
@@ -258,6 +263,7 @@ class _OrderedShapley(_ShapleyEstimator):
     position_weight: Any = field(default="gaussian", kw_only=True)
 
 
+@dataclass(eq=False, repr=False)
 class OrdinalShapley(_OrderedShapley):
     """Ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
@@ -270,6 +276,9 @@ class OrdinalShapley(_OrderedShapley):
         Any scikit-learn model, see `game_for`. By default the logistic regression of `LogisticGame`.
     position_weight : {"gaussian", "uniform"}, default "gaussian"
         How a row's place in the order weighs in the model.
+    size_weights : SizeWeights or array-like of shape (n_players,), optional
+        How numbers of other rows weigh in the value, as for `Ordinal`: with `sizes_up_to` only small
+        coalitions are fitted.
     compiled : {"auto", True, False}, default "auto"
         Whether ``estimator`` is compiled: where possible, or else a ValueError, or never.
     fit_transformers : {"once", "each"}, default "once"
@@ -339,6 +348,7 @@ class OrdinalShapley(_OrderedShapley):
     ((178,), [36, 36, 36, 35, 35])
     """
 
+    size_weights: Any = field(default=None, kw_only=True)
     _value = Ordinal()
 
 
@@ -379,6 +389,7 @@ cv, valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state
     _value = PartialOrdinal()
 
 
+@dataclass(eq=False, repr=False)
 class ClassicShapley(_ShapleyEstimator):
     """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
 
@@ -387,7 +398,7 @@ class ClassicShapley(_ShapleyEstimator):
     Parameters
     ----------
     estimator, compiled, fit_transformers, C, scoring, empty_value, error_score, cv, valid_fraction, \
-sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress, size_weights
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
@@ -418,4 +429,5 @@ sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint
     'KNeighborsClassifier(n_neighbors=1), compiled'
     """
 
+    size_weights: Any = field(default=None, kw_only=True)
     _value = Classic()

@@ -127,3 +127,14 @@ def test_workers_files_and_merging_change_nothing(rows, tmp_path):
     osv.sample_values(game, n_permutations=70, random_state=3, checkpoint=checkpoint)
     resumed = osv.sample_values(game, n_permutations=200, random_state=3, checkpoint=checkpoint)
     np.testing.assert_array_equal(resumed.stderr_total, run.stderr_total)
+
+
+@pytest.mark.parametrize(("value", "method"), ESTIMATES[:1] + [("classic", "auto"), ("classic", "mc"), *MORE[:1]])
+def test_size_weights(rows, value, method):
+    weights = osv.beta_weights(4, 1)
+    kind = osv.Classic(weights) if value == "classic" else osv.Ordinal(weights)
+    options = {"empty_value": 0.25, "position_weight": "uniform" if value == "classic" else "gaussian"}
+    exact = [osv.exact_values(one, kind).values for one in single_rows(osv.LogisticGame, rows, **options)]
+    game = osv.LogisticGame(*rows, **options)
+    runs = [osv.sample_values(game, kind, method, n_permutations=200, random_state=s) for s in range(25)]
+    assert np.abs(z_scores(runs, np.array(exact))).max() < 5

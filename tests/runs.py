@@ -16,8 +16,11 @@ import ordinal_shapley as osv
 
 def bits(valuation):
     profile = valuation.position_profile
-    arrays = [*valuation.moments, valuation.values, valuation.stderr]
-    return [np.asarray(a).tobytes() for a in arrays], None if profile is None else profile.tobytes()
+    sums = [array for part in valuation.moments.parts for array in part]
+    arrays = [*sums, valuation.values, valuation.stderr, valuation.stderr_total]
+    return [
+        None if a is None else np.asarray(a).tobytes() for a in arrays
+    ], None if profile is None else profile.tobytes()
 
 
 def environment(**variables):

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
 
 import ordinal_shapley as osv
+from runs import bits
 
 N_VALID = 15  # so few that each row is a block, whatever the seed
 
@@ -129,7 +131,9 @@ def test_workers_files_and_merging_change_nothing(rows, tmp_path):
     np.testing.assert_array_equal(resumed.stderr_total, run.stderr_total)
 
 
-@pytest.mark.parametrize(("value", "method"), ESTIMATES[:1] + [("classic", "auto"), ("classic", "mc"), *MORE[:1]])
+@pytest.mark.parametrize(
+    ("value", "method"), [*ESTIMATES[:1], ("classic", "auto"), ("classic", "mc"), *MORE[:1]]
+)
 def test_size_weights(rows, value, method):
     weights = osv.beta_weights(4, 1)
     kind = osv.Classic(weights) if value == "classic" else osv.Ordinal(weights)
@@ -138,3 +142,38 @@ def test_size_weights(rows, value, method):
     game = osv.LogisticGame(*rows, **options)
     runs = [osv.sample_values(game, kind, method, n_permutations=200, random_state=s) for s in range(25)]
     assert np.abs(z_scores(runs, np.array(exact))).max() < 5
+
+
+ESTIMATORS = {
+    "accuracy": (LogisticRegression(), {}),
+    "balanced": (LogisticRegression(), {"scoring": "balanced_accuracy"}),
+    "log loss": (LogisticRegression(tol=1e-10), {"scoring": "neg_log_loss"}),
+    "r2": (Ridge(), {"scoring": "r2"}),
+    "squares": (Ridge(), {}),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_models_in_python_have_those_of_compiled_ones(name):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    X[:, 0] += y
+    model, options = ESTIMATORS[name]
+    one, two = (
+        osv.sample_values(
+            osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=compiled, **options),
+            method="mc",  # pilots tell by costs, which differ
+            n_permutations=60,
+            random_state=0,
+        )
+        for compiled in (True, False)
+    )
+    np.testing.assert_allclose(two.values, one.values, atol=1e-6)
+    np.testing.assert_allclose(two.stderr_total, one.stderr_total, rtol=1e-4)
+    game = osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=False, **options)
+    again = osv.sample_values(game, method="mc", n_permutations=60, random_state=0, n_jobs=2)
+    assert bits(again) == bits(two)
+    # Another seed has other blocks, whatever the game remembers.
+    other = osv.sample_values(game, n_permutations=60, random_state=1)
+    fresh = osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=False, **options)
+    assert bits(other) == bits(osv.sample_values(fresh, n_permutations=60, random_state=1))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ordinal_shapley_kernels.abi import entry
+from ordinal_shapley_kernels.blocks import score_without_model
 from ordinal_shapley_kernels.function import FunctionWorkspace
 from ordinal_shapley_kernels.games import OK, Game, GameFunctions
 from ordinal_shapley_kernels.games import evaluate as evaluate_inner
@@ -28,6 +32,11 @@ class EstimatorWorkspace(Game):
     rows: Rows
     inner: FunctionWorkspace
     empty_value: float
+
+    def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
+        """See the base class."""
+        self.inner.score_in_blocks(block_of, block_weights)
+        super().score_in_blocks(block_of, block_weights)
 
     def failure(self) -> Exception | None:
         """See the base class."""
@@ -70,10 +79,12 @@ def is_defined(game: EstimatorWorkspace) -> int:
 def evaluate(game: EstimatorWorkspace) -> int:
     """Write what the function says of the sequence as it stands."""
     if not has_every_class(game.rows):
-        game.scores[0] = game.empty_value
+        score_without_model(game)
         return OK
     status = evaluate_inner(game.inner)
-    game.scores[0] = game.inner.scores[0]
+    scores, inner_scores = game.scores, game.inner.scores
+    for k in range(scores.shape[0]):
+        scores[k] = inner_scores[k]
     return status
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import compile_c, entry
 from ordinal_shapley_kernels.games import FAILED, OK, Game, GameFunctions
@@ -69,21 +70,36 @@ class FunctionWorkspace(Game):
         failure: Exception | None = self._callback.take_failure()
         return failure
 
+    def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
+        """Have the function say utilities by blocks of validation rows, too, if it can."""
+        if self.block_of is not block_of:
+            self.share("block_of", block_of)
+            self.share("block_weights", block_weights)
+            self._make_room(1 + int(block_of.max()))
+
+    def _make_room(self, n_blocks: int) -> None:
+        n_players = len(self.sequence)
+        shared = np.zeros(n_players + 1 + n_blocks, np.int64)
+        self.share("handed", shared[:n_players])
+        self.share("scores", shared[n_players:].view(np.float64))
+        self._callback.expect(shared.ctypes.data, (self.block_of, self.block_weights) if n_blocks else None)
+
 
 def make_function_workspace(callback: Any, n_players: int) -> FunctionWorkspace:
     """Allocate the workspace of one worker, for the function behind `callback.address`.
 
-    `callback.take_failure()` gives what a call of it in this thread raised, if it is known.
+    `callback.expect(address, blocks)` hears where the players of a workspace stand, with the answer behind
+    them, and how validation rows are in blocks, if they are. `callback.take_failure()` gives what a call of
+    it in this thread raised, if it is known.
     """
-    shared = np.zeros(n_players + 1, np.int64)
     workspace = FunctionWorkspace(
         FUNCTIONS,
         function_address=int(callback.address),
         sequence=(n_players,),
-        handed=shared[:n_players],
-        scores=shared[n_players:].view(np.float64),
+        handed=(0,),
     )
     workspace._callback = callback
+    workspace._make_room(0)
     return workspace
 
 

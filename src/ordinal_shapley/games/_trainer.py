@@ -9,7 +9,7 @@ import threading
 import uuid
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,17 +31,17 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._values: OrderedDict[bytes, float] = OrderedDict()
+        self._values: OrderedDict[bytes, Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: bytes) -> float | None:
+    def get(self, key: bytes) -> Any:
         """Return what is known of `key`."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
-    def put(self, key: bytes, value: float) -> None:
+    def put(self, key: bytes, value: Any) -> None:
         """Keep a utility."""
         with self._lock:
             self._values[key] = value
@@ -149,6 +149,7 @@ class Trainer:
     weight_name: str | None  # under which `fit` takes weights; None to give it none
     rows: tuple[Any, NDArray[Any], Any, NDArray[Any]]  # X, y, X_valid, y_valid
     scorer: Any
+    row_scorer: Any  # of a fitted model: the score of each validation row; None if there is no such
     player_rows: NDArray[np.int64]
     player_starts: NDArray[np.int64]
     weights: PositionWeights
@@ -168,23 +169,44 @@ class Trainer:
 
     def __call__(self, players: NDArray[np.int64]) -> float:
         """Return the score for players of whom there is a model, or raise what fitting or scoring raises."""
+        return float(self._remembered(players, b"", lambda _: np.zeros(0))[0])
+
+    def in_blocks(
+        self, players: NDArray[np.int64], block_of: NDArray[np.int64], block_weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the same score, and behind it those by blocks of validation rows."""
+        n_blocks = int(block_of.max()) + 1
+        return self._remembered(
+            players,
+            block_of.tobytes(),
+            lambda model: np.bincount(block_of, block_weights * self.row_scorer(model), n_blocks),
+            n_blocks,
+        )
+
+    def _remembered(
+        self, players: NDArray[np.int64], more: bytes, score_more: Callable[[Any], Any], n_more: int = 0
+    ) -> NDArray[np.float64]:
         if self.order_free:
             players = np.sort(players)
-        key = hashlib.blake2b(players.tobytes(), digest_size=16).digest()
-        value = self.memory.get(key)
-        if value is None:
+        key = hashlib.blake2b(players.tobytes() + more, digest_size=16).digest()
+        values: NDArray[np.float64] | None = self.memory.get(key)
+        if values is None:
             try:
                 with quiet():
-                    value = self.score(players)
+                    model, value = self._fit_and_score(players)
+                    values = np.append(value, score_more(model))
             except Exception:
                 if self.error_score is None:
                     raise
-                value = self.error_score
-            self.memory.put(key, value)
-        return value
+                values = np.full(1 + n_more, self.error_score)
+            self.memory.put(key, values)
+        return values
 
     def score(self, players: NDArray[np.int64]) -> float:
         """Fit and score, whatever is known already."""
+        return self._fit_and_score(players)[1]
+
+    def _fit_and_score(self, players: NDArray[np.int64]) -> tuple[Any, float]:
         starts = self.player_starts
         rows = np.concatenate([self.player_rows[starts[p] : starts[p + 1]] for p in players])
         X, y, X_valid, y_valid = self.rows
@@ -204,4 +226,4 @@ class Trainer:
             value = float(self.scorer(model, X_valid, y_valid))
         if not math.isfinite(value):
             raise ValueError(f"the score is {value}, expected a finite number")
-        return value
+        return model, value

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,6 +210,7 @@ class EstimatorGame(RowGame):
             name,
             (X, y, X_valid, y_valid),
             self._scorer,
+            self._row_scorer(X_valid, y_valid),
             self._player_rows,
             self._player_starts,
             self._weights,
@@ -266,6 +267,11 @@ class EstimatorGame(RowGame):
                 "(sklearn.metrics.get_scorer_names() lists them)"
             ) from None
 
+    def _row_scorer(self, X_valid: Any, y_valid: NDArray[Any]) -> _RowScorer | None:
+        """Return what gives the score of each validation row, where the score is a mean of these."""
+        kind = _ROW_SCORES.get(self.scoring) if isinstance(self.scoring, str) else None
+        return None if kind is None else _RowScorer(kind, X_valid, y_valid)
+
     def _constant_score(self, X_valid: Any, y_valid: NDArray[Any]) -> float:
         constant: Any
         if self.classes_ is None:
@@ -313,7 +319,10 @@ class EstimatorGame(RowGame):
         return False
 
     _workspace_maker = staticmethod(make_workspace)
-    _row_shares = None
+
+    @property
+    def _row_shares(self) -> NDArray[np.float64] | None:
+        return None if self._trainer.row_scorer is None else super()._row_shares
 
     @property
     def _payload(self) -> tuple[Any, ...]:
@@ -374,6 +383,44 @@ class EstimatorGame(RowGame):
             f"EstimatorGame({self._name}, {self.n_players} players, {self.n_rows} rows, "
             f"position_weight={self.position_weight!r}, scoring={self.scoring!r})"
         )
+
+
+class _RowScorer(NamedTuple):
+    """Scores each validation row."""
+
+    kind: Callable[[Any, Any, NDArray[Any]], NDArray[Any]]
+    X: Any
+    y: NDArray[Any]
+
+    def __call__(self, model: Any) -> NDArray[Any]:
+        return self.kind(model, self.X, self.y)
+
+
+def _are_right(model: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+    return np.equal(np.asarray(model.predict(X)).ravel(), y)  # type: ignore[no-any-return]
+
+
+def _log_probabilities(model: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+    probabilities = np.asarray(model.predict_proba(X))
+    own = probabilities[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return np.asarray(np.log(np.clip(own, np.finfo(own.dtype).eps, 1.0)))
+
+
+def _squared_errors(model: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(-np.square(np.asarray(model.predict(X)).ravel() - y))
+
+
+def _shares_explained(model: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(1.0 + _squared_errors(model, X, y) / np.square(y - y.mean()).mean())
+
+
+_ROW_SCORES = {
+    "accuracy": _are_right,
+    "balanced_accuracy": _are_right,
+    "neg_log_loss": _log_probabilities,
+    "r2": _shares_explained,
+    "neg_mean_squared_error": _squared_errors,
+}
 
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:

@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba.extending import is_jitted
@@ -27,7 +27,8 @@ from ordinal_shapley_kernels.function import (
 from ordinal_shapley_kernels.workspace import COMPILED
 
 _MAX_PLAYERS = 1_000_000
-_MAX_VIEWS = 100
+# Block of each validation row and what it weighs there.
+Blocks: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Callback:
@@ -48,6 +49,9 @@ class Callback:
         self.name, self.hint = name, hint  # in messages: what the function is called, and what to do
         self.interrupt: BaseException | None = None
         self._failures = threading.local()
+        # By the address of a workspace's players: how validation rows are in blocks; None if they are not.
+        self._blocks: dict[int, Blocks | None] = {}
+        self._views: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         self._callable: Any = None
 
     @property
@@ -59,10 +63,25 @@ class Callback:
             return int(ctypes.cast(self._callable, ctypes.c_void_p).value or 0)
         return int(self._callable.address)
 
-    def value(self, players: NDArray[np.int64]) -> float:
+    def expect(self, pointer: int, blocks: Blocks | None) -> None:
+        """Hear of the memory of a workspace, with the answer behind the players."""
+        self._blocks[pointer] = blocks
+        self._views.pop(pointer, None)
+
+    def _in_blocks(self, players: NDArray[np.int64], blocks: Blocks) -> NDArray[np.float64]:
+        values: list[NDArray[np.float64]] = []
+
+        def first(sequence: NDArray[np.int64]) -> float:
+            values.append(self.func.in_blocks(sequence, *blocks))  # type: ignore[attr-defined]
+            return float(values[0][0])
+
+        self.value(players, first)
+        return values[0]
+
+    def value(self, players: NDArray[np.int64], func: Callable[..., Any] | None = None) -> float:
         """Return what the function says of a sequence; a RuntimeError has what it raised as its cause."""
         try:
-            result = self.func(players.copy())
+            result = (func or self.func)(players.copy())
         except Exception as error:
             told = f"raised {type(error).__name__} {_of(players)}: {message_of(error)}"
             raise RuntimeError(f"{self.name} {told}{self.hint}") from error
@@ -97,22 +116,21 @@ class Callback:
                     f"returns a number: {error}"
                 ) from error
         n_players = self.n_players
-        # Views of each workspace's memory: making them takes longer than the call. A pointer that comes
-        # again, even from another workspace, is to as many players, with the answer behind them.
-        views: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        # Views of each workspace's memory: making them takes longer than the call.
+        views = self._views
 
         def call(pointer: int, length: int, _: int) -> None:
             try:
                 if self.interrupt is not None:
                     return
-                memory = views.get(pointer)
+                memory, blocks = views.get(pointer), self._blocks.get(pointer)
                 if memory is None:
-                    if len(views) >= _MAX_VIEWS:
-                        views.clear()
-                    words = (ctypes.c_int64 * (n_players + 1)).from_address(pointer)
+                    n_numbers = 1 if blocks is None else 2 + int(blocks[0].max())
+                    words = (ctypes.c_int64 * (n_players + n_numbers)).from_address(pointer)
                     players = np.ctypeslib.as_array(words)
                     memory = views[pointer] = players, players[n_players:].view(np.float64)
-                memory[1][0] = self.value(memory[0][:length])
+                players = memory[0][:length]
+                memory[1][:] = self.value(players) if blocks is None else self._in_blocks(players, blocks)
             except Exception as failure:
                 self._failures.last = failure
             except BaseException as interrupt:

@@ -507,7 +507,7 @@ def test_estimators_take_any_model(style, value, weight):
 def test_regressors_are_split_and_valued():
     X, y, _, _ = regression(n=20)
     fitted = osv.PartialOrdinalShapley(
-        sampler="tmc", estimator=Ridge(), n_permutations=3, random_state=0
+        sampler="tmc", estimator=Ridge(), cv=None, n_permutations=3, random_state=0
     ).fit(X, y)
     assert fitted.values_.shape == (14,)
     assert fitted.classes_ is None
@@ -516,7 +516,7 @@ def test_regressors_are_split_and_valued():
     played = osv.RidgeGame(X[train], y[train], X[valid], y[valid])
     expected = osv.sample_values(played, "partial_ordinal", "tmc", n_permutations=3, random_state=0)
     np.testing.assert_array_equal(fitted.values_, expected.values)
-    fitted = osv.ClassicShapley(estimator=Ridge(), n_permutations=2, random_state=0)
+    fitted = osv.ClassicShapley(estimator=Ridge(), cv=None, n_permutations=2, random_state=0)
     owners = np.arange(20) // 4
     assert fitted.fit(X, y, groups=owners).values_.shape == (3,)
     with pytest.raises(ValueError, match="strata"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import interval_coverage
 import ordinal_error
 import pieces
 import reliability
@@ -17,6 +18,7 @@ MODULES = (
     workers,
     variance,
     unbiased,
+    interval_coverage,
     ordinal_error,
     pieces,
     reliability,

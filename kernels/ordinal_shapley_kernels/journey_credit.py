@@ -8,7 +8,7 @@ from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, V
 
 
 class TrieShares(Workspace):
-    """Values of all sets' games by the sequences seen.
+    """Values of all sets' games by the sequences seen, in lanes: for several counts of journeys side by side.
 
     `most` is the size of the largest set. A seen sequence of m channels adds to the values of the k channels
     of a set, times k!, what `last`, `member` and `other` say.
@@ -18,9 +18,9 @@ class TrieShares(Workspace):
     trie_starts : int64 (n_nodes + 1,), read-only
     trie_channels : int64 (n_nodes - 1,), read-only
         See `journeys`.
-    worths, beyond : float64 (n_nodes,), read-only
+    worths, beyond : float64 (n_nodes, n_lanes), read-only
         What full orders are worth: of the sequences seen, and of those that leave the trie behind a node.
-    gains : float64 (n_nodes,), read-only
+    gains : float64 (n_nodes, n_lanes), read-only
         What a node adds to the worth of what comes after it.
     last, member, other : float64 (most + 1, most + 1), read-only
         By k and m: to the last of the sequence, to each of it, and to each channel that is not in it.
@@ -32,23 +32,23 @@ class TrieShares(Workspace):
     members : int64, read-only
         Channels in increasing order.
     scratch : int64 (5, most + 1)
-    values : float64, like `members`
+    values : float64 (like `members`, n_lanes)
         Times k!.
-    sums : float64 (n_sets,)
+    sums : float64 (n_sets, n_lanes)
         Over all full orders of a set, which the values must have, times k!.
     conversions : float64 (n_sets,), read-only
     places : float64 (most, most + 1)
         Scratch.
     credit : float64 (n_channels, most)
         Unless it is empty, what each channel gets of the sets' `conversions` as the first, the second, ... of
-        an order is added, which coefficients of the partial ordinal value tell.
+        an order is added, by the first lane, which coefficients of the partial ordinal value tell.
     """
 
     trie_starts: Integers
     trie_channels: Integers
-    worths: Vector
-    beyond: Vector
-    gains: Vector
+    worths: Matrix
+    beyond: Matrix
+    gains: Matrix
     last: Matrix
     member: Matrix
     other: Matrix
@@ -57,8 +57,8 @@ class TrieShares(Workspace):
     starts: Integers
     members: Integers
     scratch: IntegerMatrix
-    values: Vector
-    sums: Vector
+    values: Matrix
+    sums: Matrix
     conversions: Vector
     places: Matrix
     credit: Matrix
@@ -76,7 +76,7 @@ def share_by_trie(shares: TrieShares) -> None:
     starts, members, scratch = shares.starts, shares.members, shares.scratch
     values, sums, conversions = shares.values, shares.sums, shares.conversions
     places, credit = shares.places, shares.credit
-    by_place = credit.shape[0] > 0
+    by_place, n_lanes = credit.shape[0] > 0, gains.shape[1]
     nodes, following, chosen, inside, found = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     for s in range(starts.shape[0] - 1):
         first, k = starts[s], starts[s + 1] - starts[s]
@@ -94,11 +94,13 @@ def share_by_trie(shares: TrieShares) -> None:
                 if depth == 0:
                     break
                 if depth == k:
-                    sums[s] += worths[nodes[depth]]
+                    for lane in range(n_lanes):
+                        sums[s, lane] += worths[nodes[depth], lane]
                 else:
                     rest = k - depth
                     left = factorials[rest - 1] * (rest - found[depth])
-                    sums[s] += beyond[nodes[depth]] * left
+                    for lane in range(n_lanes):
+                        sums[s, lane] += beyond[nodes[depth], lane] * left
                 depth -= 1
                 inside[chosen[depth]] = 0
                 continue
@@ -115,14 +117,17 @@ def share_by_trie(shares: TrieShares) -> None:
             nodes[depth] = child
             following[depth] = 0
             found[depth] = 0
-            gain = gains[child]
-            if gain == 0.0 or (whole and depth < k):
+            if whole and depth < k:
                 continue
             for i in range(k):
                 part = to_member[k, depth] if inside[i] == 1 else to_other[k, depth]
-                values[first + i] += gain * part
-            values[first + j] += gain * to_last[k, depth]
+                if i == j:
+                    part += to_last[k, depth]
+                if part != 0.0:
+                    for lane in range(n_lanes):
+                        values[first + i, lane] += gains[child, lane] * part
             if by_place:
+                gain = gains[child, 0]
                 # It came last, or another comes next.
                 places[j, depth - 1] += gain * to_last[k, depth]
                 for i in range(k):
@@ -131,7 +136,7 @@ def share_by_trie(shares: TrieShares) -> None:
         if by_place:
             total = 0.0
             for i in range(k):
-                total += values[first + i]
+                total += values[first + i, 0]
             for i in range(k):
                 for place in range(k):
                     credit[members[first + i], place] += places[i, place] * (conversions[s] / total)

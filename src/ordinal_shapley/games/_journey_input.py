@@ -147,11 +147,16 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
 
 def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:
     """Return the distinct keys, sorted, and the sums of their columns of counts."""
-    distinct = sorted(set(keys))
-    number = {key: k for k, key in enumerate(distinct)}
-    which = np.array([number[key] for key in keys], np.int64)
+    distinct, which = number_keys(keys)
     sums = [np.bincount(which, row, len(distinct)) for row in counts]
     return distinct, np.array(sums, np.float64)
+
+
+def number_keys(keys: list[Key]) -> tuple[list[Key], NDArray[np.int64]]:
+    """Return the distinct keys, sorted, and which of them each key is."""
+    distinct = sorted(set(keys))
+    number = {key: k for k, key in enumerate(distinct)}
+    return distinct, np.array([number[key] for key in keys], np.int64)
 
 
 def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tuple[str, ...]:

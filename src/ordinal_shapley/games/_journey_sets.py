@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games._journey_input import Counted, add_up
+from ordinal_shapley.games._journey_input import Counted, add_up, number_keys
 from ordinal_shapley_kernels import journey_credit as kernels
 
 # Tables hold every subset of a set.
@@ -19,16 +20,63 @@ MAX_TABULATED = 20
 _TOLERANCE = 1e-6
 
 
-class Utilities(NamedTuple):
-    """Utilities of the sequences seen, in a trie of them and their beginnings; see the kernels."""
+class Trie(NamedTuple):
+    """Sequences and their beginnings; see the kernels."""
 
     starts: NDArray[np.int64]  # where the edges to the children of each node begin
     channels: NDArray[np.int64]  # of each edge
     parents: NDArray[np.int64]
     depths: NDArray[np.int64]
+    ends: NDArray[np.int64]  # the node of each sequence
+
+
+class Rule(NamedTuple):
+    """By which conversions are shared; see `JourneyGame`."""
+
+    value: str
+    utility: str
+    unseen: str | None
+
+
+class Utilities(NamedTuple):
+    """Utilities of the nodes of a trie, a column for each lane of counts."""
+
+    trie: Trie
     utilities: NDArray[np.float64]  # of each node's sequence
     beyond: NDArray[np.float64]  # of those that leave the trie behind a node
     gains: NDArray[np.float64]  # what a node adds to the utility of what comes after it
+
+
+class Paths:
+    """The sequences that journeys had, sorted. Their counts come with each call, a column for each lane."""
+
+    def __init__(self, sequences: list[tuple[int, ...]]) -> None:
+        self.sequences = sequences
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The sequences and their beginnings."""
+        return _plant(self.sequences)
+
+    @cached_property
+    def _pooling(self) -> tuple[Paths, NDArray[np.int64]]:
+        distinct, which = number_keys([tuple(sorted(sequence)) for sequence in self.sequences])
+        return Paths(distinct), which
+
+    @property
+    def pooled(self) -> Paths:
+        """The sets of the sequences' channels."""
+        return self._pooling[0]
+
+    def pool(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the counts of the sequences of each set."""
+        return sum_up(self._pooling[1], counts, len(self.pooled.sequences))
+
+    def orders(self, seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how many orders each sequence stands for: those of its set, in equal parts if seen."""
+        n_seen = self.pool(seen.astype(np.float64))[self._pooling[1]]
+        n_orders = np.array([math.factorial(len(sequence)) for sequence in self.sequences], np.float64)
+        return np.asarray(n_orders[:, None] / np.maximum(n_seen, 1.0))
 
 
 class Sets(NamedTuple):
@@ -36,7 +84,7 @@ class Sets(NamedTuple):
 
     starts: NDArray[np.int64]  # where the members of each set begin in `members`
     members: NDArray[np.int64]  # channels in increasing order
-    conversions: NDArray[np.float64]
+    conversions: NDArray[np.float64]  # (n_sets, n_lanes)
     # Of each touch of each converting sequence: its place in `members`, its channel, its position; and
     # the conversions of its sequence.
     touches: NDArray[np.int64]
@@ -47,38 +95,51 @@ class Sets(NamedTuple):
         """Channels of each set."""
         return np.diff(self.starts)
 
+    def lane(self, k: int) -> Sets:
+        """Return the sets with one lane of their conversions."""
+        return self._replace(conversions=self.conversions[:, k : k + 1])
 
-def pool(counted: Counted) -> Counted:
-    """Return the journeys with those of the same channels as one, whatever their order."""
-    members = [tuple(sorted(sequence)) for sequence in counted.sequences]
-    sequences, (conversions, totals) = add_up(members, np.stack([counted.conversions, counted.totals]))
-    return Counted(counted.channels, sequences, conversions.copy(), totals.copy())
+    def credits(self, shares: NDArray[np.float64], n_channels: int) -> NDArray[np.float64]:
+        """Add up what each channel gets of all sets by the shares of their members, in each lane."""
+        parts = shares * np.repeat(self.conversions, self.sizes, axis=0)
+        return sum_up(self.members, parts, n_channels)
 
 
-def make_utilities(counted: Counted, utility: str, unseen: str | None, ordered: bool = True) -> Utilities:
-    """Put sequences into a trie with their utilities; if not `ordered` they are sets."""
-    starts, channels, parents, depths, ends = _plant(counted.sequences)
-    utilities = np.zeros(len(parents))
-    utilities[ends] = counted.conversions
+def make_utilities(
+    paths: Paths,
+    conversions: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    utility: str,
+    unseen: str | None,
+    ordered: bool = True,
+) -> Utilities:
+    """Find utilities by the counts (n_sequences, n_lanes) of `paths`; if not `ordered` these are sets."""
+    trie, seen = paths.trie, totals > 0.0
+    utilities = np.zeros((len(trie.parents), conversions.shape[1]))
+    utilities[trie.ends] = conversions
     if utility == "rate":
-        utilities[ends] /= counted.totals
+        utilities[trie.ends] = _ratios(conversions, totals)
     if unseen == "zero" and ordered:
-        # Each stands for all orders of its channels, together with the others that were seen.
-        members = [tuple(sorted(sequence)) for sequence in counted.sequences]
-        seen = Counter(members)
-        utilities[ends] *= [math.factorial(len(channels)) / seen[channels] for channels in members]
-    beyond, gains = np.zeros(len(parents)), utilities
+        utilities[trie.ends] *= paths.orders(seen)
+    beyond, gains = np.zeros_like(utilities), utilities
     if unseen == "backoff":
-        known = np.zeros(len(parents), bool)
-        known[ends] = True
-        for node in np.flatnonzero(~known)[1:].tolist():  # level by level, so that parents come first
-            utilities[node] = utilities[parents[node]]
-        beyond, gains = utilities, utilities - utilities[parents]
-    return Utilities(starts, channels, parents, depths, utilities, beyond, gains)
+        known = np.zeros(utilities.shape, bool)
+        known[trie.ends] = seen
+        levels = np.searchsorted(trie.depths, np.arange(1, trie.depths[-1] + 2)).tolist()
+        for start, end in itertools.pairwise(levels):  # parents come first
+            level = slice(start, end)
+            utilities[level] = np.where(known[level], utilities[level], utilities[trie.parents[level]])
+        beyond, gains = utilities, utilities - utilities[trie.parents]
+    return Utilities(trie, utilities, beyond, gains)
 
 
-def _plant(sequences: list[tuple[int, ...]]) -> tuple[NDArray[np.int64], ...]:
-    """Make the trie of sorted sequences: the first fields of `Utilities`, and the node of each sequence."""
+def _ratios(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what part each is of its whole, 0 of nothing."""
+    return np.divide(parts, wholes, out=np.zeros(wholes.shape), where=wholes > 0.0)
+
+
+def _plant(sequences: list[tuple[int, ...]]) -> Trie:
+    """Make the trie of sorted sequences."""
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     firsts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     touched = np.array([channel for sequence in sequences for channel in sequence], np.int64)
@@ -98,7 +159,7 @@ def _plant(sequences: list[tuple[int, ...]]) -> tuple[NDArray[np.int64], ...]:
     above = np.concatenate(parents)
     starts = np.concatenate([[0], np.cumsum(np.bincount(above[1:], minlength=n_nodes))]).astype(np.int64)
     edges = np.concatenate([*channels, np.zeros(0, np.int64)])
-    return starts, edges, above, np.concatenate(depths), at
+    return Trie(starts, edges, above, np.concatenate(depths), at)
 
 
 def make_sets(counted: Counted) -> Sets:
@@ -119,10 +180,29 @@ def make_sets(counted: Counted) -> Sets:
     return Sets(
         starts,
         np.array([channel for channels in distinct for channel in channels], np.int64),
-        conversions,
+        conversions[:, None],
         np.array(touches, np.int64).reshape(-1, 3).T,
         np.repeat(counted.conversions[won], lengths),
     )
+
+
+def shares_of(
+    paths: Paths,
+    sets: Sets,
+    conversions: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    rule: Rule,
+) -> NDArray[np.float64]:
+    """Return the value of each member of each set as a share of the set's sum, in each lane of counts."""
+    value, utility, unseen = rule
+    if value == "classic":
+        paths, conversions, totals = paths.pooled, paths.pool(conversions), paths.pool(totals)
+        if unseen == "backoff":
+            lanes = range(conversions.shape[1])
+            tabled = [_share_tables(paths, sets.lane(k), conversions[:, k], totals[:, k]) for k in lanes]
+            return np.stack(tabled, axis=1)
+    known = make_utilities(paths, conversions, totals, utility, unseen, value != "classic")
+    return share(sets, known, value, utility, unseen)[0]
 
 
 def share(
@@ -134,14 +214,14 @@ def share(
 
     For "classic" the sequences of `known` are sets in increasing order, and unseen ones have utility 0.
     """
-    most = int(sets.sizes.max(initial=0))
-    values, sums = np.zeros(len(sets.members)), np.zeros(len(sets.conversions))
+    most, n_lanes = int(sets.sizes.max(initial=0)), known.gains.shape[1]
+    values, sums = np.zeros((len(sets.members), n_lanes)), np.zeros((len(sets.sizes), n_lanes))
     coefficients = _coefficients(most, value, unseen == "backoff")
     credit = np.zeros((n_by_place, most))
     kernels.share_by_trie(
         kernels.TrieShares(
-            trie_starts=known.starts,
-            trie_channels=known.channels,
+            trie_starts=known.trie.starts,
+            trie_channels=known.trie.channels,
             worths=known.utilities,
             beyond=known.beyond,
             gains=known.gains,
@@ -152,21 +232,22 @@ def share(
             scratch=(5, most + 1),
             values=values,
             sums=sums,
-            conversions=sets.conversions,
+            conversions=sets.conversions[:, 0],
             places=(most, most + 1),
             credit=credit,
         )
     )
-    factorials = coefficients["factorials"][sets.sizes]
+    factorials = coefficients["factorials"][sets.sizes, None]
     if value == "classic":  # one order stands for all
         sums *= factorials
     return _as_shares(sets, values, sums), sums / factorials, credit
 
 
-def share_tables(
-    sets: Sets, table_starts: NDArray[np.int64], tables: NDArray[np.float64]
+def _share_tables(
+    pooled: Paths, sets: Sets, conversions: NDArray[np.float64], totals: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return each set's classic values as shares of their sum."""
+    """Return each set's classic values as shares of their sum, if unseen sets back off."""
+    table_starts, tables = tabulate(pooled, sets, conversions, totals, "backoff")
     most = int(sets.sizes.max(initial=0))
     weights = np.zeros((most + 1, most + 1))
     for k in range(1, most + 1):
@@ -178,18 +259,21 @@ def share_tables(
         )
     )
     full = tables[table_starts + (1 << sets.sizes) - 1]
-    return _as_shares(sets, values, full)
+    return _as_shares(sets, values[:, None], full[:, None])[:, 0]
 
 
 def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide values by their sums, in each lane; they are 0 where no journeys of a set converted."""
     found = np.add.reduceat(values, sets.starts[:-1]) if len(sums) else sums
-    off = np.abs(found - sums) > _TOLERANCE * sums
+    won = sets.conversions > 0.0
+    off = won & (np.abs(found - sums) > _TOLERANCE * sums)
     if off.any():
+        n_off = int(off.any(axis=1).sum())
         raise ValueError(
-            f"the journeys of {int(off.sum())} sets of channels convert so rarely beside their parts that "
+            f"the journeys of {n_off} sets of channels convert so rarely beside their parts that "
             "rounding hides their credit: leave the longest journeys out, or take utility='conversions'"
         )
-    return np.asarray(values / np.repeat(found, sets.sizes))
+    return _ratios(values, np.repeat(np.where(won, found, 0.0), sets.sizes, axis=0))
 
 
 def _coefficients(most: int, value: str, backs_off: bool) -> dict[str, NDArray[np.float64]]:
@@ -235,7 +319,11 @@ def check_tabulated(sets: Sets) -> None:
 
 
 def tabulate(
-    pooled: Counted, sets: Sets, unseen: str | None
+    pooled: Paths,
+    sets: Sets,
+    conversions: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    unseen: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return where the table of each set begins, and the utilities of all subsets of all sets.
 
@@ -246,25 +334,25 @@ def tabulate(
     starts = np.concatenate([[0], ends])[: len(ends)].astype(np.int64)
     tables = np.zeros(int(ends[-1]) if len(ends) else 0)
     if unseen is None:
-        tables[ends - 1] = sets.conversions
+        tables[ends - 1] = sets.conversions[:, 0]
         return starts, tables
     most = int(sets.sizes.max(initial=0))
-    trie_starts, channels, parents, depths, at = _plant(pooled.sequences)
-    conversions, totals = np.zeros((2, len(parents)))
-    conversions[at], totals[at] = pooled.conversions, pooled.totals
+    trie = pooled.trie
+    counts = np.zeros((2, len(trie.parents)))
+    counts[:, trie.ends] = conversions, totals
     kernels.fill_tables(
         kernels.Tables(
-            trie_starts=trie_starts,
-            trie_channels=channels,
-            depths=depths,
-            conversions=conversions,
-            totals=totals,
+            trie_starts=trie.starts,
+            trie_channels=trie.channels,
+            depths=trie.depths,
+            conversions=counts[0],
+            totals=counts[1],
             pooled=int(unseen == "backoff"),
             starts=sets.starts,
             members=sets.members,
             table_starts=starts,
             scratch=(3, most + 1),
-            seen=(2, min(1 << most, len(parents))),
+            seen=(2, min(1 << most, len(trie.parents))),
             largest=(1 << most,),
             tables=tables,
         )
@@ -283,25 +371,25 @@ def game_arrays(
     """Return the compiled game's arrays: of `known` sequences, or of `tables` where order plays no part."""
     table_starts, in_tables = (np.zeros(0, np.int64), np.zeros(0)) if tables is None else tables
     if known is None:
-        nodes, numbers = np.zeros(0, np.int64), np.zeros(0)
-        known = Utilities(nodes, nodes, nodes, nodes, numbers, numbers, numbers)
+        nodes, numbers = np.zeros(0, np.int64), np.zeros((0, 1))
+        known = Utilities(Trie(nodes, nodes, nodes, nodes, nodes), numbers, numbers, numbers)
         means = in_tables[table_starts + (1 << sets.sizes) - 1]
     else:
-        means = share(sets, known, "partial_ordinal", utility, unseen)[1]
+        means = share(sets, known, "partial_ordinal", utility, unseen)[1][:, 0]
     order = np.argsort(sets.members, kind="stable")
     counts = np.bincount(sets.members, minlength=n_channels)
     number = np.repeat(np.arange(len(sets.sizes)), sets.sizes)
     places = np.arange(len(sets.members)) - sets.starts[number]
     return {
-        "trie_starts": known.starts,
-        "trie_channels": known.channels,
-        "parents": known.parents,
-        "depths": known.depths,
-        "worths": known.utilities,
-        "beyond": known.beyond,
+        "trie_starts": known.trie.starts,
+        "trie_channels": known.trie.channels,
+        "parents": known.trie.parents,
+        "depths": known.trie.depths,
+        "worths": known.utilities[:, 0],
+        "beyond": known.beyond[:, 0],
         "tables": in_tables,
         "table_starts": table_starts,
-        "weights": sets.conversions / means,
+        "weights": sets.conversions[:, 0] / means,
         "needed": sets.sizes if utility == "conversions" else np.zeros_like(sets.sizes),
         # The sets of each channel, and its bit in each.
         "of_starts": np.concatenate([[0], np.cumsum(counts)]),
@@ -311,6 +399,9 @@ def game_arrays(
 
 
 def sum_up(cells: NDArray[np.int64], numbers: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Sum the numbers of each of n cells."""
-    # Of no numbers NumPy counts whole ones.
-    return np.bincount(cells, numbers, n).astype(np.float64, copy=False)
+    """Sum the numbers of each of n cells, or the rows of each."""
+    order = np.argsort(cells, kind="stable")
+    some, first = np.unique(cells[order], return_index=True)
+    sums = np.zeros((n, *numbers.shape[1:]))
+    sums[some] = np.add.reduceat(numbers[order], first)
+    return sums

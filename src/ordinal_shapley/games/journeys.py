@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
+from ordinal_shapley.games._journey_credit import Credit
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.compiled import CompiledGame
-from ordinal_shapley.vocabulary import UNSEEN, UTILITIES, VALUES, check_choice
+from ordinal_shapley.vocabulary import UNSEEN, UTILITIES, check_choice
 from ordinal_shapley_kernels import journeys as kernels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class JourneyGame(Game):
+class JourneyGame(Credit, Game):
     r"""A game of channels whose values share out the conversions of journeys in which order matters.
 
     Parameters
@@ -319,139 +320,9 @@ class JourneyGame(Game):
         game._set(reading.read_events(frame, journey, channel, time, converted), **options)
         return game
 
-    def credit(self, value: str = "partial_ordinal", *, by_position: bool = False) -> pd.DataFrame:
-        """Share out the conversions among channels, by the exact values of the game.
-
-        They are added up set by set, so it does not matter how many channels there are in all.
-
-        Parameters
-        ----------
-        value : {"partial_ordinal", "ordinal", "classic"}, default "partial_ordinal"
-            As in `exact_values`; "classic" is that of the game with ``ordered=False``.
-        by_position : bool, default False
-            Say at which positions credit was earned. The partial ordinal value is a mean over positions: what
-            the channel adds as the first, the second, ... touch. For the other two, and if not ``ordered``,
-            what a channel gets of a set's conversions goes to its positions in the journeys that converted,
-            in proportion to their number.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per channel. Columns credit and share, that of all conversions; the credits add up to the
-            conversions. By position: the credits at position 1, 2, ..., which do so all together.
-
-        Raises
-        ------
-        ValueError
-            If ``value`` is something else, or the classic value cannot be computed: with
-            ``unseen="backoff"`` it is for journeys of at most 20 channels.
-
-        Examples
-        --------
-        >>> import ordinal_shapley as osv
-        >>> game = osv.JourneyGame.from_paths(["A > B", "B > A"], [30, 10], utility="conversions")
-        >>> game.credit()["credit"].to_dict(), game.credit("ordinal")["credit"].to_dict()
-        ({'A': 10.0, 'B': 30.0}, {'A': 20.0, 'B': 20.0})
-        >>> game.credit("classic", by_position=True)
-        position     1     2
-        channel
-        A         15.0   5.0
-        B          5.0  15.0
-        """
-        import pandas as pd
-
-        check_choice("value", value, VALUES)
-        arguments.flag("by_position", by_position)
-        index = pd.Index(self._counted.channels, dtype=object, name="channel")
-        n = max(1, int(self._sets.sizes.max(initial=0)))
-        positions = pd.RangeIndex(1, n + 1, name="position")
-        if by_position and self.ordered and value == "partial_ordinal" and self.n_conversions:
-            options = (value, self.utility, self.unseen, self.n_players)
-            return pd.DataFrame(sharing.share(self._sets, self._utilities, *options)[2], index, positions)
-        at, channel, position = self._sets.touches
-        credit = self._shares(value)[at] * self._sets.touch_conversions
-        if by_position:
-            cells = sharing.sum_up(channel * n + position, credit, self.n_players * n)
-            return pd.DataFrame(cells.reshape(-1, n), index, positions)
-        credits = sharing.sum_up(channel, credit, self.n_players)
-        whole = self.n_conversions or 1.0
-        return pd.DataFrame({"credit": credits, "share": credits / whole}, index)
-
-    def touches(self) -> pd.DataFrame:
-        """Return in how many of the conversions each channel had a part, to compare credit with.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per channel: conversions of the journeys that the channel is part of (column touched),
-            begins (first_touch) and ends (last_touch).
-
-        Examples
-        --------
-        >>> import ordinal_shapley as osv
-        >>> osv.JourneyGame.from_paths(["A > B", "B"], [3, 1], [1, 3]).touches()
-                 touched  first_touch  last_touch
-        channel
-        A            3.0          3.0         0.0
-        B            4.0          1.0         4.0
-        """
-        import pandas as pd
-
-        _, channel, position = self._sets.touches
-        first = position == 0
-        ends = {
-            "touched": np.ones_like(first),
-            "first_touch": first,
-            "last_touch": np.append(first, True)[1:],
-        }
-        won = self._sets.touch_conversions
-        counts = {
-            name: sharing.sum_up(channel[kept], won[kept], self.n_players) for name, kept in ends.items()
-        }
-        return pd.DataFrame(counts, pd.Index(self._counted.channels, dtype=object, name="channel"))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the sequences that journeys had, with their counts.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns path, conversions, non_conversions and rate; `from_frame` reads it if no name holds a ">".
-
-        Examples
-        --------
-        >>> import ordinal_shapley as osv
-        >>> osv.JourneyGame.from_paths(["A>B", "A > B"], [1, 2], [0, 1]).to_frame()
-            path  conversions  non_conversions  rate
-        0  A > B          3.0              1.0  0.75
-        """
-        import pandas as pd
-
-        names, sequences, conversions, totals = self._counted
-        paths = [" > ".join(names[channel] for channel in sequence) for sequence in sequences]
-        counts = {"conversions": conversions, "non_conversions": totals - conversions}
-        return pd.DataFrame({"path": pd.Series(paths, dtype=object), **counts, "rate": conversions / totals})
-
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""
         return self._compiled(sequence)
-
-    @cached_property
-    def _pooled(self) -> reading.Counted:
-        return sharing.pool(self._counted)
-
-    @cached_property
-    def _utilities(self) -> sharing.Utilities:
-        return sharing.make_utilities(self._counted, self.utility, self.unseen)
-
-    def _shares(self, value: str) -> NDArray[np.float64]:
-        """Of each member of each set: its value as a share of the set's sum."""
-        if value != "classic" and self.ordered:
-            return sharing.share(self._sets, self._utilities, value, self.utility, self.unseen)[0]
-        if self.unseen == "backoff":
-            return sharing.share_tables(self._sets, *sharing.tabulate(self._pooled, self._sets, self.unseen))
-        of_sets = sharing.make_utilities(self._pooled, self.utility, self.unseen, ordered=False)
-        return sharing.share(self._sets, of_sets, "classic", self.utility, self.unseen)[0]
 
     @property
     def _workspace_maker(self) -> Callable[..., Any]:
@@ -464,7 +335,12 @@ class JourneyGame(Game):
     @cached_property
     def _compiled(self) -> CompiledGame:
         known = self._utilities if self.ordered else None
-        tables = None if self.ordered else sharing.tabulate(self._pooled, self._sets, self.unseen)
+        tables = None
+        if not self.ordered:
+            counts = np.stack([self._counted.conversions, self._counted.totals], axis=1)
+            conversions, totals = self._paths.pool(counts).T
+            pooled = self._paths.pooled, self._sets
+            tables = sharing.tabulate(*pooled, conversions, totals, self.unseen)
         return CompiledGame(
             self.n_players,
             kernels.evaluate,

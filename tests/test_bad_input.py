@@ -279,6 +279,7 @@ knn = partial(knn_shapley, X=X, y=Y, X_valid=X_VALID, y_valid=Y_VALID)
 oob = partial(data_oob, X=X, y=Y)
 curves = partial(osv.remove_high_value, values=np.ones(12), X=X, y=Y, X_test=X_VALID, y_test=Y_VALID)
 journeys = partial(osv.JourneyGame, journeys=[["A"]], conversions=[1])
+credit = osv.JourneyGame([["A"]], [1], [1]).credit
 VALUATION, OTHER = (by_hand([1.0, 2.0], [0.1, 0.1], first_permutation=k, seed=k) for k in (0, 100))
 
 
@@ -379,6 +380,9 @@ ARGUMENTS = [
     (journeys, "utility", ["money"], []),
     (journeys, "ordered", [], ["no"]),
     (journeys, "channels", [["B"], ["A", "A"], []], [{"A"}]),
+    (credit, "bootstrap", [0, 1, -5, 10**6], [1e3, "1000", True]),
+    (partial(credit, by_position=True), "bootstrap", [1000], []),
+    (partial(credit, bootstrap=2), "random_state", [-1], ["one", 0.5]),
     (partial(osv.JourneyGame.from_events), "frame", [], [[["j", "A", 1, 1]]]),
     (partial(osv.JourneyGame.from_frame), "frame", [], [{"path": ["A"], "conversions": [1]}]),
     (VALUATION.confidence_interval, "level", [0, 1, 95, -0.5, NAN], ["a"]),

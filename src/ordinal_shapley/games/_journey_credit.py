@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ordinal_shapley.common import arguments
+from ordinal_shapley.common.seeds import seed_of
+from ordinal_shapley.games import _journey_bootstrap as resampling
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
 from ordinal_shapley.vocabulary import VALUES, check_choice
@@ -27,7 +29,14 @@ class Credit:
     _counted: reading.Counted
     _sets: sharing.Sets
 
-    def credit(self, value: str = "partial_ordinal", *, by_position: bool = False) -> pd.DataFrame:
+    def credit(
+        self,
+        value: str = "partial_ordinal",
+        *,
+        by_position: bool = False,
+        bootstrap: int | None = None,
+        random_state: Any = None,
+    ) -> pd.DataFrame:
         """Share out the conversions among channels, by the exact values of the game.
 
         They are added up set by set, so it does not matter how many channels there are in all.
@@ -41,17 +50,29 @@ class Credit:
             the channel adds as the first, the second, ... touch. For the other two, and if not ``ordered``,
             what a channel gets of a set's conversions goes to its positions in the journeys that converted,
             in proportion to their number.
+        bootstrap : int, optional
+            How many times to draw all journeys again, for standard errors and intervals, see Returns; 1000
+            will do. Every count, of conversions or not, is drawn from the Poisson distribution with this
+            mean, as if it were a number of people who came by chance: so are weights that are not whole
+            numbers, and errors of amounts of money, or of shares of journeys, would be wrong.
+        random_state : int or numpy.random.Generator, optional
+            Of the bootstrap; the same number gives the same errors, and with more resamples the same first
+            ones.
 
         Returns
         -------
         pandas.DataFrame
             One row per channel. Columns credit and share, that of all conversions; the credits add up to the
-            conversions. By position: the credits at position 1, 2, ..., which do so all together.
+            conversions. By position: the credits at position 1, 2, ..., which do so all together. With a
+            bootstrap also stderr, ci_low and ci_high of the credit, share_stderr, share_ci_low and
+            share_ci_high of the share: standard errors and 95 % percentile intervals. They are NaN for
+            channels that get nothing in any resample, such as those without conversions, for then
+            resampling cannot tell.
 
         Raises
         ------
-        ValueError
-            If ``value`` is something else, or the classic value cannot be computed: with
+        TypeError, ValueError
+            If an argument cannot be used, or the classic value cannot be computed: with
             ``unseen="backoff"`` it is for journeys of at most 20 channels.
 
         Examples
@@ -65,11 +86,19 @@ class Credit:
         channel
         A         15.0   5.0
         B          5.0  15.0
+        >>> game.credit(bootstrap=1000, random_state=0)[["credit", "stderr", "ci_low", "ci_high"]].round()
+                 credit  stderr  ci_low  ci_high
+        channel
+        A          10.0     3.0     4.0     17.0
+        B          30.0     5.0    20.0     41.0
         """
         import pandas as pd
 
         check_choice("value", value, VALUES)
-        arguments.flag("by_position", by_position)
+        if arguments.flag("by_position", by_position) and bootstrap is not None:
+            raise ValueError("bootstrap is for credit without by_position")
+        if bootstrap is not None:
+            bootstrap = arguments.integer("bootstrap", bootstrap, min=2, max=resampling.MAX_RESAMPLES)
         index = pd.Index(self._counted.channels, dtype=object, name="channel")
         n = max(1, int(self._sets.sizes.max(initial=0)))
         positions = pd.RangeIndex(1, n + 1, name="position")
@@ -86,8 +115,11 @@ class Credit:
             cells = sharing.sum_up(channel * n + position, credit, self.n_players * n)
             return pd.DataFrame(cells.reshape(-1, n), index, positions)
         credits = sets.credits(shares, self.n_players)[:, 0]
-        whole = self.n_conversions or 1.0
-        return pd.DataFrame({"credit": credits, "share": credits / whole}, index)
+        frame = {"credit": credits, "share": credits / (self.n_conversions or 1.0)}
+        if bootstrap is not None:
+            seed = seed_of(random_state)
+            frame |= resampling.resample(self._paths, sets, counted, rule, bootstrap, seed).errors()
+        return pd.DataFrame(frame, index)
 
     def touches(self) -> pd.DataFrame:
         """Return in how many of the conversions each channel had a part, to compare credit with.

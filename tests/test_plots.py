@@ -214,6 +214,24 @@ def test_bars_from_the_highest_down():
     assert ax.get_legend() is None
 
 
+@pytest.mark.parametrize("n_more", [0, 40])
+def test_bars_have_the_intervals_of_a_bootstrap(n_more):
+    frame = game().to_frame()
+    more = pd.DataFrame({"path": [f"x{k}" for k in range(n_more)], "conversions": 9, "non_conversions": 1})
+    credit = osv.JourneyGame.from_frame(
+        pd.concat([frame, more]), non_conversions="non_conversions", channels=[*"ABCD", *more["path"]]
+    ).credit(bootstrap=20, random_state=0)
+    ax = plot_credit(credit)
+    ax.figure.canvas.draw()
+    ordered = credit.sort_values("credit", ascending=False, kind="stable")[:29]
+    known = ordered[ordered["ci_low"].notna()]
+    segments = np.array(ax.collections[0].get_segments())
+    np.testing.assert_allclose(segments[:, :, 0], known[["ci_low", "ci_high"]])
+    assert (segments[:, 0, 1] == segments[:, 1, 1]).all()
+    texts = [text.xy[0] for text in ax.texts]
+    assert (np.array(texts[: len(known)]) >= known["ci_high"]).all()
+
+
 def test_parts_by_position_stand_side_by_side():
     places = game().credit(by_position=True)
     ax = plot_credit(places)

@@ -153,6 +153,11 @@ OPTIONS = {
         --repeats all: --repeats
         --utility gold: --utility
         --utility conversions --unseen zero: --unseen
+        --bootstrap 1: --bootstrap
+        --bootstrap -1: --bootstrap
+        --bootstrap 1000000: --bootstrap
+        --bootstrap few: --bootstrap
+        --seed -1: --seed
         --path path --time t: --time
         --time t --file-order: --file-order
         --file-order --conversions x: --file-order

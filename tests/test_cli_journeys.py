@@ -42,7 +42,7 @@ def written(path):
 
 def test_credit_of_paths(run, paths, tmp_path):
     out = tmp_path / "credit.csv"
-    code, shown, err = run("journeys", paths, "--out", out)
+    code, shown, err = run("journeys", paths, "--out", out, "--bootstrap", 0)
     assert (code, err) == (0, "")
     rows = [line.split() for line in shown.splitlines()]
     assert ["B", "40", "66.7", "%", "40", "50"] in rows
@@ -101,6 +101,43 @@ def test_named_columns_and_times_by_number(run, tmp_path):
     assert written(out)["credit"].to_dict() == {"x": 1.0, "y": 0.0}
 
 
+@pytest.mark.parametrize("value", ["partial_ordinal", "classic"])
+def test_errors(run, paths, tmp_path, value):
+    with paths.open("a") as file:
+        file.write("C,0,9\n")
+    out = tmp_path / "credit.csv"
+    options = ("--value", value, "--bootstrap", 20, "--seed", 3, "--out", out)
+    code, shown, err = run("journeys", paths, *options)
+    assert (code, err) == (0, "")
+    game = osv.JourneyGame.from_frame(pd.read_csv(paths), non_conversions="non_conversions")
+    expected = game.credit(value, bootstrap=20, random_state=3)
+    table = pd.read_csv(out, index_col="channel")
+    np.testing.assert_array_equal(table[expected.columns], expected)
+    row = next(line for line in shown.splitlines() if line.startswith("A "))
+    for number in expected.loc["A", ["credit", "stderr", "ci_low", "ci_high"]]:
+        assert f"{number:.1f}" in row
+    assert "?" in next(line for line in shown.splitlines() if line.startswith("C "))
+    code, shown, err = run("journeys", paths, *options, "--json")
+    assert (code, err) == (0, "")
+    lines = json.loads(shown)["channels"]
+    assert [line["ci_high"] for line in lines] == [*expected["ci_high"][:2], None]
+
+
+def test_errors_on_request_only(run, paths, tmp_path):
+    out = tmp_path / "credit.csv"
+    code, shown, err = run("journeys", paths, "--bootstrap", 0, "--out", out)
+    assert (code, err) == (0, "")
+    assert written(out).columns.tolist() == ["credit", "share", "rank"] and "CI" not in shown
+    with paths.open("a") as file:
+        file.write(" > ".join(map(str, range(30))) + ",1,0\n")
+    code, shown, err = run("journeys", paths, "--out", out)
+    assert (code, err) == (0, "")
+    assert written(out).columns.tolist() == ["credit", "share", "rank"] and "--bootstrap" in shown
+    code, _shown, err = run("journeys", paths, "--bootstrap", 2, "--out", out)
+    assert (code, err) == (0, "")
+    assert "stderr" in written(out).columns
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_picture(run, paths, tmp_path, kind):
     pytest.importorskip("matplotlib")
@@ -150,8 +187,9 @@ def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
     counts = {"journeys": 3, "conversions": 2, "paths": 2, "channels": 2}
     assert whole["data"] == {"name": "touches.csv", **counts}
     settings = {"value": "ordinal", "utility": "rate", "unseen": "backoff", "repeats": "error"}
+    settings |= {"bootstrap": 1000, "seed": 0}
     assert whole["settings"] == settings
-    for name in ("channel", "credit", "share", "rank"):
+    for name in ("channel", "credit", "share", "stderr", "ci_low", "share_stderr", "share_ci_high", "rank"):
         assert [line[name] for line in whole["channels"]] == table[name].tolist()
     places = [line["by_position"] for line in whole["channels"]]
     np.testing.assert_array_equal(places, table.filter(like="position_"))

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 32
 _SHOWN = 40
+_RESAMPLES = 1_000
+# Subsets of the channels of all paths for which so many resamples take seconds.
+_MAX_SUBSETS = 200_000
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -118,6 +121,14 @@ def journeys(
     by_position: bool = option(
         False, "Say at which positions of journeys credit was earned.", flag="--by-position"
     ),
+    bootstrap: int | None = option(
+        None,
+        "How many times to draw all journeys again, for standard errors and 95 % intervals; 0 for none.",
+        "N",
+        without=f"{_RESAMPLES}, none where that takes more than seconds",
+        limits={"min": 0, "max": 100_000},
+    ),
+    seed: int = options.SEED,
     out: Path | None = options.OUT,
     plot: Path | None = options.PLOT,
     as_json: bool = options.JSON,
@@ -163,7 +174,8 @@ def journeys(
                 )
             form = touches if has_touches else paths
             game = form.game(frame, repeats=repeats, utility=utility, unseen=unseen)
-            credit = game.credit(value_kind)
+            drawn = _resamples(game) if bootstrap is None else bootstrap or None
+            credit = game.credit(value_kind, bootstrap=drawn, random_state=seed)
             places = game.credit(value_kind, by_position=True) if by_position else None
         except (TypeError, ValueError) as error:
             message = options.in_options(str(error)).replace(", or in a game with ordered=False", "")
@@ -173,18 +185,24 @@ def journeys(
         output.write_csv(credit if places is None else credit.join(places.add_prefix("position_")), out)
         kind = value_kind.replace("_", " ").capitalize()
         title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
-        drawn = credit.drop(columns="rank") if places is None else places
-        height = 1.6 + 0.28 * min(len(drawn), 30)
-        output.write_picture(plot, "plot_credit", drawn, height=height, title=title)
+        bars = credit if places is None else places
+        height = 1.6 + 0.28 * min(len(bars), 30)
+        output.write_picture(plot, "plot_credit", bars, height=height, title=title)
         heading = f"[bold]{title}[/bold] of {output.safe(file.name)}"
         output.show(
             "journeys",
             as_json,
-            lambda: _document(game, credit, places, file.name, value_kind),
-            lambda console: _show(console, heading, game, credit, places, value_kind),
+            lambda: _document(game, credit, places, file.name, value_kind, drawn, seed),
+            lambda console: _show(console, heading, game, credit, places, value_kind, drawn),
             [out, plot],
             warned(),
         )
+
+
+def _resamples(game: JourneyGame) -> int | None:
+    """Return how many resamples are drawn by default, None where they take more than seconds."""
+    touches = game.to_frame()["path"].str.count(" > ") + 1
+    return _RESAMPLES if (2.0**touches).sum() <= _MAX_SUBSETS else None
 
 
 def _given(options: PathOptions | TouchOptions) -> str:
@@ -251,7 +269,13 @@ def _listed(frame: pd.DataFrame) -> str:
 
 
 def _document(
-    game: JourneyGame, credit: pd.DataFrame, places: pd.DataFrame | None, name: str, value: str
+    game: JourneyGame,
+    credit: pd.DataFrame,
+    places: pd.DataFrame | None,
+    name: str,
+    value: str,
+    bootstrap: int | None,
+    seed: int,
 ) -> dict[str, Any]:
     """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
     touches = game.touches()[["last_touch", "touched"]]
@@ -267,6 +291,8 @@ def _document(
             "utility": game.utility,
             "unseen": game.unseen if game.utility == "rate" else None,
             "repeats": game.repeats,
+            "bootstrap": bootstrap,
+            "seed": seed,
         },
         "channels": channels,
     }
@@ -279,6 +305,7 @@ def _show(
     credit: pd.DataFrame,
     places: pd.DataFrame | None,
     value: str,
+    bootstrap: int | None,
 ) -> None:
     """Print what the journeys were, and the channels, highest credit first."""
     import numpy as np
@@ -291,14 +318,12 @@ def _show(
     shown = order[:_SHOWN]
     touches = game.touches()
     some = touches.iloc[shown]
-    shares = [*credit["share"].iloc[shown], credit["share"].sum()]
     columns = {
-        "credit": _numbers([*credits[shown], credits.sum()]),
-        "share": [f"{100 * share:.1f} %" for share in shares],
+        **_credits(credit, shown, output.plus_minus(console)),
         "last touch": _numbers([*some["last_touch"], touches["last_touch"].sum()]),
         "touched": [*_numbers(some["touched"]), ""],
     }
-    output.make_room(console, columns, ("touched", "last touch"), 12)
+    output.make_room(console, columns, ("touched", "share, 95 % CI", "last touch"), 12)
     names = [*credit.index[shown], "all channels"]
     output.print_table(console, {"channel": names} | columns, "channel", _LONGEST_NAME)
     if len(order) > len(shown):
@@ -315,9 +340,43 @@ def _show(
         "last touch": "Last touch: conversions of journeys that end with the channel.",
         "touched": "Touched: conversions of journeys that it is part of.",
     }
-    console.print(" ".join(words for column, words in meanings.items() if column in columns))
+    lines = [words for column, words in meanings.items() if column in columns]
+    if bootstrap is not None:
+        lines.append(f"Standard errors and 95 % CIs are those of {bootstrap:,} resamples of the journeys.")
+        if credit["stderr"].isna().any():
+            lines.append("?: not known, for the channel gets nothing in any of them.")
+    elif _resamples(game) is None:
+        lines.append("Standard errors and 95 % CIs take a while here: --bootstrap N.")
+    console.print(" ".join(lines))
     if (credits < 0).any():
         console.print("Channels with credit below 0 lower the conversion rate where they come in.")
+
+
+def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]]:
+    """Return the columns of credit and share, with those of all channels, and their errors if there are."""
+    import numpy as np
+
+    from ordinal_shapley.report.text import decimals
+
+    some, wholes = credit.iloc[shown], credit[["credit", "share"]].sum()
+    numbers = [*some["credit"], wholes["credit"]]
+    share = [f"{100 * share:.1f} %" for share in [*some["share"], wholes["share"]]]
+    if "stderr" not in credit.columns:
+        return {"credit": _numbers(numbers), "share": share}
+    # Two digits of a standard error, or whole numbers.
+    digits = max(0, decimals(credit["stderr"].to_numpy() / 1000, np.zeros(0)) - 3)
+
+    def interval(name: str, scale: float, digits: int) -> list[str]:
+        ends = (_numbers(scale * some[f"{name}ci_{end}"], digits) for end in ("low", "high"))
+        return ["?" if low == "?" else f"{low} to {high}" for low, high in zip(*ends, strict=True)] + [""]
+
+    return {
+        "credit": _numbers(numbers, digits),
+        "std. error": [f"{sign} {error}" for error in _numbers(some["stderr"], digits)] + [""],
+        "95 % CI": interval("", 1.0, digits),
+        "share": share,
+        "share, 95 % CI": interval("share_", 100.0, 1),
+    }
 
 
 def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
@@ -339,11 +398,12 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
     return [*lines, ("repeats", repeats[game.repeats])]
 
 
-def _numbers(numbers: Any) -> list[str]:
-    """Write counts as they are, or all of them with two decimals."""
+def _numbers(numbers: Any, digits: int | None = None) -> list[str]:
+    """Write numbers, without `digits` counts as they are, or all of them with two decimals."""
     counts = [round(float(number), 9) for number in numbers]  # without the noise of sums
-    digits = 0 if all(number.is_integer() for number in counts) else 2
-    texts = [f"{number:,.{digits}f}" for number in counts]
+    if digits is None:
+        digits = 0 if all(number.is_integer() for number in counts) else 2
+    texts = ["?" if number != number else f"{number:,.{digits}f}" for number in counts]
     return [text if text.strip("-0.,") else text.replace("-", "") for text in texts]
 
 

@@ -49,7 +49,18 @@ _FLAGS = {
     "tol": "--tolerance",
 }
 _SAME = (
-    *("C", "alpha", "average", "case", "class_fraction", "design", "max_seconds", "method", "partition"),
+    *(
+        "C",
+        "alpha",
+        "average",
+        "bootstrap",
+        "case",
+        "class_fraction",
+        "design",
+        "max_seconds",
+        "method",
+        "partition",
+    ),
     *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "utility", "value"),
 )
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}

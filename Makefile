@@ -10,7 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-pieces bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
+	@echo "make bench-journeys  intervals of credit against the truth; rewrites a table of docs/journeys.md"
 	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
@@ -157,6 +158,9 @@ bench-variance: $(VENV)/.stamp-dev
 
 bench-unbiased: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/unbiased.py
+
+bench-journeys: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/journey_errors.py
 
 # A machine with nothing else to do gives times that mean something.
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels

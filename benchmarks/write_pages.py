@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import interval_coverage
+import journey_errors
 import ordinal_error
 import pieces
 import reliability
@@ -20,6 +21,7 @@ MODULES = (
     unbiased,
     interval_coverage,
     ordinal_error,
+    journey_errors,
     pieces,
     reliability,
     paper,

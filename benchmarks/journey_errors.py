@@ -114,13 +114,13 @@ def measure() -> Record:
 
 def rows(record: Record) -> Iterator[tuple[str, ...]]:
     for text, setting in record["settings"].items():
-        for words, found in setting["values"].items():
+        for k, (words, found) in enumerate(setting["values"].items()):
             coverage = [
                 f"{100 * found[name]:.1f}" for name in ("percentile", "share_percentile", "basic", "normal")
             ]
             yield (
-                text,
-                words,
+                "" if k else text,
+                words.replace("_", " "),
                 *coverage,
                 f"{found['stderr over spread']:.2f}",
                 f"{found['bias over stderr']:.2f}",

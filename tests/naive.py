@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 from sklearn import metrics
@@ -711,6 +712,66 @@ def exact_classic(U, n):
         for size in range(n):
             for S in itertools.combinations(others, size):
                 phi[i] += (U(tuple(sorted((*S, i)))) - U(S)) / (n * math.comb(n - 1, size))
+    return phi
+
+
+def beta_size_weights(n, a, b):
+    """w_s = C(n-1, s) B(s + b, n-1-s + a) / B(a, b) for whole a and b, in fractions."""
+
+    def beta(x, y):
+        return Fraction(math.factorial(x - 1) * math.factorial(y - 1), math.factorial(x + y - 1))
+
+    return [math.comb(n - 1, s) * beta(s + b, n - 1 - s + a) / beta(a, b) for s in range(n)]
+
+
+def banzhaf_size_weights(n):
+    """w_s = C(n-1, s) / 2^(n-1)."""
+    return [Fraction(math.comb(n - 1, s), 2 ** (n - 1)) for s in range(n)]
+
+
+def exact_by_size(U, n, weights, sizes=None):
+    """sum_s w_s of the mean, over the sets S of s others, of Ubar(S, i) - Ubar(S), Ubar the mean over orders.
+
+    With `sizes` the [i, s] that are weighed, in place of their sums.
+    """
+    mean = {
+        S: np.mean([U(order) for order in itertools.permutations(S)])
+        for s in range(n + 1)
+        for S in itertools.combinations(range(n), s)
+    }
+    added = np.zeros((n, n))
+    for i in range(n):
+        for S in mean:
+            if i not in S:
+                added[i, len(S)] += mean[tuple(sorted((*S, i)))] - mean[S]
+    added /= [math.comb(n - 1, s) for s in range(n)]
+    return added if sizes else added @ np.array(weights, float)
+
+
+def exact_beta_shapley(U, n, a, b):
+    """Beta Shapley of an order-free U from its integral form, E over q ~ Beta(b, a) of what i adds.
+
+    A coalition holds each other player with probability q, so that one of s others has the probability
+    E q^s (1 - q)^(n-1-s).
+    """
+    phi = np.zeros(n)
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for s in range(n):
+            moment = math.prod(b + k for k in range(s)) * math.prod(a + k for k in range(n - 1 - s))
+            moment /= math.prod(a + b + k for k in range(n - 1))
+            for S in itertools.combinations(others, s):
+                phi[i] += moment * (U(tuple(sorted((*S, i)))) - U(S))
+    return phi
+
+
+def exact_banzhaf(U, n):
+    """The mean of what i adds over all sets of others, of an order-free U."""
+    phi = np.zeros(n)
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        sets = [S for s in range(n) for S in itertools.combinations(others, s)]
+        phi[i] = np.mean([U(tuple(sorted((*S, i)))) - U(S) for S in sets])
     return phi
 
 

@@ -293,6 +293,9 @@ def pop(game, player):
 
 compiled = partial(osv.CompiledGame, 3, one)
 
+# Size weights that are of no number of players.
+WRONG_WEIGHTS = [[0.5, 0.6], [1.5, -0.5], [NAN, 1.0], [INF], [], [[0.5, 0.5]], 1.0]
+
 ARGUMENTS = [
     (osv.MaxPermutations, "n_permutations", [0, -5], [1e3, "10", True]),
     (osv.MaxEvaluations, "n_evaluations", [0, -1], [True, "1", None]),
@@ -309,6 +312,11 @@ ARGUMENTS = [
     (osv.RankStability, "window", [0], []),
     (osv.History, "rule", [], [None, osv.MaxPermutations]),
     (partial(osv.History, osv.MaxPermutations(5)), "most_rounds", [0], [2.0]),
+    *[(kind, "size_weights", WRONG_WEIGHTS, ["banzhaf", ["a"]]) for kind in (osv.Ordinal, osv.Classic)],
+    (osv.sizes_up_to, "largest", [0, -1], [2.5, "50"]),
+    (partial(osv.beta_weights, b=1), "a", [0, -1.0, NAN, INF], ["16", None]),
+    (partial(osv.beta_weights, 16), "b", [0, INF], [True]),
+    (osv.beta_weights(16, 1).of, "n_players", [0], [2.5]),
     (table, "n_players", [0, 13], [2.0, True]),
     (table, "utilities", [], [[1, 2], {"01": 1}]),
     (table, "default", [NAN], []),
@@ -443,3 +451,40 @@ def test_arguments(call, name, values, types):
         refuses(call, name, ValueError, **{name: value})
     for value in types:
         refuses(call, name, TypeError, **{name: value})
+
+
+SMALL = osv.TableGame(2, {(0,): 1.0, (1,): 2.0, (0, 1): 3.0, (1, 0): 3.0})
+
+
+@pytest.mark.parametrize("kind", [osv.Ordinal, osv.Classic])
+@pytest.mark.parametrize("use", [osv.exact_values, osv.sample_values, osv.verify, osv.check_axioms])
+def test_size_weights_of_another_number_of_players(use, kind):
+    for weights in ([1.0], [0.25, 0.25, 0.5]):
+        value = kind(size_weights=weights)
+        refuses(use, "size_weights", ValueError, game=SMALL, value=value)
+
+
+@pytest.mark.parametrize("kind", [osv.Ordinal, osv.Classic])
+@pytest.mark.parametrize("use", [osv.sample_values, osv.verify])
+@pytest.mark.parametrize(
+    "method",
+    ["tmc", "cmc", "ctmc", *[osv.PermutationSampler(truncation=rule) for rule in ("paper", "patience")]],
+    ids=str,
+)
+def test_size_weights_of_samplers_that_estimate_something_else(use, kind, method):
+    if method in ("cmc", "ctmc"):
+        method = osv.PermutationSampler(class_fraction=0.5, strata=[0, 1])
+    refuses(use, "size_weights", ValueError, game=SMALL, value=kind(size_weights=[0.5, 0.5]), method=method)
+
+
+def test_size_weights_of_bounds():
+    for weights in ([1.0], [0.5, 0.6], "beta"):
+        error = TypeError if weights == "beta" else ValueError
+        refuses(bounds.position_ranges, "size_weights", error, a=[0, 0], b=[1, 1], size_weights=weights)
+
+
+@pytest.mark.parametrize("estimator", [osv.OrdinalShapley, osv.ClassicShapley])
+def test_size_weights_of_estimators(estimator):
+    for weights, error in (([0.5, 0.6], ValueError), ([0.5, 0.5], ValueError), ("banzhaf", TypeError)):
+        model = estimator(size_weights=weights)
+        refuses(model.fit, "size_weights", error, X=X, y=Y, X_valid=X_VALID, y_valid=Y_VALID)

@@ -107,6 +107,9 @@ def test_classes_of_other_kinds(run, people, tmp_path, kind):
         ["--value", "partial_ordinal", "--truncation", "patience", "--tolerance", "0.1"],
         ["--value", "partial_ordinal", "--method", "ctmc", "--tolerance", "0", "--class-fraction", "0.5"],
         ["--design", "antithetic"],
+        ["--sizes", "10"],
+        ["--value", "ordinal", "--sizes", "beta:16,1"],
+        ["--sizes", "banzhaf", "--method", "mc"],
         ["--seed", "5000000000"],
         ["--valid-fraction", "0.5", "--rows", "30"],
     ],
@@ -114,6 +117,18 @@ def test_classes_of_other_kinds(run, people, tmp_path, kind):
 def test_every_option(run, train, more):
     code, _, err = value(run, train, *more, permutations=5)
     assert (code, err) == (0, "")
+
+
+def test_sizes_are_those_of_the_library(run, train, tmp_path):
+    out = tmp_path / "values.csv"
+    code, shown, _ = value(run, train, "--sizes", "beta:16,1", "--json", "--out", out)
+    assert code == 0
+    kind = json.loads(shown)["settings"]["value"]
+    assert kind["size_weights"] == ordinal_shapley.beta_weights(16, 1).settings()
+    plain = tmp_path / "plain.csv"
+    assert value(run, train, "--out", plain)[0] == 0
+    assert not np.array_equal(pd.read_csv(plain)["value"], pd.read_csv(out)["value"])
+    assert "Beta(16, 1)" in value(run, train, "--sizes", "beta:16,1")[1]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,13 @@ OPTIONS = {
         --scoring auc: --scoring
         --position-weight flat: --position-weight
         --value classic --position-weight gaussian: --position-weight
+        --sizes 0: --sizes
+        --sizes few: --sizes
+        --sizes beta:16: --sizes
+        --sizes beta:0,1: --sizes
+        --value partial_ordinal --sizes 5: --sizes
+        --sizes 5 --method tmc: --sizes
+        --sizes 5 --method cmc: --sizes
         --truncation never: --truncation
         --method mc --truncation paper: --truncation
         --method cmc --tolerance 0.1: --tolerance

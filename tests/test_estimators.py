@@ -77,11 +77,12 @@ class TestParameters:
         for copied in (copy.copy(model), pickle.loads(pickle.dumps(model))):
             assert copied.get_params() == model.get_params()
 
-    def test_signatures_differ_in_the_position_weight_only(self):
+    def test_signatures_differ_in_position_and_size_weights_only(self):
         partial, classic = (
             dict(inspect.signature(e).parameters) for e in (PartialOrdinalShapley, ClassicShapley)
         )
         assert partial.pop("position_weight").default == "gaussian"
+        assert classic.pop("size_weights").default is None
         assert {n: p.default for n, p in partial.items()} == {n: p.default for n, p in classic.items()}
         with pytest.raises(ValueError, match="position_weight"):
             ClassicShapley().set_params(position_weight="gaussian")

@@ -120,6 +120,21 @@ class TestUtility:
         # Sets come one size after the other, each with its weight: the mean over 2^(n-1) of them.
         np.testing.assert_allclose(result.values, exact, atol=1e-12)
 
+    @pytest.mark.parametrize(
+        ("weights", "kind", "options"),
+        [
+            (osv.beta_weights(16, 1), pydvl.BetaShapleyValuation, {"alpha": 16, "beta": 1}),
+            (osv.beta_weights(1, 4), pydvl.BetaShapleyValuation, {"alpha": 1, "beta": 4}),
+            (osv.banzhaf_weights(), pydvl.BanzhafValuation, {}),
+        ],
+    )
+    def test_size_weights_are_those_of_its_semivalues(self, weights, kind, options):
+        game = free_game()
+        utility, sampler = GameUtility(game), pydvl.DeterministicUniformSampler()
+        result = kind(utility, sampler, pydvl.NoStopping(sampler), **options).fit(utility.dataset()).result
+        exact = osv.exact_values(game, osv.Classic(size_weights=weights)).values
+        np.testing.assert_allclose(result.values, exact, atol=1e-12)
+
     def test_truncated_monte_carlo_shapley_runs_with_it(self):
         game = free_game()
         utility = GameUtility(game)

@@ -104,6 +104,15 @@ def test_none_without_time():
     assert told[0][1] > 3
 
 
+def test_none_are_longer_than_prefixes_that_count():
+    game = problem(120, 3)
+    everywhere = prepared(game)._references.lengths
+    assert everywhere.max() > 60
+    few = game._for_jumps(lambda done, total: True, 40)._references.lengths
+    assert 0 < len(few) < len(everywhere) and few.max() <= 40
+    assert game._for_jumps(lambda done, total: True, 2)._references is NO_REFERENCES
+
+
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
 def test_the_same_bits_for_any_cut_and_any_workers(tmp_path, scoring):
     file = tmp_path / "run.npz"

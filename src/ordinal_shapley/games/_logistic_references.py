@@ -43,21 +43,25 @@ NO_REFERENCES = References(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0,
 
 @one_thread()
 def find_references(
-    game: CompiledRowGame, workspace: LogisticWorkspace, tell: Callable[[int, int], bool]
+    game: CompiledRowGame,
+    workspace: LogisticWorkspace,
+    tell: Callable[[int, int], bool],
+    longest: int | None = None,
 ) -> References:
-    """Fit models of two classes to random prefixes of some lengths; none if there is no time.
+    """Fit models of two classes to random prefixes of up to `longest` players; none if there is no time.
 
-    They depend on the game alone, so that every run of it, however it is cut, begins fits alike. Several
-    classes would gain nothing, for they share their first factor.
+    They depend on the game and that alone, so that every run of it, however it is cut, begins fits alike.
+    Several classes would gain nothing, for they share their first factor.
     """
     n_features, n = workspace.n_features, game.n_players
     rows = game.n_rows / n
     shortest = max(_SHORTEST * n_features, workspace.span_limit + 1) / rows
-    longest = min(n, min(_LONGEST * n_features, workspace.prefix.columns.shape[1]) / rows)
-    if workspace.n_models > 1 or not 1.0 <= shortest <= longest:
+    most = n if longest is None else min(n, longest)
+    largest = min(most, min(_LONGEST * n_features, workspace.prefix.columns.shape[1]) / rows)
+    if workspace.n_models > 1 or not 1.0 <= shortest <= largest:
         return NO_REFERENCES
-    count = int(np.log(longest / shortest) / np.log(_RATIO)) + 2
-    sizes = np.unique(np.rint(np.geomspace(shortest, longest, count)).astype(np.int64))
+    count = int(np.log(largest / shortest) / np.log(_RATIO)) + 2
+    sizes = np.unique(np.rint(np.geomspace(shortest, largest, count)).astype(np.int64))
     random = np.random.default_rng(0)
     found = []
     for place, size in enumerate(sizes):

@@ -169,10 +169,11 @@ class Game(ABC):
         """
         return False
 
-    def _for_jumps(self, tell: Callable[[int, int], bool]) -> Game:
+    def _for_jumps(self, tell: Callable[[int, int], bool], longest: int | None = None) -> Game:
         """Return the same game, prepared for a run that evaluates prefixes far apart.
 
-        `tell` hears how much of that is done, of how much, and says whether there is time for more.
+        Few of them have more than `longest` players. `tell` hears how much of that is done, of how much, and
+        says whether there is time for more.
         """
         return self
 

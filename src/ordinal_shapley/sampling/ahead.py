@@ -182,7 +182,7 @@ class Ahead:
             bar.update(done, self.evaluations, clock.seconds())
             return not clock.time_is_up
 
-        return self._game._for_jumps(tell)
+        return self._game._for_jumps(tell, pilot_places(plan) if len(plan.factors) else None)
 
     def with_inclusion(self, plan: Plan, count: int, min_probability: float) -> Plan:
         """Give a plan inclusion probabilities, after a pilot of so many permutations."""

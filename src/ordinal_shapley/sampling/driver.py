@@ -147,6 +147,12 @@ def sample_values(
     `WeightedOrdinal` :math:`|S|!\,q(S)` times the one after the sequence :math:`S`, for an order of :math:`S`
     is drawn with probability :math:`1/|S|!`.
 
+    With size weights :math:`w_s` the first term is
+    :math:`w_{n-1} U_n - w_0 U_0 + \sum_s c_s (w_{s-1} - w_s)`, and :math:`A_{s,i}` is
+    :math:`w_{s-1} n / s` or :math:`-w_s n / (n-s)`; a marginal contribution after :math:`s` others counts
+    :math:`n w_s` times. No prefix is evaluated that is larger than counts, and the values do not sum to
+    :math:`U_n - U_0`. Samplers with a bias are refused.
+
     References
     ----------
     J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine learning",

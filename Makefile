@@ -10,7 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
 .DEFAULT_GOAL := help
 
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-journeys  intervals of credit against the truth; rewrites a table of docs/journeys.md"
 	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
+	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
@@ -165,6 +166,9 @@ bench-journeys: $(VENV)/.stamp-dev
 # A machine with nothing else to do gives times that mean something.
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
 	$(BIN)/python benchmarks/paper/run.py all --runs 5 --seed 0 --out build/reproduction --record
+
+bench-sizes: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
+	$(BIN)/python benchmarks/sizes.py
 
 bench-pieces: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/pieces.py

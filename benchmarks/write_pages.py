@@ -7,6 +7,7 @@ import journey_errors
 import ordinal_error
 import pieces
 import reliability
+import sizes
 import unbiased
 import variance
 import workers
@@ -25,6 +26,7 @@ MODULES = (
     pieces,
     reliability,
     paper,
+    sizes,
 )
 SCRIPTS: tuple[Script, ...] = tuple(module.SCRIPT for module in MODULES)
 

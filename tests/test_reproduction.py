@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 import naive
+import sizes
+from bench.record import plain
 from ordinal_shapley import datasets
 from paper import (
     claims,
@@ -271,3 +273,25 @@ def test_tables_do_not_depend_on_processes():
         pd.testing.assert_frame_equal(frames[0][name], frames[1][name])
     one, two = (frame["compared"].drop(columns="seconds") for frame in frames)
     pd.testing.assert_frame_equal(one, two)
+
+
+# --- sizes of coalitions
+
+
+@compiled
+def test_size_weights_are_compared(monkeypatch):
+    monkeypatch.setattr(sizes, "NAMES", {"wine": "Wine"})
+    record = plain(sizes.measure("2", fits=2_000, large=0))
+    found = pd.DataFrame(record["rows"])
+    assert len(found) == 2 * 2 * 2 * 3
+    by_fits = found[found["unit"] == "fits"]
+    assert by_fits["fits"].between(2_000, 2_400).all()
+    assert ((found["roc_auc"] >= 0) & (found["roc_auc"] <= 1)).all()
+    text = sizes.section(record)
+    lines = [line for line in text.splitlines() if line.startswith("| Wine |")]
+    assert [line.split(" | ")[1:3] for line in lines] == [
+        [value, unit] for value in ("ordinal", "classic") for unit in ("fits", "seconds")
+    ]
+    mean = by_fits[(by_fits["value"] == "ordinal") & (by_fits["weights"] == "eighth")]["roc_auc"].mean()
+    assert f"{mean:.3f}" in lines[0]
+    assert "nan" not in text

@@ -40,6 +40,9 @@ def page_of(record: dict[str, Any]) -> str:
         page_text.WHY,
         influence_table(tables["influence"]),
         page_text.influence(tables["influence"]),
+        "### The sizes that count",
+        "<!-- sizes -->",  # of benchmarks/sizes.py
+        "<!-- end of sizes -->",
         "## Removing high-value rows",
         page_text.REMOVAL,
         _picture("removal", page_text.REMOVAL_CAPTION),

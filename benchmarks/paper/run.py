@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 if __name__ == "__main__":  # the modules of this folder are those of a package
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from bench.record import DOCS, Record, Script, save, surroundings
+from bench.record import DOCS, Record, Script, between, replaced, save, surroundings
 from paper.claims import check_claims
 from paper.figures import draw_all
 from paper.methods import TOLERANCE, WINDOW
@@ -72,7 +72,13 @@ def columns_and_rows(frame: pd.DataFrame) -> Record:
     return {"columns": list(whole), "rows": whole.to_numpy().tolist()}
 
 
-SCRIPT = Script("reproduction", measure, lambda record, _: {PAGE: page_of(record)})
+def pages(record: Record, docs: Path) -> dict[str, str]:
+    """Return the page, with the section that benchmarks/sizes.py writes as it is."""
+    written = (docs / PAGE).read_text(encoding="utf-8")
+    return {PAGE: replaced(page_of(record), "sizes", between(written, "sizes"))}
+
+
+SCRIPT = Script("reproduction", measure, pages)
 
 
 def main() -> None:

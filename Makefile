@@ -32,6 +32,7 @@ help:
 	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
 	@echo "make bench-journeys  intervals of credit against the truth; rewrites a table of docs/journeys.md"
+	@echo "make bench-intervals  how many intervals hold the truth, half an hour; rewrites a section of docs/variance.md"
 	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction.md"
@@ -156,6 +157,9 @@ bench-error: $(VENV)/.stamp-dev
 
 bench-variance: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/variance.py
+
+bench-intervals: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/interval_coverage.py
 
 bench-unbiased: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/unbiased.py

@@ -23,11 +23,12 @@ TRUTH_PERMUTATIONS = 3_000
 Z = 1.959964
 
 TEXT = """\
-`python benchmarks/interval_coverage.py` writes this section: {where}.
+`make bench-intervals` writes this section: {where}.
 
 Rows are drawn from two overlapping normal classes, a tenth of the labels flipped. The truth is the value
 with {huge:,} validation rows. **Monte Carlo**: how many of the 95 % intervals made of `stderr` hold it, over
-all players and {runs} draws of validation rows; **total**: of those made of `stderr_total`. **Actual / said**:
+all players and {runs} draws of validation rows; **total**: of those made of `stderr_total`. **Actual /
+said**:
 root mean square of the differences, over that of the total errors. In the lines with folds all {folded} rows
 are drawn anew and cross-fitted."""
 AFTER = """\

@@ -13,14 +13,16 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
 from ordinal_shapley import bounds, plots
-from ordinal_shapley.experiments import data_oob, knn_shapley, leave_one_out
+from ordinal_shapley.experiments import combined_rank, data_oob, knn_shapley, leave_one_out, self_confidence
 from problems import random_problem
 from test_valuation import by_hand
 
@@ -277,6 +279,9 @@ needed = partial(bounds.permutations_needed, eps=0.1, failure=0.05, low=[0.0, -0
 ranges = partial(bounds.position_ranges, a=[0.0, 0.1], b=[0.5, 0.4])
 knn = partial(knn_shapley, X=X, y=Y, X_valid=X_VALID, y_valid=Y_VALID)
 oob = partial(data_oob, X=X, y=Y)
+confidence = partial(self_confidence, X=X, y=Y)
+trusted = partial(confidence, X_valid=X_VALID, y_valid=Y_VALID)
+parts = [(np.arange(6), np.arange(6, 12)), (np.arange(6, 12), np.arange(6))]
 curves = partial(osv.remove_high_value, values=np.ones(12), X=X, y=Y, X_test=X_VALID, y_test=Y_VALID)
 journeys = partial(osv.JourneyGame, journeys=[["A"]], conversions=[1])
 credit = osv.JourneyGame([["A"]], [1], [1]).credit
@@ -366,6 +371,19 @@ ARGUMENTS = [
     (oob, "random_state", [-1], ["x"]),
     (oob, "n_jobs", [0], []),
     (leave_one_out, "game", [], [[1.0]]),
+    (confidence, "X", [X[:, 0], X * NAN], [[["a"]] * 12]),
+    (partial(confidence, y=[0]), "X", [X[:1]], []),
+    (confidence, "y", [Y[:3], ["a"] * 12, np.arange(12) + 0.5], []),
+    (trusted, "X_valid", [X_VALID[:, :1], None], []),
+    (partial(trusted, estimator=GaussianNB()), "X_valid", [X_VALID[:, :1]], [pd.DataFrame(X_VALID)]),
+    (trusted, "y_valid", [np.full(8, 9), None], []),
+    (confidence, "estimator", [], ["forest", GaussianNB, Ridge(), LinearSVC()]),
+    (confidence, "cv", [1, 13, parts[:1], [(*parts[0],), (*parts[0],)], GroupKFold(3)], [None, 2.5, "5"]),
+    (confidence, "cv", [[(np.arange(12), np.arange(12))], [(np.arange(6), [12])], [[1]]], [True]),
+    (confidence, "n_neighbors", [0], [2.5]),
+    (confidence, "random_state", [-1], ["x"]),
+    (partial(combined_rank, evidence=[0.1, 0.2]), "values", [[1.0], [1.0, INF]], [["a", "b"], 1.0]),
+    (partial(combined_rank, [1.0, 2.0]), "evidence", [[0.1, 1.2], [0.1, NAN], []], [["a", "b"]]),
     (partial(leave_one_out, osv.FunctionGame(len, 3)), "n_jobs", [], [1.5]),
     (osv.corrupt_labels, "y", [[1, 1, 1], [], [0.5, 1.7], [[0, 1], [1, 0]]], []),
     (partial(osv.corrupt_labels, [0, 1]), "fraction", [1.2, NAN], ["0.2", True]),

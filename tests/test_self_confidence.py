@@ -1,0 +1,230 @@
+"""What other rows say of labels: cross-validated probabilities, neighbours, and the rank made of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ordinal_shapley as osv
+from ordinal_shapley.experiments import combined_rank, self_confidence
+from problems import wdbc, wine
+
+X, Y, X_VALID, Y_VALID = wine(True)
+NAMES = np.array(["red", "rose", "white"])
+
+
+def plain(X, y, splits, model, X_more=None, y_more=None):
+    """Probabilities of all classes by a loop, summed over the folds of a row."""
+    classes = sorted(set(y))
+    totals, times = np.zeros((len(y), len(classes))), np.zeros(len(y))
+    for train, test in splits:
+        rows, labels = X[train], y[train]
+        if X_more is not None:
+            rows, labels = np.vstack([rows, X_more]), np.concatenate([labels, y_more])
+        model.fit(rows, labels)
+        for i in test:
+            for label, p in zip(model.classes_, model.predict_proba(X[[i]])[0], strict=True):
+                totals[i, classes.index(label)] += p
+            times[i] += 1
+    return totals / times[:, None]
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize(
+    "splitter",
+    [KFold(4), StratifiedKFold(3, shuffle=True, random_state=1), RepeatedKFold(n_splits=3, random_state=0)],
+)
+def test_probabilities_are_those_of_a_loop(splitter, trusted):
+    noise = osv.corrupt_labels(NAMES[Y], random_state=0)
+    y = noise.labels
+    more = (X_VALID, NAMES[Y_VALID]) if trusted else ()
+    expected = plain(X, y, splitter.split(X, y), GaussianNB(), *more)
+    found = self_confidence(X, y, *more, estimator=GaussianNB(), cv=splitter)
+    rows = np.arange(len(y))
+    np.testing.assert_array_equal(found.given_label, y)
+    np.testing.assert_array_equal(found.predicted_label, NAMES[expected.argmax(axis=1)])
+    np.testing.assert_allclose(found.predicted_probability, expected.max(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found.self_confidence, expected[rows, np.searchsorted(NAMES, y)], rtol=1e-12)
+
+
+def test_folds_of_a_number_are_stratified_and_no_row_predicts_itself():
+    # A model that knows its training rows by heart: a row in its own fold would be sure of its label.
+    y = np.repeat([0, 1, 2], [50, 9, 3])
+    seen = []
+
+    class Memory(GaussianNB):
+        def fit(self, X, y):
+            seen.append(X[:, 0].astype(int))
+            return super().fit(X, y)
+
+    rows = np.arange(len(y), dtype=float)
+    self_confidence(np.column_stack([rows, rows % 7]), y, estimator=Memory(), cv=4, random_state=0)
+    tested = [np.setdiff1d(np.arange(len(y)), train) for train in seen]
+    assert sorted(np.concatenate(tested)) == list(range(len(y)))
+    counts = np.array([np.bincount(y[test], minlength=3) for test in tested])
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert np.ptp(counts.sum(axis=1)) <= 1
+
+
+def test_the_default_is_logistic_regression_of_standardised_features():
+    splits = list(KFold(5).split(X))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+    expected = plain(X, Y, splits, model)[np.arange(len(Y)), Y]
+    found = self_confidence(X, Y, cv=splits)
+    np.testing.assert_allclose(found.self_confidence, expected, rtol=1e-9)
+    scaled = self_confidence(X * 1e3 + 5, Y, cv=splits)
+    np.testing.assert_allclose(scaled.self_confidence, expected, rtol=1e-6)
+    np.testing.assert_array_equal(scaled.agreeing_neighbors, found.agreeing_neighbors)
+    thin = self_confidence(sparse.csr_matrix(X), Y, cv=splits)
+    np.testing.assert_allclose(thin.self_confidence, expected, atol=0.02)  # what the solver stops at
+
+
+def test_it_finds_wrong_labels():
+    for problem in (wine(True), wdbc(True)):
+        noise = osv.corrupt_labels(problem.y, random_state=1)
+        rows = problem.X, noise.labels, problem.X_valid, problem.y_valid
+        found = self_confidence(*rows, random_state=0)
+        assert osv.detect_noisy_labels(found.self_confidence, noise).auc > 0.95
+        assert osv.detect_noisy_labels(found.agreeing_neighbors, noise).auc > 0.85
+        assert (found.self_confidence <= found.predicted_probability).all()
+        same = found.given_label == found.predicted_label
+        np.testing.assert_array_equal(found.self_confidence[same], found.predicted_probability[same])
+
+
+def test_a_seed_gives_the_same_folds():
+    one, two, other = (self_confidence(X, Y, random_state=seed).self_confidence for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert (one != other).any()
+
+
+@pytest.mark.parametrize("sizes", [(20, 3), (20, 1), (4, 3, 3), (1, 1), (2, 2, 2, 1)])
+def test_rare_classes(sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    rows = np.random.default_rng(0).normal(size=(len(y), 2)) + y[:, None]
+    cv = min(5, len(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = self_confidence(rows, y, cv=cv, random_state=0)
+        trusted = self_confidence(rows, y, rows, y, cv=cv, random_state=0)
+    for evidence in (found, trusted):
+        assert np.isfinite(evidence.self_confidence).all()
+        assert np.isfinite(evidence.agreeing_neighbors).all()
+    alone = np.isin(y, np.flatnonzero(np.array(sizes) == 1))
+    np.testing.assert_array_equal(found.self_confidence == 0, alone)
+    assert (trusted.self_confidence > 0).all()
+
+
+def test_frames_of_text_with_a_pipeline():
+    frame = pd.DataFrame(
+        {"age": [30.0, 41, 25, 60, 33, 52] * 6, "job": ["a", "b", "a", "c", "b", None] * 6},
+        index=[f"row {k}" for k in range(36)],
+    )
+    y = pd.Series(["no", "yes", "no", "yes", "yes", "yes"] * 6, index=frame.index)
+    model = make_pipeline(osv.column_pipeline(frame, impute=True), LogisticRegression())
+    found = self_confidence(frame.iloc[:30], y[:30], frame.iloc[30:], y[30:], estimator=model, random_state=0)
+    assert found.agreeing_neighbors is None
+    table = found.to_frame()
+    assert list(table.index) == list(frame.index[:30])
+    assert list(table.columns) == [
+        "given_label",
+        "predicted_label",
+        "self_confidence",
+        "predicted_probability",
+    ]
+    assert (table["given_label"] == table["predicted_label"]).mean() > 0.9
+    with pytest.raises(TypeError, match="X has column 'job'"):
+        self_confidence(frame, y)
+    numbers = self_confidence(frame[["age"]], y, random_state=0).to_frame()
+    assert list(numbers.index) == list(frame.index)
+    assert numbers["agreeing_neighbors"].between(0, 1).all()
+
+
+def test_missing_values_are_for_estimators_that_take_them():
+    gaps = X.copy()
+    gaps[::7, 0] = np.nan
+    found = self_confidence(gaps, Y, estimator=RandomForestClassifier(20, random_state=0), random_state=0)
+    assert found.agreeing_neighbors is None
+    with pytest.raises(ValueError, match="X holds nan"):
+        self_confidence(gaps, Y)
+
+
+def test_neighbours_are_the_nearest_other_rows_of_scaled_features():
+    rows = np.column_stack([X[:30, 0], 1e6 * X[:30, 1]])
+    labels = Y[:30]
+    found = self_confidence(rows, labels, n_neighbors=4, cv=3, random_state=0)
+    z = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    for i in range(30):
+        away = ((z - z[i]) ** 2).sum(axis=1)
+        near = [j for j in np.argsort(away) if j != i][:4]
+        assert found.agreeing_neighbors[i] == np.mean(labels[near] == labels[i])
+    few = self_confidence(rows[:6], [0, 1, 0, 1, 0, 1], n_neighbors=50, cv=2)
+    assert few.n_neighbors == 5
+    np.testing.assert_allclose(few.agreeing_neighbors, 2 / 5)
+
+
+def test_splits_that_hold_owners_out():
+    owners = np.arange(len(Y)) // 9
+    splits = list(GroupKFold(5).split(X, Y, owners))
+    found = self_confidence(X, Y, cv=splits)
+    again = self_confidence(X, Y, cv=iter(splits))
+    np.testing.assert_array_equal(found.self_confidence, again.self_confidence)
+
+
+def test_an_estimator_that_fails_says_so():
+    class Failing(GaussianNB):
+        def fit(self, X, y):
+            raise ValueError("no luck")
+
+    class Mute(GaussianNB):
+        def predict_proba(self, X):
+            return np.full((len(X), 3), np.nan)
+
+    with pytest.raises(ValueError, match=r"^estimator.*no luck"):
+        self_confidence(X, Y, estimator=Failing())
+    with pytest.raises(RuntimeError, match=r"^estimator"):
+        self_confidence(X, Y, estimator=Mute())
+
+
+# --- the rank by values and probabilities
+
+
+def test_the_rank_follows_each_where_the_other_is_silent():
+    values = np.array([3.0, -1, 2, 0, 5])
+    by_value = [4, 1, 3, 2, 5]
+    assert combined_rank(values, np.full(5, 0.7)).tolist() == by_value
+    assert combined_rank(np.full(5, 0.3), [0.9, 0.3, 0.5, 0.1, 0.7]).tolist() == [5, 2, 3, 1, 4]
+    assert combined_rank(values * 1e-200, np.full(5, 0.7)).tolist() == by_value
+    assert combined_rank(np.full(3, np.nan), [0.9, 0.3, 0.5]).tolist() == [3, 1, 2]
+    assert combined_rank([1.0, np.nan, -1.0], [0.5, 0.5, 0.5]).tolist() == [3, 2, 1]
+    assert combined_rank([1.0, 1.0], [0.5, 0.5]).tolist() == [1, 2]
+
+
+def test_the_rank_is_log_odds_and_value_in_standard_deviations():
+    random = np.random.default_rng(0)
+    values, p = random.normal(3, 7, size=40), random.uniform(0.01, 0.99, size=40)
+    score = np.log(p / (1 - p)) + (values - values.mean()) / values.std()
+    order = np.argsort(score)
+    ranks = combined_rank(values, p)
+    np.testing.assert_array_equal(ranks[order], np.arange(1, 41))
+    np.testing.assert_array_equal(combined_rank(values * 1e-6 + 4, p), ranks)
+    # Models that say 0 or 1 leave it to values among such rows.
+    assert combined_rank([1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]).tolist() == [2, 1, 3, 4]
+
+
+def test_the_rank_takes_results_as_they_are():
+    problem = wine(True).first(30)
+    fitted = osv.OrdinalShapley(n_permutations=3, random_state=0).fit(*problem)
+    evidence = self_confidence(problem.X, problem.y, cv=3, random_state=0)
+    expected = combined_rank(fitted.values_, evidence.self_confidence)
+    for values in (fitted, fitted.valuation_, pd.Series(fitted.values_)):
+        np.testing.assert_array_equal(combined_rank(values, evidence), expected)

@@ -9,6 +9,7 @@ import pytest
 import ordinal_shapley as osv
 import problems
 from ordinal_shapley.cli.data import DataOptions
+from ordinal_shapley.experiments import self_confidence
 from ordinal_shapley.tables.problem import encode, split
 from ordinal_shapley.tables.reading import read_table
 from problems import size
@@ -33,7 +34,7 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
     assert code == 0, err
     table = pd.read_csv(out)
     assert list(table.columns) == ["value", "seed", "inspected", "found"]
-    assert set(table["value"]) == {"partial_ordinal", "ordinal", "classic", "random"}
+    assert set(table["value"]) == {"partial_ordinal", "ordinal", "classic", "self_confidence", "random"}
     assert set(table["seed"]) == {3, 4}
     areas = []
     for seed in (3, 4):
@@ -43,8 +44,13 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
         valuation = osv.sample_values(game, n_permutations=N, random_state=seed)
         found = osv.detect_noisy_labels(valuation, noise)
         areas.append(found.auc)
-        mine = table[(table["value"] == "ordinal") & (table["seed"] == seed)]
-        np.testing.assert_allclose(mine["found"], found.found, atol=1e-12)
+        evidence = self_confidence(
+            problem.X, noise.labels, problem.X_valid, problem.y_valid, random_state=seed
+        )
+        confident = osv.detect_noisy_labels(evidence.self_confidence, noise)
+        for name, detection in (("ordinal", found), ("self_confidence", confident)):
+            mine = table[(table["value"] == name) & (table["seed"] == seed)]
+            np.testing.assert_allclose(mine["found"], detection.found, atol=1e-12)
     assert f"{np.mean(areas):.2f}" in shown and f"{np.std(areas, ddof=1):.2f}" in shown
 
 

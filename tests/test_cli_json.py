@@ -131,7 +131,8 @@ def test_experiments(run, train, tmp_path, kind):
     options = ("--target", "outcome", "--permutations", 3, "--runs", 2, "--seed", 4, "--value", "ordinal")
     whole = document(run, "experiment", kind, train, *options, "--out", out)
     assert whole["command"] == f"experiment {kind}"
-    assert [line["value"] for line in whole["values"]] == ["ordinal", "random"]
+    baselines = ["self_confidence", "random"] if kind == "noise" else ["random"]
+    assert [line["value"] for line in whole["values"]] == ["ordinal", *baselines]
     for line in whole["values"]:
         for figure in [figure for name, figure in line.items() if name != "value"]:
             assert figure["mean"] == np.mean(figure["runs"])

@@ -89,6 +89,7 @@ def small(monkeypatch):
     """Splits, runs and budgets of a size for tests."""
     monkeypatch.setitem(splits.SIZES, "wine", (size(40, 16), size(30, 12), 20))
     monkeypatch.setattr(methods, "TREES", 20)
+    monkeypatch.setattr(methods, "FOREST_TREES", 10)
     monkeypatch.setattr(comparison, "PILOT", (10, 30))
     return size(60, 2)
 
@@ -101,7 +102,7 @@ def test_every_method_values_every_row(small):
         assert np.isfinite(outcome.values).all()
         again = methods.run_method(method, split, cap=small)
         np.testing.assert_array_equal(outcome.values, again.values)
-        sampled = method not in ("knn", "oob", "loo", "random")
+        sampled = method not in (*methods.BASELINES, "random")
         assert (outcome.permutations == small) == sampled == outcome.capped
         assert (outcome.fits > 0) == (sampled or method == "loo")
 
@@ -240,7 +241,7 @@ def test_a_seed_gives_the_same_tables_twice(small, tmp_path):
     found = measure(settings, tmp_path, "python benchmarks/paper/run.py wine")
     again = run_all(settings).tables()
     again |= tables.summarise(again)
-    for name in ("table1", "headline", "differences", "influence", "warnings"):
+    for name in ("table1", "headline", "differences", "baselines", "influence", "warnings"):
         assert found["tables"][name] == columns_and_rows(again[name])
     check_page(found, tmp_path)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import ordinal_shapley as osv
-from paper.methods import make_game
+from paper.methods import BASELINES, make_game, run_method
 from paper.splits import Split
 
 PERMUTATIONS = (300, 2_000)
@@ -56,6 +56,16 @@ def compare_values(
                     "seconds": valuation.seconds,
                 }
             )
+    return found
+
+
+def compare_baselines(split: Split) -> list[dict[str, Any]]:
+    """Return what scores that are no sampled values find of the wrong labels of one split."""
+    found = []
+    for method in BASELINES:
+        outcome = run_method(method, split, empty_value="majority")
+        detection = osv.detect_noisy_labels(outcome.values, split.flipped)
+        found.append({"method": method, "roc_auc": detection.auc, "precision": detection.precision})
     return found
 
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 
 import ordinal_shapley as osv
-from ordinal_shapley.experiments import data_oob, knn_shapley, leave_one_out
+from ordinal_shapley.experiments import data_oob, knn_shapley, leave_one_out, self_confidence
 from paper.splits import Split
 
 TOLERANCE = 0.05
@@ -19,6 +20,7 @@ CLASS_FRACTION = 0.8
 WINDOW = 100
 MAX_PERMUTATIONS = 5_000
 TREES = 1_000
+FOREST_TREES = 200  # for each fold
 
 _PAPER = osv.PaperTruncation(TOLERANCE)
 _TMC = osv.PermutationSampler(truncation=_PAPER)
@@ -56,9 +58,12 @@ NAMES = {
     "knn": "KNN-Shapley",
     "oob": "Data-OOB",
     "loo": "leave-one-out",
+    "logistic": "self-confidence, logistic",
+    "forest": "self-confidence, forest",
     "random": "random",
 }
 METHODS = tuple(NAMES)
+BASELINES = ("knn", "oob", "loo", "logistic", "forest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +123,11 @@ def run_method(
         elif method == "loo":
             values = leave_one_out(make_game(split, "uniform", empty_value), n_jobs=1)
             fits = len(split.y) + 1
+        elif method in ("logistic", "forest"):
+            seed = split.values_seed
+            forest = RandomForestClassifier(FOREST_TREES, random_state=seed) if method == "forest" else None
+            rows = (split.X, split.y, split.X_valid, split.y_valid)
+            values = self_confidence(*rows, estimator=forest, random_state=seed).self_confidence
         else:
             values = np.random.default_rng(split.values_seed).random(len(split.y))
         seconds = time.perf_counter() - began

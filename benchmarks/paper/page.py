@@ -12,7 +12,7 @@ import pandas as pd
 from paper import page_text, printed
 from paper.claims import interval
 from paper.markdown import DATASETS, number, table, with_spread
-from paper.methods import NAMES
+from paper.methods import BASELINES, NAMES
 
 _KINDS = {"partial_ordinal": "partial ordinal", "ordinal": "ordinal", "classic": "classic"}
 
@@ -34,6 +34,7 @@ def page_of(record: dict[str, Any]) -> str:
         page_text.baselines(tables["methods"]),
         _picture("values", page_text.VALUES_CAPTION),
         values_table(tables["headline"], tables["differences"]),
+        baselines_table(tables["headline"], tables.get("baselines")),
         page_text.same_permutations(record),
         differences_table(tables["differences"]),
         "### Why",
@@ -113,6 +114,25 @@ def values_table(headline: pd.DataFrame, differences: pd.DataFrame) -> str:
         lines.append([DATASETS[str(dataset)], *what, *shown, *less])
     header = ["data", "budget", "that is", *_KINDS.values(), "ordinal less partial ordinal"]
     return table([*header, "ordinal less classic"], lines, text_columns=3)
+
+
+def baselines_table(headline: pd.DataFrame, baselines: pd.DataFrame | None) -> str:
+    """Return ROC AUC of baselines beside the ordinal value of the most full permutations."""
+    if baselines is None:  # a record from before they were measured
+        return ""
+    full = headline[(headline["unit"] == "permutations") & (headline["value"] == "ordinal")]
+    lines = []
+    for dataset, group in baselines.groupby("dataset", sort=False):
+        areas = {row["method"]: with_spread(row, "roc_auc") for row in group.to_dict("records")}
+        mine = full[full["dataset"] == dataset].sort_values("budget").to_dict("records")[-1]
+        shown = [areas[method] for method in BASELINES]
+        lines.append([DATASETS[str(dataset)], *shown, with_spread(mine, "roc_auc")])
+    header = [
+        "data",
+        *(NAMES[method] for method in BASELINES),
+        f"ordinal, {full['budget'].max():,} permutations",
+    ]
+    return f"{page_text.SCALED_BASELINES.strip()}\n\n{table(header, lines)}"
 
 
 def _gap(row: dict[Hashable, Any], digits: int = 2) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from paper import printed
 from paper.markdown import DATASETS, listed, number
-from paper.methods import NAMES, PAPER_METHODS
+from paper.methods import BASELINES, NAMES, PAPER_METHODS
 
 _BELOW = 0.45  # ROC AUC from which on ranks are upside down, and not just by chance
 
@@ -55,7 +55,11 @@ wrong labels among as many of the lowest rows as there are wrong labels. Leave-o
 model without weights of positions. Seconds are those of one core.
 """
 
-_BASELINES = ("knn", "oob", "loo")
+SCALED_BASELINES = """
+The same wrong labels found by scores that need no permutations, on the same standardised features; ROC AUC,
+means ± standard deviations over runs. Self-confidence is the cross-validated probability of a row's label,
+by models that have the validation rows in their training folds.
+"""
 # Fewer give intervals of one degree of freedom.
 _ENOUGH_RUNS = 3
 
@@ -177,7 +181,7 @@ def baselines(methods: pd.DataFrame) -> str:
     found = []
     for dataset, rows in noisy.groupby("dataset", sort=False):
         areas = dict(zip(rows["method"], rows["roc_auc"], strict=True))
-        names = [name for name in _BASELINES if name in areas and areas[name] >= areas["ordinal"]]
+        names = [name for name in BASELINES if name in areas and areas[name] >= areas["ordinal"]]
         if names:
             shown = listed([f"{NAMES[name]} {number(areas[name])}" for name in names])
             found.append(f"{DATASETS[str(dataset)]} {shown}, the ordinal value {number(areas['ordinal'])}")

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 import ordinal_shapley as osv
-from paper.comparison import FITS, PERMUTATIONS, compare_values
+from paper.comparison import FITS, PERMUTATIONS, compare_baselines, compare_values
 from paper.influence import influence
 from paper.methods import MAX_PERMUTATIONS, METHODS, PAPER_METHODS, Outcome, run_method, warm_up
 from paper.sklearn_loop import MIN_FITS, seconds_per_fit
@@ -99,7 +99,7 @@ class MethodResult(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What all runs found: the paper's experiments, the comparison of values, influences, the time in all.
+    """What all runs found: the paper's experiments, values compared, influences, baselines, the time in all.
 
     The paper's three methods are there once more, as the authors' code has splits, labels and empty value.
     """
@@ -108,6 +108,7 @@ class Results(NamedTuple):
     methods: list[MethodResult]
     compared: list[dict[str, Any]]
     influences: list[dict[str, Any]]
+    baselines: list[dict[str, Any]]
     seconds: float
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -120,6 +121,7 @@ class Results(NamedTuple):
             "curves": pd.concat([result.curves.to_frame().assign(**_key(result)) for result in self.methods]),
             "compared": pd.DataFrame(self.compared),
             "influence": pd.DataFrame(self.influences),
+            "baselines": pd.DataFrame(self.baselines),
             "warnings": pd.DataFrame(said, columns=[*_key(self.methods[0]), "warning"]),
         }
 
@@ -146,8 +148,7 @@ def run_all(settings: Settings) -> Results:
     return Results(
         settings,
         [result for run in results for result in run],
-        [row for compared, _ in comparisons for row in compared],
-        [row for _, influences in comparisons for row in influences],
+        *([row for comparison in comparisons for row in comparison[part]] for part in range(3)),
         time.perf_counter() - began,
     )
 
@@ -170,13 +171,17 @@ def run_methods(task: Task, settings: Settings) -> list[MethodResult]:
         ]
 
 
-def run_comparison(task: Task, settings: Settings) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what each value finds of the wrong labels of one split, and why; on one core."""
+def run_comparison(task: Task, settings: Settings) -> tuple[list[dict[str, Any]], ...]:
+    """Return what each value finds of the wrong labels of one split, why, and what baselines find."""
     key = {"dataset": task.dataset, "run": task.run, "seed": task.seed}
     with threadpool_limits(1):
         split = make_split(task.dataset, task.seed, noisy=True, scaled=True)
-        compared = compare_values(split, settings.permutations, settings.fits)
-        return [key | row for row in compared], [key | row for row in influence(split, settings.sequences)]
+        found = (
+            compare_values(split, settings.permutations, settings.fits),
+            influence(split, settings.sequences),
+            compare_baselines(split),
+        )
+        return tuple([key | row for row in part] for part in found)
 
 
 def _try_out(task: Task, split: Split, outcome: Outcome, loop_fits: int) -> MethodResult:

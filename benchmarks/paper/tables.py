@@ -26,6 +26,7 @@ def summarise(data: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "methods": all_methods(main),
         "headline": headline(data["compared"]),
         "differences": differences(data["compared"]),
+        "baselines": baselines(data["baselines"]),
     }
 
 
@@ -93,6 +94,17 @@ def all_methods(runs: pd.DataFrame) -> pd.DataFrame:
             figures = group[name].astype(float)
             line |= {name: figures.mean(), f"{name}_sd": figures.std(ddof=1)}
         lines.append(line | {"capped": int(group["capped"].sum()), "runs": len(group)})
+    return pd.DataFrame(lines)
+
+
+def baselines(found: pd.DataFrame) -> pd.DataFrame:
+    """How well each baseline finds wrong labels, features standardised; standard deviations are over runs."""
+    lines = []
+    for (dataset, method), group in found.groupby(["dataset", "method"], sort=False):
+        line: dict[str, Any] = {"dataset": dataset, "method": method}
+        for name in ("roc_auc", "precision"):
+            line |= {name: group[name].mean(), f"{name}_sd": group[name].std(ddof=1)}
+        lines.append(line)
     return pd.DataFrame(lines)
 
 

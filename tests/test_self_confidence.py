@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import ordinal_shapley as osv
 from ordinal_shapley.experiments import combined_rank, self_confidence
@@ -32,8 +31,8 @@ def plain(X, y, splits, model, X_more=None, y_more=None):
         if X_more is not None:
             rows, labels = np.vstack([rows, X_more]), np.concatenate([labels, y_more])
         model.fit(rows, labels)
-        for i in test:
-            for label, p in zip(model.classes_, model.predict_proba(X[[i]])[0], strict=True):
+        for i, row in zip(test, model.predict_proba(X[test]), strict=True):
+            for label, p in zip(model.classes_, row, strict=True):
                 totals[i, classes.index(label)] += p
             times[i] += 1
     return totals / times[:, None]
@@ -76,17 +75,18 @@ def test_folds_of_a_number_are_stratified_and_no_row_predicts_itself():
     assert np.ptp(counts.sum(axis=1)) <= 1
 
 
-def test_the_default_is_logistic_regression_of_standardised_features():
-    splits = list(KFold(5).split(X))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+def test_the_default_is_a_forest_with_leaves_of_some_rows():
+    splits = list(KFold(3).split(X))
+    model = RandomForestClassifier(200, min_samples_leaf=3, random_state=7)
     expected = plain(X, Y, splits, model)[np.arange(len(Y)), Y]
-    found = self_confidence(X, Y, cv=splits)
+    found = self_confidence(X, Y, cv=splits, random_state=7)
     np.testing.assert_allclose(found.self_confidence, expected, rtol=1e-9)
-    scaled = self_confidence(X * 1e3 + 5, Y, cv=splits)
-    np.testing.assert_allclose(scaled.self_confidence, expected, rtol=1e-6)
-    np.testing.assert_array_equal(scaled.agreeing_neighbors, found.agreeing_neighbors)
-    thin = self_confidence(sparse.csr_matrix(X), Y, cv=splits)
-    np.testing.assert_allclose(thin.self_confidence, expected, atol=0.02)  # what the solver stops at
+    frame = self_confidence(pd.DataFrame(X), Y, cv=splits, random_state=7)
+    np.testing.assert_array_equal(frame.self_confidence, found.self_confidence)
+    thin = self_confidence(sparse.csr_matrix(X), Y, sparse.coo_matrix(X_VALID), Y_VALID, cv=2, random_state=7)
+    whole = self_confidence(X, Y, X_VALID, Y_VALID, cv=2, random_state=7)
+    np.testing.assert_allclose(thin.self_confidence, whole.self_confidence, rtol=1e-9)
+    np.testing.assert_allclose(thin.agreeing_neighbors, whole.agreeing_neighbors)
 
 
 def test_it_finds_wrong_labels():
@@ -102,9 +102,11 @@ def test_it_finds_wrong_labels():
 
 
 def test_a_seed_gives_the_same_folds():
-    one, two, other = (self_confidence(X, Y, random_state=seed).self_confidence for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, two)
-    assert (one != other).any()
+    for model in (None, GaussianNB()):
+        runs = [self_confidence(X, Y, estimator=model, cv=2, random_state=seed) for seed in (1, 1, 2)]
+        one, two, other = (run.self_confidence for run in runs)
+        np.testing.assert_array_equal(one, two)
+        assert (one != other).any()
 
 
 @pytest.mark.parametrize("sizes", [(20, 3), (20, 1), (4, 3, 3), (1, 1), (2, 2, 2, 1)])
@@ -114,13 +116,13 @@ def test_rare_classes(sizes):
     cv = min(5, len(y))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = self_confidence(rows, y, cv=cv, random_state=0)
-        trusted = self_confidence(rows, y, rows, y, cv=cv, random_state=0)
+        found = self_confidence(rows, y, estimator=LogisticRegression(), cv=cv, random_state=0)
+        trusted = self_confidence(rows, y, rows, y, estimator=LogisticRegression(), cv=cv, random_state=0)
     for evidence in (found, trusted):
         assert np.isfinite(evidence.self_confidence).all()
         assert np.isfinite(evidence.agreeing_neighbors).all()
     alone = np.isin(y, np.flatnonzero(np.array(sizes) == 1))
-    np.testing.assert_array_equal(found.self_confidence == 0, alone)
+    assert (found.self_confidence[alone] == 0).all()
     assert (trusted.self_confidence > 0).all()
 
 
@@ -144,7 +146,7 @@ def test_frames_of_text_with_a_pipeline():
     assert (table["given_label"] == table["predicted_label"]).mean() > 0.9
     with pytest.raises(TypeError, match="X has column 'job'"):
         self_confidence(frame, y)
-    numbers = self_confidence(frame[["age"]], y, random_state=0).to_frame()
+    numbers = self_confidence(frame[["age"]], y, cv=2).to_frame()
     assert list(numbers.index) == list(frame.index)
     assert numbers["agreeing_neighbors"].between(0, 1).all()
 
@@ -161,13 +163,13 @@ def test_missing_values_are_for_estimators_that_take_them():
 def test_neighbours_are_the_nearest_other_rows_of_scaled_features():
     rows = np.column_stack([X[:30, 0], 1e6 * X[:30, 1]])
     labels = Y[:30]
-    found = self_confidence(rows, labels, n_neighbors=4, cv=3, random_state=0)
+    found = self_confidence(rows, labels, estimator=GaussianNB(), n_neighbors=4, cv=3)
     z = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     for i in range(30):
         away = ((z - z[i]) ** 2).sum(axis=1)
         near = [j for j in np.argsort(away) if j != i][:4]
         assert found.agreeing_neighbors[i] == np.mean(labels[near] == labels[i])
-    few = self_confidence(rows[:6], [0, 1, 0, 1, 0, 1], n_neighbors=50, cv=2)
+    few = self_confidence(rows[:6], [0, 1, 0, 1, 0, 1], estimator=GaussianNB(), n_neighbors=50, cv=2)
     assert few.n_neighbors == 5
     np.testing.assert_allclose(few.agreeing_neighbors, 2 / 5)
 
@@ -175,8 +177,8 @@ def test_neighbours_are_the_nearest_other_rows_of_scaled_features():
 def test_splits_that_hold_owners_out():
     owners = np.arange(len(Y)) // 9
     splits = list(GroupKFold(5).split(X, Y, owners))
-    found = self_confidence(X, Y, cv=splits)
-    again = self_confidence(X, Y, cv=iter(splits))
+    found = self_confidence(X, Y, estimator=GaussianNB(), cv=splits)
+    again = self_confidence(X, Y, estimator=GaussianNB(), cv=iter(splits))
     np.testing.assert_array_equal(found.self_confidence, again.self_confidence)
 
 
@@ -224,7 +226,7 @@ def test_the_rank_is_log_odds_and_value_in_standard_deviations():
 def test_the_rank_takes_results_as_they_are():
     problem = wine(True).first(30)
     fitted = osv.OrdinalShapley(n_permutations=3, random_state=0).fit(*problem)
-    evidence = self_confidence(problem.X, problem.y, cv=3, random_state=0)
+    evidence = self_confidence(problem.X, problem.y, estimator=GaussianNB(), cv=3)
     expected = combined_rank(fitted.values_, evidence.self_confidence)
     for values in (fitted, fitted.valuation_, pd.Series(fitted.values_)):
         np.testing.assert_array_equal(combined_rank(values, evidence), expected)

@@ -17,6 +17,7 @@ from ordinal_shapley.games._trainer import is_regression
 __all__ = ["self_confidence"]
 
 _MAX_NEIGHBORS = 1_000_000
+_N_TREES, _MIN_LEAF = 200, 3
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -45,15 +46,17 @@ def self_confidence(
     X_valid, y_valid : same kinds as X and y, optional
         Further rows with labels that are trusted; both or neither. Every model is trained on them, too.
     estimator : scikit-learn classifier, optional
-        It needs ``predict_proba``, and is cloned. By default logistic regression on standardised features;
-        random forests often find more. For columns of text, a pipeline that starts with `column_pipeline`.
+        It needs ``predict_proba``, and is cloned. By default a random forest of 200 trees with leaves of at
+        least three rows. A model that can learn single rows by heart, or is hardly regularised, finds less.
+        For embeddings, try logistic regression with a small ``C``; for columns of text, a pipeline that
+        starts with `column_pipeline`.
     cv : int, splitter or iterable of (train, test), default 5
         The folds. An integer makes so many, at random and stratified, of any classes: see Notes. Other
         splits must predict every row; of a row that is predicted more than once, probabilities are averaged.
     n_neighbors : int, default 5
         How many of the nearest other rows of ``X`` are asked whether they have the same label.
     random_state : None, int, numpy Generator or RandomState
-        Draws the folds of an integer ``cv``; an estimator has its own.
+        Draws the folds of an integer ``cv``, and is that of the default estimator; others have their own.
 
     Returns
     -------
@@ -102,8 +105,9 @@ def self_confidence(
         missing = "X_valid" if X_valid is None else "y_valid"
         raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
     arrays.warn_of_order(X, "X", y=y)
+    seed = seed_of(random_state)
     X, more, names = (_numbers if estimator is None else _rows)(X, X_valid)
-    estimator = _default(X) if estimator is None else _checked(estimator)
+    estimator = _default(seed) if estimator is None else _checked(estimator)
     n = X.shape[0]
     if n < 2:
         raise ValueError("X has 1 row, expected at least two: each is predicted by a model of the others")
@@ -116,7 +120,7 @@ def self_confidence(
         classes, codes, truth = arrays.as_classes(y, y_valid, n, more.shape[0])
         given, labels = classes[codes], classes[np.concatenate([codes, truth])]
     k = min(arguments.integer("n_neighbors", n_neighbors, max=_MAX_NEIGHBORS), n - 1)
-    folds = _folds(cv, X, codes, random_state)
+    folds = _folds(cv, X, codes, seed)
     rows = X if more is None else _stacked(X, more)
     probabilities = _probabilities(estimator, rows, labels, classes, folds, n)
     predicted = probabilities.argmax(axis=1)
@@ -166,16 +170,14 @@ def _checked(estimator: Any) -> Any:
     return estimator
 
 
-def _default(X: Any) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+def _default(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
 
-    scaler = StandardScaler(with_mean=not arrays.is_sparse(X))
-    return make_pipeline(scaler, LogisticRegression(max_iter=1_000))
+    # Of single rows leaves would learn wrong labels by heart.
+    return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed % 2**32)
 
 
-def _folds(cv: Any, X: Any, codes: NDArray[np.int64], random_state: Any) -> list[Fold]:
+def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:
     """Return positions of training rows and of those predicted, which are all rows in all."""
     n = len(codes)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
@@ -183,12 +185,11 @@ def _folds(cv: Any, X: Any, codes: NDArray[np.int64], random_state: Any) -> list
         if k > n:
             raise ValueError(f"cv is {k}, expected at most {n}, the number of rows")
         # Dealt out class by class: each class is in as many folds as it can be, and folds are of equal size.
-        order = np.random.default_rng(seed_of(random_state)).permutation(n)
+        order = np.random.default_rng(seed).permutation(n)
         order = order[np.argsort(codes[order], kind="stable")]
         fold = np.empty(n, np.intp)
         fold[order] = np.arange(n) % k
         return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k)]
-    seed_of(random_state)
     if cv is None or isinstance(cv, bool | str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise TypeError(f"cv is {cv!r}, expected an integer, a splitter or a list of (train, test)")
     try:

@@ -45,8 +45,10 @@ class LabelEvidence:
     Examples
     --------
     >>> from ordinal_shapley.experiments import self_confidence
+    >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = [[0.0], [0.1], [0.2], [0.3], [1.0], [1.1], [1.2], [1.3]], [*"aaabbbbb"]
-    >>> evidence = self_confidence(X, y, cv=4, n_neighbors=3, random_state=0)
+    >>> model = KNeighborsClassifier(3)
+    >>> evidence = self_confidence(X, y, estimator=model, cv=4, n_neighbors=3, random_state=0)
     >>> evidence
     LabelEvidence(8 rows, of 1 of which another label is predicted)
     >>> suspect = evidence.to_frame().loc[3]
@@ -90,8 +92,8 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     r"""Rank rows by what their values and other rows say against their labels.
 
     The list to look through for wrong labels, from rank 1 on. Where self-confidence and values disagree, each
-    finds errors that the other does not; on the data sets that were tried the two together found at least as
-    many as the better one alone, but for data where labels can hardly be predicted.
+    finds errors that the other does not, and the two together mostly find more than the better one alone.
+    Where labels can hardly be predicted, or by a model that is hardly regularised, they need not.
 
     Parameters
     ----------

@@ -89,7 +89,6 @@ def small(monkeypatch):
     """Splits, runs and budgets of a size for tests."""
     monkeypatch.setitem(splits.SIZES, "wine", (size(40, 16), size(30, 12), 20))
     monkeypatch.setattr(methods, "TREES", 20)
-    monkeypatch.setattr(methods, "FOREST_TREES", 10)
     monkeypatch.setattr(comparison, "PILOT", (10, 30))
     return size(60, 2)
 

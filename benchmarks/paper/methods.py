@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ordinal_shapley as osv
 from ordinal_shapley.experiments import data_oob, knn_shapley, leave_one_out, self_confidence
@@ -20,7 +22,6 @@ CLASS_FRACTION = 0.8
 WINDOW = 100
 MAX_PERMUTATIONS = 5_000
 TREES = 1_000
-FOREST_TREES = 200  # for each fold
 
 _PAPER = osv.PaperTruncation(TOLERANCE)
 _TMC = osv.PermutationSampler(truncation=_PAPER)
@@ -124,10 +125,10 @@ def run_method(
             values = leave_one_out(make_game(split, "uniform", empty_value), n_jobs=1)
             fits = len(split.y) + 1
         elif method in ("logistic", "forest"):
-            seed = split.values_seed
-            forest = RandomForestClassifier(FOREST_TREES, random_state=seed) if method == "forest" else None
+            model = None if method == "forest" else make_pipeline(StandardScaler(), LogisticRegression())
             rows = (split.X, split.y, split.X_valid, split.y_valid)
-            values = self_confidence(*rows, estimator=forest, random_state=seed).self_confidence
+            evidence = self_confidence(*rows, estimator=model, random_state=split.values_seed)
+            values = evidence.self_confidence
         else:
             values = np.random.default_rng(split.values_seed).random(len(split.y))
         seconds = time.perf_counter() - began

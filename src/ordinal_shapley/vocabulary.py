@@ -21,6 +21,7 @@ INTERCEPTS = ("penalized", "free", "none")
 TRUNCATIONS = ("roulette", "paper", "patience")
 REPEATS = ("error", "first", "last")
 UNSEEN = ("backoff", "zero")
+ERRORS = ("total", "monte_carlo")
 UTILITIES = ("rate", "conversions")
 # The category of entries that are not there.
 MISSING = "missing"

@@ -61,7 +61,10 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
             raise ValueError(
                 f"estimates has {len(valuation.values)} players, expected {len(x)}, as exact has"
             )
-    intervals = {name: group[0].confidence_interval(level) for name, group in groups.items()}
+    # Of the game that is played: exact values are those with its validation rows, too.
+    intervals = {
+        name: group[0].confidence_interval(level, errors="monte_carlo") for name, group in groups.items()
+    }
 
     ax = axes_for("plot_estimates", ax, (5.2, 4.6))
     size = float(np.clip(60 / np.sqrt(len(x)), 2.5, 6.0))

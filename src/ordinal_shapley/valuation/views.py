@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
+from ordinal_shapley.vocabulary import ERRORS, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,14 +30,26 @@ class Views:
     stderr: NDArray[np.float64]
     counts: NDArray[np.int64]
     player_names: NDArray[Any] | None
+    stderr_total: NDArray[np.float64] | None
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _errors(self, errors: str) -> NDArray[np.float64]:
+        """The standard errors that intervals are made of."""
+        check_choice("errors", errors, ERRORS)
+        known = errors == "total" and self.stderr_total is not None
+        return self.stderr_total if known else self.stderr  # type: ignore[return-value]
+
+    def confidence_interval(
+        self, level: float = 0.95, *, errors: str = "total"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of a normal confidence interval for each value.
 
         Parameters
         ----------
         level : float, default 0.95
-            Coverage aimed at, between 0 and 1: of the sampled expectation (see the class).
+            Coverage aimed at, between 0 and 1.
+        errors : {"total", "monte_carlo"}, default "total"
+            What intervals cover: the choice of validation rows, too, where ``stderr_total`` is known, or Monte
+            Carlo noise about the sampled expectation only (see the class).
 
         Returns
         -------
@@ -46,10 +59,10 @@ class Views:
         Raises
         ------
         TypeError, ValueError
-            If ``level`` is not a number between 0 and 1.
+            If ``level`` is not a number between 0 and 1, or ``errors`` not one of the names.
         """
         level = number("level", level, above=0.0, below=1.0)
-        half = NormalDist().inv_cdf(0.5 + level / 2) * self.stderr
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self._errors(errors)
         return self.values - half, self.values + half
 
     @property
@@ -73,13 +86,15 @@ class Views:
             noise = float(np.mean((self.stderr[known] / unit) ** 2))
         return max(0.0, 1.0 - noise / spread)
 
-    def probability_below(self, threshold: float = 0.0) -> NDArray[np.float64]:
-        """Return the normal probability that each sampled expectation is below ``threshold``.
+    def probability_below(self, threshold: float = 0.0, *, errors: str = "total") -> NDArray[np.float64]:
+        """Return the normal probability that each true value is below ``threshold``.
 
         Parameters
         ----------
         threshold : float, default 0.0
             The threshold.
+        errors : {"total", "monte_carlo"}, default "total"
+            As for `confidence_interval`.
 
         Returns
         -------
@@ -88,45 +103,47 @@ class Views:
 
         Raises
         ------
-        TypeError
-            If ``threshold`` is not a number.
+        TypeError, ValueError
+            If ``threshold`` is not a number, or ``errors`` not one of the names.
         """
         gaps = number("threshold", threshold) - self.values
-        pairs = zip(gaps.tolist(), self.stderr.tolist(), strict=True)
-        # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
-        return np.array(
-            [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
-             for gap, error in pairs],
-            dtype=np.float64,
-        )  # fmt: skip
+        return _normal(gaps, self._errors(errors))
 
     def ranking(self) -> NDArray[np.intp]:
         """Return the players from the highest value to the lowest, ties in order, NaN last."""
         return np.argsort(-self.values, kind="stable")
 
-    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+    def to_frame(self, level: float = 0.95, *, errors: str = "total") -> pd.DataFrame:
         """Return one row per player, indexed by ``player_names``.
 
         Parameters
         ----------
         level : float, default 0.95
             Level of the confidence interval.
+        errors : {"total", "monte_carlo"}, default "total"
+            What it covers, as for `confidence_interval`.
 
         Returns
         -------
         pandas.DataFrame
-            With columns value, stderr, ci_low, ci_high, rank (1 for the highest value), count and
-            below_zero (the interval is entirely below 0).
+            With columns value, stderr, stderr_total (NaN where it is not known), ci_low, ci_high, rank (1 for
+            the highest value), count and below_zero (the interval is entirely below 0).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``level`` is not a number between 0 and 1, or ``errors`` not one of the names.
         """
         import pandas as pd
 
-        low, high = self.confidence_interval(level)
+        low, high = self.confidence_interval(level, errors=errors)
         rank = np.empty(len(self.values), dtype=np.int64)
         rank[self.ranking()] = np.arange(1, len(rank) + 1)
         return pd.DataFrame(
             {
                 "value": self.values,
                 "stderr": self.stderr,
+                "stderr_total": math.nan if self.stderr_total is None else self.stderr_total,
                 "ci_low": low,
                 "ci_high": high,
                 "rank": rank,
@@ -136,26 +153,40 @@ class Views:
             index=None if self.player_names is None else pd.Index(self.player_names),
         )
 
-    def suspects(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the players whose confidence interval is entirely below 0, the lowest first.
+    def suspects(
+        self, level: float | None = None, *, fdr: float | None = None, errors: str = "total"
+    ) -> pd.DataFrame:
+        """Return the players whose values are below 0 beyond the errors, the lowest first.
 
         Parameters
         ----------
-        level : float, default 0.95
-            Level of the two-sided interval, as in `to_frame`: at 0.95 the sampled expectation of such a
-            player is below 0 with a normal probability of 97.5 % or more. Each player is looked at by itself:
-            of many whose expectation is 0, one in forty comes out here by chance.
+        level : float, optional
+            Those whose two-sided interval is entirely below 0; 0.95 without ``fdr``. Each player is looked at
+            by itself: of many whose true value is 0, one in forty comes out here by chance.
+        fdr : float, optional
+            In place of a level, the false discovery rate: of the players returned, at most this share is
+            expected to have a true value of 0 or more (Benjamini and Hochberg's procedure). This null
+            hypothesis is "the value is not below 0", not "the label is right": rows with right labels lower
+            the score, too, so of the labels of these rows a larger share may be right.
+        errors : {"total", "monte_carlo"}, default "total"
+            As for `confidence_interval`.
 
         Returns
         -------
         pandas.DataFrame
-            The rows of ``to_frame(level)`` where below_zero holds, without that column; none if there are no
-            such players. A player without a standard error is never among them.
+            Their rows of `to_frame` (with ``fdr``, at level 0.95) without column below_zero; none if there are
+            no such players. A player without a standard error is never among them.
 
         Raises
         ------
         TypeError, ValueError
-            If ``level`` is not a number between 0 and 1.
+            If ``level`` or ``fdr`` is not a number between 0 and 1, both are given, or ``errors`` is not one
+            of the names.
+
+        References
+        ----------
+        Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
+        Society B 57 (1995).
 
         Examples
         --------
@@ -166,10 +197,24 @@ class Views:
              value  rank
         cy    -0.7     3
         bob   -0.2     2
+        >>> valuation.suspects(fdr=0.01).index.tolist()
+        ['cy', 'bob']
         """
-        frame = self.to_frame(level)
-        below = frame[frame.pop("below_zero")]
-        return below.sort_values("rank", ascending=False, kind="stable")
+        if level is not None and fdr is not None:
+            raise ValueError("level and fdr are both given, expected one of them")
+        frame = self.to_frame(0.95 if level is None else level, errors=errors)
+        below = frame.pop("below_zero").to_numpy()
+        if fdr is not None:
+            below = self._discoveries(number("fdr", fdr, above=0.0, below=1.0), errors)
+        return frame[below].sort_values("rank", ascending=False, kind="stable")
+
+    def _discoveries(self, fdr: float, errors: str) -> NDArray[np.bool_]:
+        """Whose null hypothesis, that the value is not below 0, Benjamini and Hochberg's procedure rejects."""
+        p = _normal(self.values, self._errors(errors))
+        p[(self.values == 0) & (self._errors(errors) == 0)] = 1.0
+        known = np.sort(p[np.isfinite(p)])
+        passed = known[known <= fdr * np.arange(1, len(known) + 1) / max(len(known), 1)]
+        return np.asarray(p <= passed.max(initial=-1.0))
 
     def plot(self, **options: Any) -> Axes:
         """Draw the values from the lowest to the highest, each with its confidence interval.
@@ -315,3 +360,13 @@ class Views:
         from ordinal_shapley.report.notebook import summary
 
         return summary(self)  # type: ignore[arg-type]
+
+
+def _normal(gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Normal probabilities below the gaps; where an error is 0, whether the gap is above 0."""
+    # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
+    return np.array(
+        [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0
+         for gap, error in zip(gaps.tolist(), errors.tolist(), strict=True)],
+        dtype=np.float64,
+    )  # fmt: skip

@@ -159,7 +159,7 @@ class Verification:
         return _rounding(self.exact, self.estimate)
 
     def _holds(self, centre: NDArray[np.float64]) -> NDArray[np.bool_]:
-        low, high = self.valuation.confidence_interval(self.level)
+        low, high = self.valuation.confidence_interval(self.level, errors="monte_carlo")
         return (low - self._rounding <= centre) & (centre <= high + self._rounding)
 
     def to_frame(self) -> pd.DataFrame:
@@ -173,7 +173,7 @@ class Verification:
         """
         import pandas as pd
 
-        low, high = self.valuation.confidence_interval(self.level)
+        low, high = self.valuation.confidence_interval(self.level, errors="monte_carlo")
         labels = self.valuation.player_names
         names = ["exact", "expected", "estimate", "stderr", "error", "bias", "class_bias", "truncation_bias"]
         names += ["noise", "z", "holds_expected", "holds_exact"]

@@ -17,7 +17,7 @@ import ordinal_shapley
 import problems
 from ordinal_shapley import datasets
 
-COLUMNS = ["row", "label", "value", "stderr", "ci_low", "ci_high", "rank", "below_zero"]
+COLUMNS = ["row", "label", "value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "below_zero"]
 
 
 @pytest.fixture
@@ -34,27 +34,55 @@ def train(tmp_path, people) -> Path:
 
 def value(run, train: Path, *more: object, target: str = "outcome", permutations: int = 20):
     # Without a pilot, which takes long where nothing is compiled.
-    method = [] if "--truncation" in more else ["--method", "mc"]
-    return run("value", train, "--target", target, "--permutations", permutations, *method, *more)
+    options = [] if "--truncation" in more else ["--method", "mc"]
+    # Without folds, which take longer.
+    options += [] if {"--valid", "--valid-fraction", "--cv"} & set(more) else ["--valid-fraction", 0.3]
+    return run("value", train, "--target", target, "--permutations", permutations, *options, *more)
 
 
-def test_values_of_a_file(run, train, people, tmp_path):
+@pytest.mark.parametrize(
+    ("more", "rows"), [(["--valid-fraction", 0.3], 28), (["--cv", 2], 40), (["--cv", 3, "--rows", 35], 35)]
+)
+def test_values_of_a_file(run, train, people, tmp_path, more, rows):
     out = tmp_path / "values.csv"
-    code, _shown, err = value(run, train, "--out", out)
+    code, _shown, err = value(run, train, "--out", out, *more, permutations=40)
     assert (code, err) == (0, "")
     table = pd.read_csv(out)
     assert list(table.columns) == COLUMNS
-    assert len(table) == 28
+    assert len(table) == rows
     # The rows keep the file's order and numbers, and their classes go with them.
     assert table["row"].is_monotonic_increasing
     assert table["label"].tolist() == people["outcome"].iloc[table["row"]].tolist()
-    assert sorted(table["rank"]) == list(range(1, 29))
+    assert sorted(table["rank"]) == list(range(1, rows + 1))
     assert table["value"].iloc[table["rank"].argmin()] == table["value"].max()
     low, high = table["ci_low"], table["ci_high"]
     np.testing.assert_allclose((low + high) / 2, table["value"], atol=1e-12)
-    np.testing.assert_allclose(high - low, 2 * 1.959963985 * table["stderr"], rtol=1e-8)
+    np.testing.assert_allclose(high - low, 2 * 1.959963985 * table["stderr_total"], rtol=1e-8)
+    assert (table["stderr_total"] >= table["stderr"]).all()
     np.testing.assert_array_equal(table["below_zero"], high < 0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
+
+
+def test_cross_fitted_values_are_those_of_the_estimator(run, people, tmp_path):
+    frame = people[["age"]].assign(outcome=people["outcome"])
+    frame.to_csv(tmp_path / "numbers.csv", index=False)
+    out = tmp_path / "values.csv"
+    assert value(run, tmp_path / "numbers.csv", "--cv", 3, "--raw", "--out", out, permutations=30)[0] == 0
+    table = pd.read_csv(out)
+    model = ordinal_shapley.ClassicShapley(cv=3, sampler="mc", n_permutations=30, random_state=0)
+    expected = model.fit(frame[["age"]], frame["outcome"]).valuation_
+    np.testing.assert_array_equal(table["value"], expected.values)
+    np.testing.assert_array_equal(table["stderr_total"], expected.stderr_total)
+
+
+def test_a_rare_class_stays_in_training(run, people, tmp_path):
+    people.loc[:1, "outcome"] = "ancient"
+    people.to_csv(tmp_path / "train.csv", index=False)
+    options = ("--cv", 3, "--json")
+    code, shown, _ = value(run, tmp_path / "train.csv", *options, permutations=30)
+    document = json.loads(shown)
+    assert (code, document["data"]["training_rows"], document["data"]["validation_rows"]) == (0, 40, 38)
+    assert all(isinstance(row["value"], float) for row in document["rows"])
 
 
 def test_a_run_goes_on_from_its_checkpoint(run, train, tmp_path):
@@ -133,7 +161,7 @@ def test_sizes_are_those_of_the_library(run, train, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "more", "rows"),
-    [("wine", [], 124), ("cancer", [], 200), ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284)],
+    [("wine", [], 178), ("cancer", ["--valid-fraction", "0.3"], 200), ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284)],
 )
 def test_bundled_data(run, tmp_path, name, more, rows):
     out = tmp_path / "values.csv"
@@ -244,7 +272,7 @@ def test_a_terminal_that_lacks_the_letters(people, tmp_path):
     people["outcome"] = people["outcome"].map({"old": "漢字", "young": "y"})
     people.to_csv(tmp_path / "train.csv", index=False)
     run = process(
-        "value", "train.csv", "--target", "outcome", "--permutations", "2",
+        "value", "train.csv", "--target", "outcome", "--permutations", "2", "--valid-fraction", "0.3",
         cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     shown, err = run.communicate()

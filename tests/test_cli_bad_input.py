@@ -43,6 +43,13 @@ OPTIONS = {
         --valid-fraction 1: --valid-fraction
         --valid-fraction 0.001: --valid-fraction
         --valid train.csv --valid-fraction 0.3: --valid-fraction
+        --cv 1: --cv
+        --cv 101: --cv
+        --cv two: --cv
+        --cv 41: --cv
+        --cv 5 --valid train.csv: --cv
+        --cv 5 --valid-fraction 0.3: --cv
+        --design latin: --design
         --valid none.csv: none.csv
         --permutations 0: --permutations
         --permutations many: --permutations
@@ -91,6 +98,7 @@ OPTIONS = {
         --method ctmc: --method
         --value classic --position-weight gaussian: --position-weight
         --valid-fraction 0.001: --valid-fraction
+        --cv 41: --cv
     """,
     "value": """
         : --dataset
@@ -101,7 +109,8 @@ OPTIONS = {
         --dataset wine --target y: --target
         --dataset wine --valid v.csv: --valid
         --dataset wine --scoring roc_auc: roc_auc
-        --dataset wine --rows 3: --valid-fraction
+        --dataset wine --rows 3: --cv
+        --dataset wine --rows 3 --valid-fraction 0.3: --valid-fraction
         --dataset adult --rows 50000: --rows
         --dataset wine --drop alcool: --drop
         --dataset wine --id alcohol: --id
@@ -259,7 +268,7 @@ def test_options(refused, line, named):
         ("x,y\n1,a\n2,  \n", "column 'y'"),
         ("x,y\n1,a\n2,null\n", "null"),
         ("x,y\n1,a\n2,a\n", "--target"),
-        ("x,y\n1,a\n2,b\n3,b\n", "'a'"),
+        ("x,y\n1,a\n2,b\n3,b\n", "--cv"),
         ("x,x,y\n1,1,a\n2,2,b\n", "'x'"),
         ("x,x=1,y\nb,1,a\n1,2,b\nb,2,a\n1,2,b\n", "'x=1'"),
         ("a\0,b,y\n1,1,a\n2,2,b\n", "NUL"),

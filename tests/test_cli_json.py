@@ -59,7 +59,7 @@ def same(mine, frame, names):
 
 def test_value(run, train, tmp_path):
     out = tmp_path / "values.csv"
-    options = ("--target", "outcome", "--permutations", 9, "--seed", 5, "--C", 0.5)
+    options = ("--target", "outcome", "--permutations", 9, "--seed", 5, "--C", 0.5, "--valid-fraction", 0.3)
     whole = document(run, "value", train, *options, "--out", out)
     assert whole["command"] == "value"
     table = read(out)
@@ -68,6 +68,9 @@ def test_value(run, train, tmp_path):
     data = whole["data"]
     assert (data["name"], data["training_rows"], data["validation_rows"]) == ("train.csv", 28, 12)
     assert (data["target"], data["valid_fraction"], data["rows"]) == ("outcome", 0.3, None)
+    assert (data["cv"], whole["sum_means"]) == (None, None)
+    assert whole["sum"] == pytest.approx(table["value"].sum(), rel=1e-12)
+    assert whole["errors"] == {"total": True, "why_not": None}
     settings = whole["settings"]
     assert (settings["value"]["class"], settings["seed"], settings["biases"]) == ("Classic", 5, [])
     assert settings["sampler"] == osv.PermutationSampler(truncation="roulette").settings()
@@ -81,8 +84,21 @@ def test_value(run, train, tmp_path):
     assert whole["warnings"] == []
 
 
+def test_value_of_every_row(run, train):
+    options = ("--target", "outcome", "--permutations", 30, "--cv", 3, "--method", "mc", "--scoring", "roc_auc")
+    whole = document(run, "value", train, *options)
+    data = whole["data"]
+    assert (data["training_rows"], data["validation_rows"], data["cv"]) == (40, 40, 3)
+    assert "roc" in whole["errors"]["why_not"]
+    assert {line["stderr_total"] for line in whole["rows"]} == {None}
+    # Each row is valued in two of three folds.
+    gain = whole["score"]["all_rows"] - whole["score"]["baseline"]
+    assert whole["sum"] == pytest.approx(1.5 * gain)
+    assert "1.5" in whole["sum_means"]
+
+
 def test_what_is_not_known_is_null_and_warnings_are_told_twice(run, train):
-    options = ("--target", "outcome", "--method", "tmc", "--design", "latin")
+    options = ("--target", "outcome", "--method", "tmc", "--design", "latin", "--valid-fraction", 0.3)
     code, shown, err = run("value", train, *options, "--permutations", 5, "--json")
     assert code == 0
     whole = json.loads(shown)

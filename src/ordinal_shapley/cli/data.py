@@ -22,6 +22,7 @@ _DECIMALS = (".", ",")
 _FRACTION = 0.3
 FRACTION = {"above": 0.0, "below": 1.0}
 _FEW = 30
+_FOLDS = 5
 
 
 def file_columns(context: typer.Context, incomplete: str) -> list[str]:
@@ -82,18 +83,18 @@ class DataOptions:
             given[f"{flag[2:]}_fraction"] = None if file else fraction or _FRACTION
         return given
 
-    def words(self, problem: Problem) -> dict[str, str]:
-        """Return what a report says of the options, as terms and their words."""
-        words = {"Validation rows": self.validation(problem)}
+    def words(self, game: Any) -> dict[str, str]:
+        """Return what a report says of the options and their game, as terms and their words."""
+        words = {"Validation rows": self.validation(game)}
         if self.drop:
             words["Columns left out"] = ", ".join(self.drop)
         if self.impute:
             words["Missing values"] = f"filled in: numbers with the median, text with {MISSING!r}"
         return words | {"Numbers": "as they are" if self.raw else "standardised"}
 
-    def validation(self, problem: Problem) -> str:
-        """Return what the validation rows are, in words."""
-        n = len(problem.y_valid)
+    def validation(self, game: Any) -> str:
+        """Return what the validation rows of a game are, in words."""
+        n = game._n_valid
         words = f"{n:,} set aside to score models: they get no value, and their labels are taken for right"
         if self.valid:
             words = f"{n:,} of {self.valid.name}"
@@ -128,6 +129,8 @@ class DataOptions:
     def read(self, seed: int, *, numbers: bool = False) -> list[Problem]:
         """Return the training rows with those of each other part: to validate, and to test if asked for.
 
+        With neither there is one problem, without validation rows.
+
         Targets are `numbers` or classes; the seed draws and splits rows.
         """
         from ordinal_shapley.tables import problem
@@ -143,6 +146,8 @@ class DataOptions:
             else:
                 part = read_like(table, file, self.impute)
             parts.append(part)
+        if not parts:
+            return [problem.encode(table, None, raw=self.raw, impute=self.impute)]
         # The last split is the validation rows.
         return [problem.encode(table, part, raw=self.raw, impute=self.impute) for part in reversed(parts)]
 
@@ -173,6 +178,53 @@ class DataOptions:
             numbers=numbers,
             impute=self.impute,
         )
+
+
+@dataclass(frozen=True)
+class DataOptionsWithFolds(DataOptions):
+    """The same, and in how many folds rows validate in turn where none are set aside for it."""
+
+    valid_fraction: float | None = data_option(
+        None,
+        "In place of folds: set this share of the rows aside for validation, class by class; they get no "
+        "value.",
+        "Q",
+        limits=FRACTION,
+    )
+    cv: int | None = data_option(
+        None,
+        "Folds: each row validates in one of them and is valued in the others.",
+        "K",
+        without=f"{_FOLDS}, without --valid and --valid-fraction",
+        limits={"min": 2, "max": 100},
+    )
+
+    @property
+    def folds(self) -> int | None:
+        """How many folds there are; None where rows are given or set aside for validation."""
+        return None if self.valid or self.valid_fraction else self.cv or _FOLDS
+
+    def settings(self) -> dict[str, Any]:
+        """Return what ``--json`` says of the options."""
+        return super().settings() | {"cv": self.folds}
+
+    def validation(self, game: Any) -> str:
+        """Return what the validation rows of a game are, in words."""
+        if self.folds is None:
+            return super().validation(game)
+        n, words = game.n_players - game._n_valid, f"each row validates in one of {self.folds} folds and "
+        words += "is valued in the others; with rows whose labels you trust, give them as --valid"
+        return f"{words}; {n:,} of classes with fewer rows than folds never validate" if n else words
+
+    def check(self) -> None:
+        """ValueError unless there is one source of rows, and the options go with it."""
+        super().check()
+        if self.cv is not None and self.folds is None:
+            flag = "--valid" if self.valid else "--valid-fraction"
+            raise ValueError(f"--cv and {flag} are both given: give one of them")
+
+    def _files(self) -> dict[str, tuple[Path | None, float | None]]:
+        return {} if self.folds else super()._files()
 
 
 @dataclass(frozen=True)

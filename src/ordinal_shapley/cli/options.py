@@ -49,18 +49,8 @@ _FLAGS = {
     "tol": "--tolerance",
 }
 _SAME = (
-    *(
-        "C",
-        "alpha",
-        "average",
-        "bootstrap",
-        "case",
-        "class_fraction",
-        "design",
-        "max_seconds",
-        "method",
-        "partition",
-    ),
+    *("C", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design", "max_seconds", "method"),
+    "partition",
     *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "utility", "value"),
 )
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
@@ -69,7 +59,7 @@ _TEXT = "'[^']*'"
 # As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
 # and case belong together"; and anywhere but in quotes, where columns of the user's stand.
 _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
-_AT_START = re.compile(rf"^({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)")
+_AT_START = re.compile(rf"^(fold [0-9]+ of [0-9]+: )?({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)")
 _ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'])")
 
 
@@ -81,7 +71,9 @@ def in_options(message: str) -> str:
 
     message = message.replace("time=None", "--file-order")
     message = _WITH_TEXT.sub(lambda found: f"{_FLAGS[found[1]]} {quoted(found[2])}", message)
-    message = _AT_START.sub(lambda found: " and ".join(_FLAGS[n] for n in found.groups() if n), message)
+    message = _AT_START.sub(
+        lambda found: (found[1] or "") + " and ".join(_FLAGS[n] for n in found.groups()[1:] if n), message
+    )
     return _ALONE.sub(lambda found: _FLAGS[found[1]], message)
 
 
@@ -453,27 +445,32 @@ class ModelOptions:
         kinds = {"multinomial": LogisticRegression, "ridge": Ridge, "neighbors": KNeighborsClassifier}
         return kinds[self.model](**own)
 
-    def game(self, problem: Problem, value: str) -> Game:
-        """Return the game of a problem, for a value."""
-        from ordinal_shapley import game_for
+    def game(self, problem: Problem, value: str, folds: int | None, seed: int) -> Game:
+        """Return the game of a problem, for a value; with folds, which the seed draws, of all its rows."""
+        from ordinal_shapley import CrossFitGame, game_for
 
-        game: Game = game_for(
+        make = functools.partial(
+            game_for,
             self._estimator(len(set(problem.y.tolist()))),
-            *(problem.X, problem.y, problem.X_valid, problem.y_valid),
             compiled=True,
             position_weight=self.position_weight or ("uniform" if value == "classic" else "gaussian"),
             scoring=self.scoring,
         )
-        return game
+        if folds is None:
+            game: Game = make(problem.X, problem.y, problem.X_valid, problem.y_valid)
+            return game
+        return CrossFitGame(
+            make, problem.X, problem.y, cv=folds, regression=self.numbers, random_state=seed
+        )
 
     def settings(self, game: Any) -> dict[str, Any]:
         """Return what the game's model is."""
         names = (_MODELS[self.model].own, "position_weight", "scoring")
-        options = {name: getattr(game, name) for name in names}
+        options = {name: getattr(game._folds[0][0], name) for name in names}
         return {"name": self.model, "fitted": game.model, **options}
 
     def words(self, game: Any) -> str:
         """Return what the game's model is, in words."""
         own, score = _MODELS[self.model].own, game.scoring.replace("_", " ")
-        options = f"{own} {getattr(game, own):g}, {game.position_weight} position weights"
+        options = f"{own} {getattr(game._folds[0][0], own):g}, {game.position_weight} position weights"
         return f"{game.model}; {options}, scored by {score}"

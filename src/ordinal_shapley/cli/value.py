@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli import options, output
-from ordinal_shapley.cli.data import DataOptions
+from ordinal_shapley.cli.data import DataOptionsWithFolds
 from ordinal_shapley.cli.options import either, option, running_option
 from ordinal_shapley.vocabulary import VALUES
 
@@ -73,7 +73,7 @@ class RunOptions:
 
 @options.command
 def value(
-    data: DataOptions,
+    data: DataOptionsWithFolds,
     models: options.ModelOptions,
     sampling: options.SamplerOptions,
     stopping: options.StoppingOptions,
@@ -81,7 +81,8 @@ def value(
 ) -> None:
     """Estimate the value of each training row to a model: a logistic regression, or another.
 
-    Text columns become one column per category; numbers are standardised. A missing value is an error
+    Every row gets a value: each validates in one of five folds and is valued in the others, or all are valued
+    on rows whose labels you trust, as --valid. Text columns become one column per category; numbers are standardised. A missing value is an error
     without --impute; a first column without a name is left out. The same seed gives the same values. For
     example:
 
@@ -104,7 +105,7 @@ def value(
         quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
         output.warning_lines() as warned,
     ):
-        game = models.game(problem, run.value_kind)
+        game = models.game(problem, run.value_kind, data.folds, run.seed)
         history = None if run.report is None else History(rule, _MAX_ROUNDS)
         valuation = sample_values(
             game,
@@ -137,16 +138,16 @@ def value(
                 title=title,
                 settings={
                     "Data": f"{problem.name}, with the {targets} in column {problem.target}",
-                    **data.words(problem),
+                    **data.words(game),
                     "Order": _order(valuation, game),
                 },
                 warnings=[*warned_reading(), *warned()],
             )
 
         def document() -> dict[str, Any]:
-            from ordinal_shapley.report.text import is_better
+            from ordinal_shapley.report.text import is_better, sum_words, why_monte_carlo
 
-            sizes = {"training_rows": len(frame), "validation_rows": len(problem.y_valid)}
+            sizes = {"training_rows": len(frame), "validation_rows": game._n_valid}
             return {
                 "data": {"name": problem.name, **sizes, **data.settings()},
                 "settings": output.run_settings(valuation),
@@ -155,6 +156,12 @@ def value(
                     "baseline": valuation.baseline_score,
                     "better_than_baseline": is_better(valuation),
                 },
+                "errors": {
+                    "total": valuation.stderr_total is not None,
+                    "why_not": why_monte_carlo(valuation, game) or None,
+                },
+                "sum": float(frame["value"].sum()),
+                "sum_means": sum_words(valuation) or None,
                 "run": output.run_summary(valuation) | {"stop": _why(valuation, stopping)},
                 "rows": output.records(frame),
                 "model": models.settings(game),
@@ -162,9 +169,9 @@ def value(
 
         def on_screen(console: Console) -> None:
             console.print(f"[bold]{output.safe(title)}[/bold]")
-            words = models.words(game), data.validation(problem), _why(valuation, stopping)
+            words = models.words(game), data.validation(game), _why(valuation, stopping)
             console.print(output.facts(*_facts(valuation, game, problem, *words)))
-            _show_rows(console, valuation, frame)
+            _show_rows(console, valuation, frame, game)
             if valuation.kind.name == "partial_ordinal" and not (models.numbers or game.order_free):
                 console.print(
                     "To find label errors use --value ordinal or classic: this value is poor at it."
@@ -193,7 +200,7 @@ def _facts(
     valuation: Valuation, game: Any, problem: Problem, model: str, validation: str, why: str
 ) -> list[tuple[str, str]]:
     """Return what is said above the table, as terms and their words."""
-    from ordinal_shapley.report.text import reliability_words, score_words
+    from ordinal_shapley.report.text import reliability_words, score_words, sum_words
 
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     lines = {
@@ -204,6 +211,7 @@ def _facts(
         "labels": output.safe(_labels(problem)),
         "validation rows": output.safe(validation),
         "score": score_words(valuation, game),
+        "values sum to": sum_words(valuation),
         "permutations": f"{valuation.n_permutations:,}: {why}",
         "rows evaluated": f"mean {valuation.mean_evaluated:.1f} of {len(valuation):,} per permutation",
         "model fits": f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s, {speed:,.0f} per second",
@@ -242,12 +250,13 @@ def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
     return f"those of the checkpoint; {asked:,} were asked for" if more else "as many as were asked for"
 
 
-def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame) -> None:
+def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game: Any) -> None:
     """Print the lowest and the highest rows, and what the errors mean."""
-    from ordinal_shapley.report.text import decimals
+    from ordinal_shapley.report.text import covered, decimals, shown_errors
 
+    frame = frame.assign(error=shown_errors(valuation))
     ranked = frame.sort_values("rank", ascending=False, kind="stable")
-    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
+    digits = decimals(frame["error"].to_numpy(), frame["value"].to_numpy())
     parts = {"All rows, lowest first": ranked}
     if len(frame) > 2 * _SHOWN:
         parts = {
@@ -257,13 +266,11 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame) -> N
     for title, rows in parts.items():
         console.print(f"\n[bold]{title}[/bold]")
         _show_table(console, rows, digits)
-    known, below = int(frame["stderr"].notna().sum()), int(frame["below_zero"].sum())
+    known, below = int(frame["error"].notna().sum()), int(frame["below_zero"].sum())
     told = f"{below:,} of {output.count(known, 'row')}" if known else "It is not known which rows"
-    biases = valuation.sampler.biases
-    uncovered = "".join(f"{bias}, " for bias in biases) + "nor " * bool(biases)
     console.print(
-        f"\n{told} {'has a' if known and below == 1 else 'have a'} 95 % CI entirely below 0. Standard errors "
-        f"are Monte Carlo noise only: they don't cover {uncovered}the choice of validation rows."
+        f"\n{told} {'has a' if known and below == 1 else 'have a'} 95 % CI entirely below 0. "
+        f"{covered(valuation, game)}"
     )
 
 
@@ -286,7 +293,7 @@ def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
         "rank": [*map(str, rows["rank"])],
         "row": [*map(output.safe, names)],
         "label": [*rows["label"]],
-        f"value {sign} std. error": joined(sign, numbers("value"), numbers("stderr", "")),
+        f"value {sign} std. error": joined(sign, numbers("value"), numbers("error", "")),
         "95 % CI": joined("to", numbers("ci_low"), numbers("ci_high")),
         "": ["< 0" * bool(below) for below in rows["below_zero"]],
     }

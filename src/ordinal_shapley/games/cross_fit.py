@@ -256,6 +256,17 @@ class CrossFitGame(Game):
 
         return predict
 
+    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
+        # Infinite to rows that share no fold with it.
+        distances = np.full(self.n_players, np.inf)
+        for k, players in enumerate(self.players):
+            if row in players:
+                found = self.folds[k]._squared_distances(int(np.searchsorted(players, row)))
+                if found is None:
+                    return None
+                distances[players] = found
+        return distances if self._players_are_rows else None
+
     def __repr__(self) -> str:
         return f"CrossFitGame({self.n_players} players, {len(self.folds)} folds of {self.folds[0]!r})"
 

@@ -45,7 +45,7 @@ def plot_convergence(
     player_names : sequence, optional
         Names of all players, such as ``valuation.player_names``.
     level : float, default 0.95
-        Level of the intervals.
+        Level of the intervals, of Monte Carlo noise.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def plot_convergence(
     ax.set_xlabel("permutations")
     ax.set_ylabel("value")
     ax.set_title("Values as the run went on", fontsize="medium")
-    return finish(ax, "upper right", max_inside, title=f"with {100 * level:g} % intervals")
+    return finish(ax, "upper right", max_inside, title=f"with {100 * level:g} % intervals of Monte Carlo noise")
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinal_shapley import __version__
-from ordinal_shapley.report.text import number, reliability_words, score_words
+from ordinal_shapley.report.text import (
+    covered,
+    number,
+    reliability_words,
+    score_words,
+    shown_errors,
+    sum_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from ordinal_shapley.report.given import Given
     from ordinal_shapley.valuation.result import Valuation
@@ -29,6 +38,7 @@ _STOPS = {
     "RankStability": "the ranking hardly changed any more",
     "merge": "several runs were pooled",
 }
+_FDR = 0.1
 _PACKAGES = ("numpy", "numba", "scikit-learn", "pandas")
 # What CITATION.cff says, which a wheel does not hold.
 CITATION = [
@@ -60,6 +70,8 @@ def settings(given: Given, more: Mapping[str, Any]) -> Facts:
         ("Value", f"{valuation.kind.title}: {valuation.kind.meaning.format(noun=noun)}."),
         (f"{noun.capitalize()}s valued", f"{len(valuation):,}"),
     ]
+    sums = sum_words(valuation, noun)
+    facts += [("Values sum to", f"{sums}.")] * bool(sums)
     if given.X is not None:
         facts.append(("Their columns", f"{given.X.shape[1]:,}"))
     if valuation.model is not None:
@@ -105,7 +117,8 @@ def certainty(given: Given) -> Facts:
         ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
         (f"Mean {noun}s evaluated", f"{number(valuation.mean_evaluated)} per permutation"),
     ]
-    errors = valuation.stderr[np.isfinite(valuation.stderr)]
+    errors = shown_errors(valuation)
+    errors = errors[np.isfinite(errors)]
     n, n_known = len(valuation), len(errors)
     if not n_known:
         return [*facts, ("Standard errors", "not known: it takes two permutations at least")]
@@ -115,13 +128,21 @@ def certainty(given: Given) -> Facts:
         f"{below:,} entirely below 0, {above:,} entirely above 0, {n_known - below - above:,} contain 0"
     )
     intervals += f"; {n - n_known:,} {noun}s have none" * (n_known < n)
-    reliable = reliability_words(valuation)
+    found, reliable = len(valuation.suspects(fdr=_FDR)), reliability_words(valuation)
+    alone = valuation.stderr[np.isfinite(valuation.stderr)]
+    facts.append(("Standard errors", _median_and_largest(errors)))
+    if valuation.stderr_total is not None:
+        facts.append(("Monte Carlo noise alone", _median_and_largest(alone)))
     return [
         *facts,
-        ("Standard errors", f"median {number(float(np.median(errors)))}, largest {number(errors.max())}"),
         (f"{100 * given.level:g} % CIs", intervals),
+        (f"Below 0 at a false discovery rate of {100 * _FDR:g} %", f"{found:,}"),
         *[("Reliability", reliable)] * bool(reliable),
     ]
+
+
+def _median_and_largest(errors: NDArray[np.float64]) -> str:
+    return f"median {number(float(np.median(errors)))}, largest {number(errors.max())}"
 
 
 def not_covered(given: Given) -> list[str]:
@@ -131,12 +152,15 @@ def not_covered(given: Given) -> list[str]:
     expected = len(valuation) * chance / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     biases = valuation.sampler.biases
-    other = "Another game, such as one with other validation rows, would give other values."
-    if noun == "row":
-        other = "Other validation rows, another score or another model would give other values."
+    other = "Another game would give other values."
+    if noun == "row" or (given.game is not None and given.game._n_valid is not None):
+        rows = "Other validation rows" if valuation.stderr_total is None else "Other training rows"
+        other = f"{rows}, another score or another model would give other values."
+    folds = "Folds are taken as independent, though they share training rows."
     return [
         *(f"{bias[:1].upper()}{bias[1:]}; more permutations do not shrink it." for bias in biases),
         other,
+        *[folds] * (len(valuation.moments.parts) > 1),
         f"The value of a {noun} depends on the other {noun}s.",
         f"Each CI is looked at by itself. Of {noun}s with a true value of 0, {chance:g} % have a CI entirely "
         f"below 0 by chance: {many} here if all were such.",

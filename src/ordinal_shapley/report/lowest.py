@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.report.given import Given, are_classes, texts
-from ordinal_shapley.report.text import number, short
+from ordinal_shapley.report.text import number, short, shown_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +112,7 @@ def lowest_rows(given: Given, digits: int | None) -> dict[str, Any]:
         "summary": summary,
         "has_model": any(evidence.predicted is not None for evidence in found),
         "has_near": any(evidence.agreeing is not None for evidence in found),
+        "in_folds": len(valuation.moments.parts) > 1,
         "n_near": n_near(len(valuation)),
         "n_below": int((valuation.confidence_interval(given.level)[1] < 0).sum()),
         # Whether this value is poor at finding label errors.
@@ -151,6 +152,7 @@ def _lines(
 ) -> list[dict[str, Any]]:
     """Lines of texts; None in a column that the page leaves out."""
     table, n_asked = given.valuation.to_frame(given.level), n_near(len(given.valuation))
+    errors = shown_errors(given.valuation)
     lines = []
     for row, evidence in zip(lowest.tolist(), found or [Evidence()] * len(lowest), strict=True):
         figures, own = table.iloc[row], None if labels is None else str(labels[row])
@@ -163,7 +165,7 @@ def _lines(
                 "rank": f"{int(figures['rank']):,}",
                 "name": short(str(table.index[row])),
                 "value": number(float(figures["value"]), digits),
-                "stderr": number(float(figures["stderr"]), digits),
+                "stderr": number(float(errors[row]), digits),
                 "below": bool(figures["below_zero"]),
                 "label": None if own is None else short(own),
                 "predicted": None if evidence.predicted is None else short(evidence.predicted),

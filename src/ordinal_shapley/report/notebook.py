@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ordinal_shapley.report.text import count, decimals, number, score_words, short
+from ordinal_shapley.report.text import (
+    count,
+    covered,
+    decimals,
+    number,
+    score_words,
+    short,
+    shown_errors,
+    sum_words,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +38,9 @@ def summary(valuation: Valuation) -> str:
     ranked = frame.iloc[valuation.ranking()]
     n = len(frame)
     stop = f"stopped by {valuation.stopped_by}, {'' if valuation.converged else 'not '}converged"
-    scores = score_words(valuation)
-    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
+    scores, sums = score_words(valuation), sum_words(valuation, "player")
+    frame["error"] = shown_errors(valuation)
+    digits = decimals(frame["error"].to_numpy(), frame["value"].to_numpy())
     cut = n > 2 * _ENDS + 1
     shown = [ranked.iloc[:_ENDS], ranked.iloc[-_ENDS:]] if cut else [ranked]
     ends = np.concatenate(
@@ -49,7 +59,8 @@ def summary(valuation: Valuation) -> str:
         f"permutations, {escape(stop)}</span></p>"
         + (f"{_LINE}Model: {escape(valuation.model)}.</p>" if valuation.model else "")
         + (f"{_LINE}Score: {escape(scores)}.</p>" if scores else "")
-        + f"{_LINE}{_certainty(frame, valuation.reliability)}</p>"
+        + (f"{_LINE}Values sum to {sums}.</p>" if sums else "")
+        + f"{_LINE}{_certainty(frame, valuation.reliability)} {covered(valuation)}</p>"
         "<div style='overflow-x:auto'><table style='border-collapse:collapse'>"
         f"<thead><tr>{titles}</tr></thead><tbody>{(gap * cut).join(rows)}</tbody></table></div></div>"
     )
@@ -57,7 +68,7 @@ def summary(valuation: Valuation) -> str:
 
 def _certainty(frame: pd.DataFrame, reliability: float) -> str:
     """How many intervals are entirely below and above 0, and how much is not noise."""
-    known = int(frame["stderr"].notna().sum())
+    known = int(frame["error"].notna().sum())
     below, above = int((frame["ci_high"] < 0).sum()), int((frame["ci_low"] > 0).sum())
     words = "No player has a standard error yet"
     if known:
@@ -75,7 +86,7 @@ def _rows(frame: pd.DataFrame, digits: int, start: float, end: float) -> str:
         cells = (
             f"{row['rank']:,.0f}",
             f"<span title='{escape(name)}'>{escape(cut)}</span>" if cut != name else escape(name),
-            f"{number(row['value'], digits, '+')} ± {number(row['stderr'], digits)}",
+            f"{number(row['value'], digits, '+')} ± {number(row['error'], digits)}",
             f"{number(low, digits, '+')} to {number(high, digits, '+')}",
             _interval(row["value"], low, high, start, (end - start) or 1.0),
         )

@@ -19,7 +19,7 @@ from ordinal_shapley.report.given import Given, are_classes, read, texts
 from ordinal_shapley.report.lowest import lowest_rows
 from ordinal_shapley.report.removal import Removal, removal_curves
 from ordinal_shapley.report.rows import MAX_COLUMNS, PAGE, row_table
-from ordinal_shapley.report.text import count, is_better, number, short
+from ordinal_shapley.report.text import count, covered, is_better, number, short
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
@@ -74,11 +74,13 @@ def page(
         "settings": facts.settings(given, settings or {}),
         "certainty": facts.certainty(given),
         "says_little": is_better(valuation) is False,
+        "covered": covered(valuation, game),
         "not_covered": facts.not_covered(given),
         "table": table,
         "first": table.lowest_first[:PAGE].tolist(),
         "max_columns": MAX_COLUMNS,
         "data": table.data(level),
+        "has_both": valuation.stderr_total is not None,
         "has_columns": given.X is not None,
         "spread": pictures.histogram(valuation, noun, level),
         "classes": _classes(given),
@@ -164,7 +166,7 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
             "left, the same for all curves."
         )
     if game._awaits_classes:
-        empty = number(game.empty_value_)  # type: ignore[attr-defined]
+        empty = number(game(()))
         sentences.append(f"Once a class is gone there is no model, and the score is {empty}.")
     if validation:
         sentences.append(

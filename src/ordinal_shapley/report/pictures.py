@@ -96,7 +96,7 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
         chart.band(at, course - error, course + error, f"s{k}")
     for k, player in enumerate(chosen):
         chart.line(at, values[:, player], f"s{k}")
-    caption = f"Shaded: {100 * level:g} % CIs. Lines that drift, or bands that overlap, are not settled."
+    caption = f"Shaded: {100 * level:g} % CIs of Monte Carlo noise. Lines that drift, or bands that overlap, are not settled."
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
     return chart.picture(
         ("courses", f"{which} as the run went on", caption),
@@ -119,7 +119,7 @@ def _errors(history: History) -> list[Picture]:
     chart.line(at, largest, "s1")
     chart.line(at, middle, "s0")
     picture = chart.picture(
-        ("errors", "Standard errors as the run went on", "Four times the permutations halve them."),
+        ("errors", "Monte Carlo errors as the run went on", "Four times the permutations halve them."),
         [("line s1", "largest"), ("line s0", "median")],
         ["permutations", "median", "largest"],
         [[f"{at[t]:,}", number(middle[t]), number(largest[t])] for t in _some(len(at))],

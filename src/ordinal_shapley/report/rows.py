@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.report.text import decimals
+from ordinal_shapley.report.text import decimals, shown_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 60
 PAGE = 25  # rows to begin with
 _MAX_TEXT = 1_000
-_FIGURES = (("value", "value"), ("std. error", "stderr"), ("low", "ci_low"), ("high", "ci_high"))
+_FIGURES = {"value": "value", "std. error": "stderr", "low": "ci_low", "high": "ci_high"}
+_BOTH = {
+    "value": "value", "std. error": "stderr_total", "Monte Carlo error": "stderr",
+    "low": "ci_low", "high": "ci_high",
+}  # fmt: skip
 _MAX_EXACT = 2**53  # of the whole numbers of JavaScript
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -77,7 +81,7 @@ def row_table(
 ) -> RowTable:
     """Put the result, the labels and the rows' own columns side by side."""
     frame = valuation.to_frame(level)
-    digits = decimals(frame["stderr"].to_numpy(), frame["value"].to_numpy())
+    digits = decimals(shown_errors(valuation), frame["value"].to_numpy())
     names = frame.index
     whole = valuation.player_names is None or np.asarray(valuation.player_names).dtype.kind in "iu"
     if whole and all(abs(int(name)) <= _MAX_EXACT for name in names):
@@ -92,7 +96,7 @@ def row_table(
         *([] if labels is None else [_column("label", labels, own=False)]),
         *(
             Column(title, "number", False, digits, _numbers(frame[name].to_numpy()))
-            for title, name in _FIGURES
+            for title, name in (_FIGURES if valuation.stderr_total is None else _BOTH).items()
         ),
         Column("CI below 0", "text", False, None, below),
         *([] if X is None else [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]),

@@ -15,6 +15,7 @@ _ROUNDING = 1e-12
 _SETTLED = 0.5
 # Errors fall with the root of the permutations: half of them takes three times as many more.
 _MORE_TO_HALVE = 3.0
+_MIN_BLOCKS = 10  # of validation rows, as in sampling
 
 
 def decimals(errors: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> int:
@@ -57,7 +58,9 @@ def score_words(valuation: Valuation, game: Any = None) -> str:
     """Say what the model of all rows scores, and what the baseline does; "" if that is not known."""
     if valuation.full_score is None:
         return ""
-    words = f"{valuation.full_score:.4g} by the model of all rows"
+    words, n_folds = f"{valuation.full_score:.4g} by the model of all rows", len(valuation.moments.parts)
+    if n_folds > 1:
+        words = f"{valuation.full_score:.4g} by the models of the training rows of {n_folds} folds (mean)"
     if game is not None and not game.order_free:
         words += f" ({'in a random order' if game.scored_orders == 1 else 'the mean over random orders'})"
     if valuation.baseline_score is not None:
@@ -76,12 +79,64 @@ def baseline_of(game: Any) -> str:
     return "the majority-class baseline"
 
 
+def shown_errors(valuation: Valuation) -> npt.NDArray[np.float64]:
+    """Return the standard errors that are shown beside the values, and that intervals are made of."""
+    return valuation.stderr if valuation.stderr_total is None else valuation.stderr_total
+
+
+def covered(valuation: Valuation, game: Any = None) -> str:
+    """Say what the standard errors cover."""
+    if valuation.stderr_total is None:
+        uncovered = [*valuation.sampler.biases]
+        if valuation.full_score is not None or (game is not None and game._n_valid is not None):
+            why = "" if uncovered else why_monte_carlo(valuation, game)
+            uncovered.append("the choice of validation rows" + f", as {why}" * bool(why))
+        words = "Standard errors are Monte Carlo noise only"
+        return f"{words}: they don't cover {', nor '.join(uncovered)}." if uncovered else f"{words}."
+    alone = valuation.stderr[np.isfinite(valuation.stderr)]
+    median = number(float(f"{np.median(alone):.2g}") if alone.size else math.nan)
+    return (
+        "Standard errors cover the choice of validation rows and Monte Carlo noise, which alone is "
+        f"{median} (median)."
+    )
+
+
+def why_monte_carlo(valuation: Valuation, game: Any) -> str:
+    """Say why standard errors don't cover the choice of validation rows; "" if they do, or it is not known."""
+    if valuation.stderr_total is not None or game is None or game._n_valid is None:
+        return ""
+    if valuation.sampler.biases:
+        return "the sampler has a bias"
+    shares = [fold._row_shares for fold, _ in game._folds]
+    if any(one is None for one in shares):
+        return f"{game._score_name} is not taken as a mean over them"
+    if min(map(len, shares)) < _MIN_BLOCKS:
+        return f"{'a fold' if len(shares) > 1 else 'the game'} has fewer than {_MIN_BLOCKS}"
+    return "there are too many players"
+
+
+def sum_words(valuation: Valuation, noun: str = "row") -> str:
+    """Say what the values of a cross-fitted game sum to; "" for any other."""
+    moments, n = valuation.moments, len(valuation.moments.parts)
+    if n < 2 or valuation.kind.size_words or valuation.sampler.biases:
+        return ""
+    trained = np.bincount(np.concatenate(moments.players), minlength=len(valuation))  # type: ignore[union-attr]
+    total = f"{number(float(np.nansum(valuation.values)))}, in expectation"
+    gain = f"the mean gain (score of all {noun}s less that of none) over {n} folds"
+    if trained.min() == n:
+        return f"{total} {gain}"
+    if trained.min() < n - 1:
+        return ""
+    about = "about " * bool(trained.max() == n)
+    return f"{total} {about}{n / (n - 1):.4g} times {gain}, as a {noun} is valued in {n - 1}"
+
+
 def reliability_words(valuation: Valuation) -> str:
     """Say what the reliability is and means, and what would halve the errors; "" if that is not known."""
     reliability = valuation.reliability
     if math.isnan(reliability):
         return ""
-    words = f"{reliability:.2f}: {100 * reliability:.0f} % of the variance between values is not noise"
+    words = f"{reliability:.2f}: {100 * reliability:.0f} % of the variance between values is not Monte Carlo noise"
     if reliability < _SETTLED:
         words += ", but ranks mostly are"
     seconds = valuation.sampling_seconds

@@ -32,8 +32,8 @@ class Problem:
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
-    X_valid: pd.DataFrame
-    y_valid: npt.NDArray[Any]
+    X_valid: pd.DataFrame | None  # None where rows are to be cross-fitted
+    y_valid: npt.NDArray[Any] | None
     frame: pd.DataFrame  # the training rows as they were read, columns that are not features first
     target: str  # the column to predict
 
@@ -111,21 +111,23 @@ def _lone_class(table: Table, counts: pd.Series, option: str) -> str:
     )
 
 
-def encode(train: Table, valid: Table, *, raw: bool, impute: bool = False) -> Problem:
-    """Encode both tables with what the training table teaches, after the last checks."""
+def encode(train: Table, valid: Table | None, *, raw: bool, impute: bool = False) -> Problem:
+    """Encode both tables, or the only one, with what the training table teaches, after the last checks."""
     import pandas as pd
 
     y, y_valid = _targets(train, valid)
     encoder = Encoder(raw=raw, impute=impute).fit(train.frame, name_row=train.name_row, warn=False)
-    X, X_valid = (
-        pd.DataFrame(
+
+    def encoded(table: Table) -> pd.DataFrame:
+        return pd.DataFrame(
             encoder.transform(table.frame, name_row=table.name_row, name=table.name),
             index=table.frame.index,
             columns=encoder.feature_names_out(),
         )
-        for table in (train, valid)
-    )
-    _warn_of_copies(X, y, X_valid, y_valid)
+
+    X, X_valid = encoded(train), None if valid is None else encoded(valid)
+    if X_valid is not None and y_valid is not None:
+        _warn_of_copies(X, y, X_valid, y_valid)
     frame = pd.concat([train.left_out, train.frame], axis=1)
     if train.names is not None:
         X.index = frame.index = pd.Index(frame.pop(train.names))
@@ -155,9 +157,9 @@ def _warn_of_copies(
         )
 
 
-def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _targets(train: Table, valid: Table | None) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Return both columns of targets, after the last checks."""
-    y, y_valid = (np.asarray(table.target) for table in (train, valid))
+    y, y_valid = np.asarray(train.target), None if valid is None else np.asarray(valid.target)
     if train.has_numbers:
         return y, y_valid
     classes = set(train.target)
@@ -166,6 +168,8 @@ def _targets(train: Table, valid: Table) -> tuple[npt.NDArray[Any], npt.NDArray[
             f"--target: column {train.target.name!r} of {train.name} has only one class, "
             f"{next(iter(classes))!r}; at least two are needed"
         )
+    if valid is None or y_valid is None:
+        return y if y.dtype.kind == "i" else y.astype(np.str_), None
     if y.dtype.kind != "i" or y_valid.dtype.kind != "i":
         y, y_valid = y.astype(np.str_), y_valid.astype(np.str_)
     unknown = ~np.isin(y_valid, y)

@@ -44,7 +44,8 @@ def data(n=24, classes=2, seed=0):
 
 
 def small(estimator=PartialOrdinalShapley, **changes):
-    return estimator(**{"n_permutations": 4, "random_state": 3} | changes)
+    """An estimator that holds rows out, which takes fewer permutations than folds do."""
+    return estimator(**{"n_permutations": 4, "random_state": 3, "cv": None} | changes)
 
 
 def assert_same_fit(a, b):
@@ -90,6 +91,7 @@ class TestParameters:
 
 # What scikit-learn checks and is otherwise here.
 OTHERWISE = {
+    "check_complex_data": "the message has expected real numbers for scikit-learn's not supported",
     "check_all_zero_sample_weights_error": "the message has a 0 for scikit-learn's zero",
     "check_estimators_empty_data_messages": "the message has no for scikit-learn's 0",
     "check_estimators_nan_inf": "the message has nan for scikit-learn's NaN",
@@ -157,6 +159,30 @@ class TestOwnSplit:
         small().fit(X, y, sample_weight=weights, groups=groups)
         for before, after in zip(kept, (X, y, weights, groups), strict=True):
             np.testing.assert_array_equal(before, after)
+
+
+class TestCrossFitting:
+    def test_equals_game_and_run(self):
+        X, y = data(36)
+        options = {"sample_weight": np.linspace(1, 2, 36), "groups": np.arange(36) % 12}
+        run = {"n_permutations": 40, "random_state": 2}
+        model = ClassicShapley(cv=4, sampler="mc", **run).fit(X, y, **options)
+
+        def make(*rows, **more):
+            return LogisticGame(*rows, position_weight="uniform", **more)
+
+        game = osv.CrossFitGame(make, X, y, cv=4, random_state=2, **options)
+        expected = sample_values(game, "classic", "mc", **run)
+        np.testing.assert_array_equal(model.values_, expected.values)
+        np.testing.assert_array_equal(model.valuation_.player_names, np.arange(12))
+        assert model.train_indices_ is model.valid_indices_ is None
+
+    def test_every_row_keeps_its_name(self):
+        X, y = data()
+        frame = pd.DataFrame(X, index=[f"patient {i}" for i in range(24)])
+        model = small(cv=2, n_permutations=20).fit(frame, y)
+        assert model.valuation_.to_frame().index.tolist() == frame.index.tolist()
+        assert np.isfinite(model.values_).all()
 
 
 class TestRandomState:

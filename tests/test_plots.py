@@ -40,7 +40,7 @@ def valuation(values, stderr=None, player_names=None):
     values = np.asarray(values, dtype=float)
     stderr = np.full(values.shape, 0.1) if stderr is None else np.asarray(stderr, dtype=float)
 
-    def confidence_interval(level=0.95):
+    def confidence_interval(level=0.95, errors="total"):
         if not 0 < level < 1:
             raise ValueError("level must be between 0 and 1")
         half = NormalDist().inv_cdf(0.5 + level / 2) * stderr

@@ -353,7 +353,8 @@ class TestCommandLine:
 
     def test_all_sections(self, command):
         call, frame = command
-        code, shown, err = call("--permutations", 8, "--out", "v.csv", "--value", "ordinal", "--seed", 3)
+        options = ("--permutations", 8, "--value", "ordinal", "--seed", 3, "--valid-fraction", 0.3)
+        code, shown, err = call(*options, "--out", "v.csv")
         assert (code, err) == (0, "")
         assert "Written: r.html" in shown
         page = Page(Path("r.html").read_text(encoding="utf-8"))
@@ -371,11 +372,40 @@ class TestCommandLine:
         assert page.facts["Score"] == "accuracy on 6 validation rows"
         assert "Ordinal Shapley values of 14 rows of train.csv" in Path("r.html").read_text(encoding="utf-8")
 
+    def test_every_row(self, command):
+        call, frame = command
+        # Twenty validation rows in two folds: ten in each are enough for blocks.
+        code, _, err = call("--permutations", 20, "--cv", 2, "--out", "v.csv", "--method", "mc")
+        assert (code, err) == (0, "")
+        page = Page(Path("r.html").read_text(encoding="utf-8"))
+        table = pd.read_csv("v.csv")
+        assert len(table) == 20
+        assert page.column("std. error") == table["stderr_total"].tolist()
+        assert page.column("Monte Carlo error") == table["stderr"].tolist()
+        assert "2 folds" in page.facts["Validation rows"] and "2 folds" in page.facts["Score"]
+        assert page.facts["Values sum to"].startswith(f"{table['value'].sum():.4g}"[:5])
+        assert {"Standard errors", "Monte Carlo noise alone"} <= set(page.facts)
+        own = [row for row in page.tables["suspects"][1:]]
+        header = page.tables["suspects"][0]
+        assert {"leave-one-out prediction", "neighbours with this label"} <= set(header)
+        assert all(row[header.index("leave-one-out prediction")] in ("True", "False") for row in own)
+        assert frame["old"].astype(str).tolist() == page.column("label")
+
+    def test_fewer_errors_are_explained(self, command):
+        call, _ = command
+        options = ("--permutations", 20, "--cv", 2, "--method", "mc")
+        for scoring, rows, word in (("roc_auc", 20, "roc auc"), ("accuracy", 16, "10")):
+            assert call(*options, "--scoring", scoring, "--rows", rows)[0] == 0
+            page = Page(Path("r.html").read_text(encoding="utf-8"))
+            assert word in page.texts["sure"] and "Monte Carlo noise only" in page.texts["sure"]
+            assert "Monte Carlo noise alone" not in page.facts
+
     def test_the_values_are_the_same_without(self, command):
         call, _ = command
-        assert call("--out", "a.csv", "--permutations", 5)[0] == 0
+        few = ("--permutations", 5, "--valid-fraction", 0.3)
+        assert call("--out", "a.csv", *few)[0] == 0
         Path("r.html").unlink()
-        few = ("--permutations", 5, "--checkpoint", "run.npz")
+        few = (*few, "--checkpoint", "run.npz")
         assert call("--out", "b.csv", *few, report=False)[0] == 0
         assert not Path("r.html").exists()
         assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()

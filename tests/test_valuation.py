@@ -191,7 +191,9 @@ class TestRankingAndFrame:
         labels = np.array(["a", "b", "c"], dtype=object)
         valuation = by_hand([0.1, 0.3, -0.2], [0.2, 0.01, 0.05], player_names=labels)
         frame = valuation.to_frame()
-        assert list(frame.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count", "below_zero"]
+        names = ["value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "count", "below_zero"]
+        assert list(frame.columns) == names
+        assert frame["stderr_total"].isna().all()
         assert frame.index.tolist() == ["a", "b", "c"]
         assert frame["rank"].tolist() == [2, 1, 3]
         assert frame["below_zero"].tolist() == [False, False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 from html.parser import HTMLParser
 
@@ -79,13 +80,82 @@ class TestSuspects:
         assert 0 < len(below) < 200
         assert found.index.tolist() == below[np.argsort(values[below])].tolist()
         np.testing.assert_allclose(found["value"], np.sort(values[below]))
-        assert list(found.columns) == ["value", "stderr", "ci_low", "ci_high", "rank", "count"]
+        assert list(found.columns) == ["value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "count"]
 
     def test_without_an_error_nobody_is_suspect(self):
         assert make(moments_of([[-1.0, -2.0]])).suspects().empty
+        assert make(moments_of([[-1.0, -2.0]])).suspects(fdr=0.5).empty
+        assert by_hand([], []).suspects(fdr=0.5).empty
 
     def test_without_noise_the_value_decides(self):
-        assert by_hand([0.0, -1e-9], [0.0, 0.0]).suspects().index.tolist() == [1]
+        result = by_hand([0.0, -1e-9], [0.0, 0.0])
+        assert result.suspects().index.tolist() == result.suspects(fdr=0.5).index.tolist() == [1]
+
+    @pytest.mark.parametrize("fdr", [0.01, 0.2, 0.7])
+    def test_false_discovery_rate_is_that_of_scipy(self, fdr):
+        rng = np.random.default_rng(1)
+        values, errors = rng.normal(0.3, 1, 200), rng.uniform(0.1, 1, 200)
+        values[:3] = np.nan
+        found = by_hand(values, errors).suspects(fdr=fdr)
+        known = ~np.isnan(values)
+        adjusted = stats.false_discovery_control(stats.norm.cdf(values[known] / errors[known]))
+        expected = np.flatnonzero(known)[adjusted <= fdr]
+        assert 0 < len(expected) < 197
+        assert found.index.tolist() == expected[np.argsort(values[expected])].tolist()
+
+    def test_false_discoveries_are_as_rare_as_asked_for(self):
+        rng = np.random.default_rng(2)
+        truth = np.where(np.arange(400) < 300, 0.0, -0.5)
+        rates = []
+        for _ in range(100):
+            found = by_hand(truth + rng.normal(0, 0.2, 400), np.full(400, 0.2)).suspects(fdr=0.2)
+            rates.append(np.mean(truth[found.index] >= 0) if len(found) else 0.0)
+        # With three quarters of the values at 0, Benjamini and Hochberg's rate is 0.75 * 0.2.
+        assert np.mean(rates) == pytest.approx(0.15, abs=0.02)
+
+    @pytest.mark.parametrize(
+        "bad", [{"level": 0.9, "fdr": 0.1}, {"fdr": 0.0}, {"fdr": 1.0}, {"fdr": -1}, {"errors": "noise"}]
+    )
+    def test_bad_input(self, bad):
+        with pytest.raises(ValueError, match=[*bad][-1]):
+            by_hand([0.0], [1.0]).suspects(**bad)
+
+
+class TestTotalErrors:
+    """Everything that shows errors takes the total ones where they are known, and Monte Carlo's if asked."""
+
+    result = dataclasses.replace(by_hand([-0.3, 0.5], [0.1, 0.2]), stderr_total=np.array([0.2, 0.25]))
+
+    @pytest.mark.parametrize(("errors", "sizes"), [("total", [0.2, 0.25]), ("monte_carlo", [0.1, 0.2])])
+    def test_intervals_and_probabilities(self, errors, sizes):
+        low, high = self.result.confidence_interval(0.9, errors=errors)
+        np.testing.assert_allclose(
+            [low, high], stats.norm.interval(0.9, self.result.values, sizes), rtol=1e-12
+        )
+        below = self.result.probability_below(0.1, errors=errors)
+        np.testing.assert_allclose(below, stats.norm.cdf(0.1, self.result.values, sizes), rtol=1e-12)
+        frame = self.result.to_frame(0.9, errors=errors)
+        assert frame["ci_low"].tolist() == low.tolist()
+        assert frame["stderr"].tolist() == [0.1, 0.2]
+        assert frame["stderr_total"].tolist() == [0.2, 0.25]
+
+    def test_suspects(self):
+        assert self.result.suspects().empty
+        assert self.result.suspects(errors="monte_carlo").index.tolist() == [0]
+        assert self.result.suspects(fdr=0.1).empty
+        assert self.result.suspects(fdr=0.1, errors="monte_carlo").index.tolist() == [0]
+
+    def test_others_have_none(self):
+        other = by_hand([-0.3, 0.5], [0.1, 0.2])
+        assert np.array_equal(other.confidence_interval(), other.confidence_interval(errors="monte_carlo"))
+        assert other.to_frame()["stderr_total"].isna().all()
+
+    def test_reliability_is_that_of_monte_carlo(self):
+        assert self.result.reliability == by_hand([-0.3, 0.5], [0.1, 0.2]).reliability
+
+    def test_notebook(self):
+        rows = Cells(self.result._repr_html_()).rows
+        assert [row[2].split()[-1] for row in rows[1:]] == ["0.25", "0.20"]
 
 
 def test_plot_is_that_of_the_plots(monkeypatch):

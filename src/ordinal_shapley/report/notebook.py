@@ -34,12 +34,11 @@ _LINE = "<p style='margin:0 0 4px'>"
 
 def summary(valuation: Valuation) -> str:
     """Return a table that stands in any page, light or dark: text and lines have the page's colour."""
-    frame = valuation.to_frame()
+    frame = valuation.to_frame().assign(error=shown_errors(valuation))
     ranked = frame.iloc[valuation.ranking()]
     n = len(frame)
     stop = f"stopped by {valuation.stopped_by}, {'' if valuation.converged else 'not '}converged"
     scores, sums = score_words(valuation), sum_words(valuation, "player")
-    frame["error"] = shown_errors(valuation)
     digits = decimals(frame["error"].to_numpy(), frame["value"].to_numpy())
     cut = n > 2 * _ENDS + 1
     shown = [ranked.iloc[:_ENDS], ranked.iloc[-_ENDS:]] if cut else [ranked]

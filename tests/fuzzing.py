@@ -297,6 +297,7 @@ def function_values(n, result, order_free, options):
 @given(st.integers(2, 12), st.data(), mostly(st.sampled_from([0.3, 0.5, 1e-300, 1 - 1e-16])))
 def estimators(n, data, valid_fraction):
     """The estimators' fit, with a split of its own or validation rows."""
+    cv = data.draw(st.sampled_from([None, 2]))
     kind = data.draw(st.sampled_from([osv.PartialOrdinalShapley, osv.OrdinalShapley, osv.ClassicShapley]))
     d = data.draw(st.integers(1, 3))
     arguments = [data.draw(tables(n, d)), data.draw(classes(n))]
@@ -308,7 +309,9 @@ def estimators(n, data, valid_fraction):
     )
 
     def work():
-        model = kind(n_permutations=5, random_state=0, valid_fraction=valid_fraction, **options)
+        # Folds share permutations out, ten at a time.
+        options.update(cv=cv, n_permutations=5 if cv is None else 20)
+        model = kind(random_state=0, valid_fraction=valid_fraction, **options)
         values = model.fit(*arguments).values_
         require(np.isfinite(values).all(), f"values {values}")
 

@@ -136,6 +136,7 @@ PARAMETERS = {
     "n_permutations": [0],
     "random_state": [-1, "seed", 1.5],
     "max_seconds": [0, -1, NAN, "1"],
+    "cv": [-1, 0, 1, 13, 101, True, "5", 2.5, [(X[:0], X[:0])]],
     "valid_fraction": [0, 1, -0.5, 1.5, 10, "0.3", None, 0.01, 0.99],
     "estimator": ["tree", "in_out", StandardScaler()],
     "error_score": [0.5],
@@ -149,7 +150,6 @@ ARRAYS = {
         np.column_stack([Y, Y]),
         np.ones(12, int),
         np.arange(12.0) + 0.5,
-        [7, *([0, 1] * 6)[1:]],
         np.array(["a", 1] * 6, object),
     ],
     "groups": [np.zeros(11), np.zeros((12, 2)), np.array([*range(11), "x"], object), [NAN] * 12],
@@ -160,15 +160,22 @@ ARRAYS = {
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters(name):
     for value in PARAMETERS[name]:
-        model = osv.PartialOrdinalShapley(**{"n_permutations": 2, "random_state": 0, name: value})
+        options = {"n_permutations": 2, "random_state": 0, "cv": None if name == "valid_fraction" else 4}
+        model = osv.PartialOrdinalShapley(**options | {name: value})
         refuses(model.fit, name, (TypeError, ValueError), X=X, y=np.arange(12) % 2)
 
 
+@pytest.mark.parametrize("cv", [None, 4])
 @pytest.mark.parametrize("name", ARRAYS)
-def test_arrays(name):
-    model = osv.PartialOrdinalShapley(n_permutations=2, random_state=0)
+def test_arrays(name, cv):
+    model = osv.PartialOrdinalShapley(n_permutations=2, random_state=0, cv=cv)
     for value in ARRAYS[name]:
         refuses(model.fit, name, (TypeError, ValueError), **{"X": X, "y": np.arange(12) % 2, name: value})
+
+
+def test_the_only_row_of_a_class_cannot_be_held_out():
+    model = osv.PartialOrdinalShapley(n_permutations=2, random_state=0, cv=None)
+    refuses(model.fit, "y", ValueError, X=X, y=[7, *([0, 1] * 6)[1:]])
 
 
 @pytest.mark.parametrize("missing", ["X_valid", "y_valid"])

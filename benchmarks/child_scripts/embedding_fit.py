@@ -2,7 +2,7 @@
 
 Usage: embedding_fit.py N_ROWS N_COLUMNS N_CLASSES N_JOBS [cli]
 
-With `cli` it is `ordinal-shapley value` on a CSV file of the rows, with its defaults.
+With `cli` it is `ordinal-shapley value` on a CSV file of the rows, with its defaults but for `--value ordinal` and `--valid-fraction 0.3`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def by_command(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndar
         rows, out = Path(folder, "rows.csv"), Path(folder, "values.csv")
         write_csv(X, y, rows)
         arguments = ["value", rows, "--target", "label", "--value", "ordinal", "--out", out]
+        arguments += ["--valid-fraction", 0.3]
         start = time.perf_counter()
         # In this process, which ends when it is told to; what a command would import is there already.
         with contextlib.suppress(SystemExit):
@@ -51,13 +52,13 @@ def by_command(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndar
 def main(n_rows: int, n_columns: int, n_classes: int, n_jobs: int, command: bool) -> None:
     problem = problems.embeddings(n_rows, n_columns, n_classes, 0)
     small = problems.embeddings(100, 20, n_classes, 0)
-    osv.OrdinalShapley(n_permutations=20, random_state=0).fit(small.X, small.y)  # compiles
+    osv.OrdinalShapley(n_permutations=20, random_state=0, cv=None).fit(small.X, small.y)  # compiles
     answer = {"rows": n_rows, "columns": n_columns, "classes": n_classes, "workers": n_jobs}
     if command:
         seconds, values, stderr = by_command(problem.X, problem.y)
     else:
         start = time.perf_counter()
-        model = osv.OrdinalShapley(random_state=0, n_jobs=n_jobs).fit(problem.X, problem.y)
+        model = osv.OrdinalShapley(random_state=0, n_jobs=n_jobs, cv=None).fit(problem.X, problem.y)
         seconds = time.perf_counter() - start
         valuation = model.valuation_
         values, stderr = valuation.values, valuation.stderr

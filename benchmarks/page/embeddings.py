@@ -24,9 +24,9 @@ orders of 20 to 100 rows, for scikit-learn's digits orders of all rows. Ours is
 with scikit-learn, as above, timed on some prefixes evenly spaced and scaled to all."""
 RUNS = """\
 Whole runs, each in a process of its own, with kernels compiled before. *OrdinalShapley().fit* has its
-defaults but for `n_jobs=2`, and holds out three tenths of the made-up embeddings; *ordinal-shapley
-value* reads the same rows from a CSV file, with `--value ordinal`. Reliability is 1 - mean(stderr²) /
-var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean of stderr² is that of {full} full
+defaults but for `n_jobs=2` and `cv=None`, which holds out three tenths of the made-up embeddings;
+*ordinal-shapley value* reads the same rows from a CSV file, with `--value ordinal --valid-fraction 0.3`.
+Reliability is 1 - mean(stderr²) / var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean of stderr² is that of {full} full
 permutations, which is found beforehand and untimed."""
 MEMORY = """\
 Partial ordinal values of made-up rows, `method="ctmc"` with `PatienceTruncation()`: wall time from

@@ -213,7 +213,7 @@ class DataOptionsWithFolds(DataOptions):
         if self.folds is None:
             return super().validation(game)
         n, words = game.n_players - game._n_valid, f"each row validates in one of {self.folds} folds and "
-        words += "is valued in the others; with rows whose labels you trust, give them as --valid"
+        words += "is valued in the others"
         return f"{words}; {n:,} of classes with fewer rows than folds never validate" if n else words
 
     def check(self) -> None:

@@ -169,7 +169,9 @@ def value(
 
         def on_screen(console: Console) -> None:
             console.print(f"[bold]{output.safe(title)}[/bold]")
-            words = models.words(game), data.validation(game), _why(valuation, stopping)
+            validation = data.validation(game)
+            validation += "; give rows whose labels you trust as --valid" * (data.folds is not None)
+            words = models.words(game), validation, _why(valuation, stopping)
             console.print(output.facts(*_facts(valuation, game, problem, *words)))
             _show_rows(console, valuation, frame, game)
             if valuation.kind.name == "partial_ordinal" and not (models.numbers or game.order_free):

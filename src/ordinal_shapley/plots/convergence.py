@@ -58,7 +58,7 @@ def plot_convergence(
     >>> wine = osv.datasets.load_wine()
     >>> history = osv.History(osv.MaxPermutations(300))
     >>> model = osv.OrdinalShapley(stopping=history, random_state=0).fit(wine.X, wine.y)
-    >>> ax = osv.plots.plot_convergence(history, player_names=model.train_indices_)
+    >>> ax = osv.plots.plot_convergence(history, player_names=model.valuation_.player_names)
     >>> ax.get_xlabel()
     'permutations'
     """

@@ -57,8 +57,8 @@ def plot_values(
     --------
     >>> import ordinal_shapley as osv
     >>> wine = osv.datasets.load_wine()
-    >>> model = osv.PartialOrdinalShapley(n_permutations=5, random_state=0).fit(wine.X, wine.y)
-    >>> ax = osv.plots.plot_values(model.valuation_, classes=wine.y[model.train_indices_])
+    >>> model = osv.PartialOrdinalShapley(n_permutations=50, random_state=0).fit(wine.X, wine.y)
+    >>> ax = osv.plots.plot_values(model.valuation_, classes=wine.y)
     >>> ax.get_ylabel()
     'value'
     """

@@ -142,7 +142,7 @@ def reliability_words(valuation: Valuation) -> str:
     seconds = valuation.sampling_seconds
     if valuation.converged or seconds is None or not (valuation.stderr > 0.0).any():
         return words
-    return f"{words}; about {duration(_MORE_TO_HALVE * seconds)} more would halve the standard errors"
+    return f"{words}; about {duration(_MORE_TO_HALVE * seconds)} more would halve that noise"
 
 
 def duration(seconds: float) -> str:

@@ -161,7 +161,11 @@ def test_sizes_are_those_of_the_library(run, train, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "more", "rows"),
-    [("wine", [], 178), ("cancer", ["--valid-fraction", "0.3"], 200), ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284)],
+    [
+        ("wine", [], 178),
+        ("cancer", ["--valid-fraction", "0.3"], 200),
+        ("cancer-wisconsin", ["--valid-fraction", "0.5"], 284),
+    ],
 )
 def test_bundled_data(run, tmp_path, name, more, rows):
     out = tmp_path / "values.csv"

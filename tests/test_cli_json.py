@@ -85,8 +85,8 @@ def test_value(run, train, tmp_path):
 
 
 def test_value_of_every_row(run, train):
-    options = ("--target", "outcome", "--permutations", 30, "--cv", 3, "--method", "mc", "--scoring", "roc_auc")
-    whole = document(run, "value", train, *options)
+    options = ("--target", "outcome", "--permutations", 30, "--cv", 3, "--method", "mc")
+    whole = document(run, "value", train, *options, "--scoring", "roc_auc")
     data = whole["data"]
     assert (data["training_rows"], data["validation_rows"], data["cv"]) == (40, 40, 3)
     assert "roc" in whole["errors"]["why_not"]

@@ -385,8 +385,7 @@ class TestCommandLine:
         assert "2 folds" in page.facts["Validation rows"] and "2 folds" in page.facts["Score"]
         assert page.facts["Values sum to"].startswith(f"{table['value'].sum():.4g}"[:5])
         assert {"Standard errors", "Monte Carlo noise alone"} <= set(page.facts)
-        own = [row for row in page.tables["suspects"][1:]]
-        header = page.tables["suspects"][0]
+        header, *own = page.tables["suspects"]
         assert {"leave-one-out prediction", "neighbours with this label"} <= set(header)
         assert all(row[header.index("leave-one-out prediction")] in ("True", "False") for row in own)
         assert frame["old"].astype(str).tolist() == page.column("label")

@@ -80,7 +80,8 @@ class TestSuspects:
         assert 0 < len(below) < 200
         assert found.index.tolist() == below[np.argsort(values[below])].tolist()
         np.testing.assert_allclose(found["value"], np.sort(values[below]))
-        assert list(found.columns) == ["value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "count"]
+        names = ["value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "count"]
+        assert list(found.columns) == names
 
     def test_without_an_error_nobody_is_suspect(self):
         assert make(moments_of([[-1.0, -2.0]])).suspects().empty

@@ -2,7 +2,8 @@
 
 Usage: embedding_fit.py N_ROWS N_COLUMNS N_CLASSES N_JOBS [cli]
 
-With `cli` it is `ordinal-shapley value` on a CSV file of the rows, with its defaults but for `--value ordinal` and `--valid-fraction 0.3`.
+With `cli` it is `ordinal-shapley value` on a CSV file of the rows, with its defaults but for
+`--value ordinal` and `--valid-fraction 0.3`.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ RUNS = """\
 Whole runs, each in a process of its own, with kernels compiled before. *OrdinalShapley().fit* has its
 defaults but for `n_jobs=2` and `cv=None`, which holds out three tenths of the made-up embeddings;
 *ordinal-shapley value* reads the same rows from a CSV file, with `--value ordinal --valid-fraction 0.3`.
-Reliability is 1 - mean(stderr²) / var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean of stderr² is that of {full} full
-permutations, which is found beforehand and untimed."""
+Reliability is 1 - mean(stderr²) / var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean
+of stderr² is that of {full} full permutations, which is found beforehand and untimed."""
 MEMORY = """\
 Partial ordinal values of made-up rows, `method="ctmc"` with `PatienceTruncation()`: wall time from
 making the game to the values, and the peak of the process above what it had with the rows (and compiled

@@ -59,7 +59,9 @@ _TEXT = "'[^']*'"
 # As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
 # and case belong together"; and anywhere but in quotes, where columns of the user's stand.
 _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
-_AT_START = re.compile(rf"^(fold [0-9]+ of [0-9]+: )?({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)")
+_AT_START = re.compile(
+    rf"^(fold [0-9]+ of [0-9]+: )?({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)"
+)
 _ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'])")
 
 
@@ -456,12 +458,13 @@ class ModelOptions:
             position_weight=self.position_weight or ("uniform" if value == "classic" else "gaussian"),
             scoring=self.scoring,
         )
+        game: Game
         if folds is None:
-            game: Game = make(problem.X, problem.y, problem.X_valid, problem.y_valid)
-            return game
-        return CrossFitGame(
-            make, problem.X, problem.y, cv=folds, regression=self.numbers, random_state=seed
-        )
+            game = make(problem.X, problem.y, problem.X_valid, problem.y_valid)
+        else:
+            more = {"cv": folds, "regression": self.numbers, "random_state": seed}
+            game = CrossFitGame(make, problem.X, problem.y, **more)
+        return game
 
     def settings(self, game: Any) -> dict[str, Any]:
         """Return what the game's model is."""

@@ -82,9 +82,9 @@ def value(
     """Estimate the value of each training row to a model: a logistic regression, or another.
 
     Every row gets a value: each validates in one of five folds and is valued in the others, or all are valued
-    on rows whose labels you trust, as --valid. Text columns become one column per category; numbers are standardised. A missing value is an error
-    without --impute; a first column without a name is left out. The same seed gives the same values. For
-    example:
+    on rows whose labels you trust, as --valid. Text columns become one column per category; numbers are
+    standardised. A missing value is an error without --impute; a first column without a name is left out.
+    The same seed gives the same values. For example:
 
     ordinal-shapley value --dataset wine --out values.csv --plot values.png
 

@@ -91,7 +91,7 @@ def plot_convergence(
     ax.set_xlabel("permutations")
     ax.set_ylabel("value")
     ax.set_title("Values as the run went on", fontsize="medium")
-    return finish(ax, "upper right", max_inside, title=f"with {100 * level:g} % intervals of Monte Carlo noise")
+    return finish(ax, "upper right", max_inside, title=f"{100 * level:g} % intervals of Monte Carlo noise")
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:

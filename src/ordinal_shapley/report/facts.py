@@ -11,7 +11,6 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.report.text import (
-    covered,
     number,
     reliability_words,
     score_words,

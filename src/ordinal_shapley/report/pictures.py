@@ -96,7 +96,8 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
         chart.band(at, course - error, course + error, f"s{k}")
     for k, player in enumerate(chosen):
         chart.line(at, values[:, player], f"s{k}")
-    caption = f"Shaded: {100 * level:g} % CIs of Monte Carlo noise. Lines that drift, or bands that overlap, are not settled."
+    caption = f"Shaded: {100 * level:g} % CIs of Monte Carlo noise. "
+    caption += "Lines that drift, or bands that overlap, are not settled."
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
     return chart.picture(
         ("courses", f"{which} as the run went on", caption),

@@ -102,7 +102,7 @@ def covered(valuation: Valuation, game: Any = None) -> str:
 
 
 def why_monte_carlo(valuation: Valuation, game: Any) -> str:
-    """Say why standard errors don't cover the choice of validation rows; "" if they do, or it is not known."""
+    """Say why errors don't cover the choice of validation rows; "" if they do, or it is not known."""
     if valuation.stderr_total is not None or game is None or game._n_valid is None:
         return ""
     if valuation.sampler.biases:
@@ -136,7 +136,8 @@ def reliability_words(valuation: Valuation) -> str:
     reliability = valuation.reliability
     if math.isnan(reliability):
         return ""
-    words = f"{reliability:.2f}: {100 * reliability:.0f} % of the variance between values is not Monte Carlo noise"
+    words = f"{reliability:.2f}: {100 * reliability:.0f} % of the variance between values "
+    words += "is not Monte Carlo noise"
     if reliability < _SETTLED:
         words += ", but ranks mostly are"
     seconds = valuation.sampling_seconds

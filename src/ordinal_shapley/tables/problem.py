@@ -32,8 +32,8 @@ class Problem:
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
-    X_valid: pd.DataFrame | None  # None where rows are to be cross-fitted
-    y_valid: npt.NDArray[Any] | None
+    X_valid: Any  # a DataFrame, or None where rows are to be cross-fitted
+    y_valid: Any  # an array, or None
     frame: pd.DataFrame  # the training rows as they were read, columns that are not features first
     target: str  # the column to predict
 

@@ -48,8 +48,8 @@ class Views:
         level : float, default 0.95
             Coverage aimed at, between 0 and 1.
         errors : {"total", "monte_carlo"}, default "total"
-            What intervals cover: the choice of validation rows, too, where ``stderr_total`` is known, or Monte
-            Carlo noise about the sampled expectation only (see the class).
+            What intervals cover: the choice of validation rows, too, where ``stderr_total`` is known, or
+            Monte Carlo noise about the sampled expectation only (see the class).
 
         Returns
         -------
@@ -174,8 +174,8 @@ class Views:
         Returns
         -------
         pandas.DataFrame
-            Their rows of `to_frame` (with ``fdr``, at level 0.95) without column below_zero; none if there are
-            no such players. A player without a standard error is never among them.
+            Their rows of `to_frame` (with ``fdr``, at level 0.95) without column below_zero; none if there
+            are no such players. A player without a standard error is never among them.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Views:
         return frame[below].sort_values("rank", ascending=False, kind="stable")
 
     def _discoveries(self, fdr: float, errors: str) -> NDArray[np.bool_]:
-        """Whose null hypothesis, that the value is not below 0, Benjamini and Hochberg's procedure rejects."""
+        """Of whom Benjamini and Hochberg's procedure rejects that the value is 0 or more."""
         p = _normal(self.values, self._errors(errors))
         p[(self.values == 0) & (self._errors(errors) == 0)] = 1.0
         known = np.sort(p[np.isfinite(p)])

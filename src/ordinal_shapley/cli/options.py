@@ -49,9 +49,9 @@ _FLAGS = {
     "tol": "--tolerance",
 }
 _SAME = (
-    *("C", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design", "max_seconds", "method"),
-    "partition",
-    *("position_weight", "repeats", "scoring", "strata", "truncation", "unseen", "utility", "value"),
+    *("C", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design", "max_seconds"),
+    *("method", "partition", "position_weight", "repeats", "scoring", "strata", "truncation", "unseen"),
+    *("utility", "value"),
 )
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(_FLAGS)

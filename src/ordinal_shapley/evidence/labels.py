@@ -92,8 +92,8 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     r"""Rank rows by what their values and other rows say against their labels.
 
     The list to look through for wrong labels, from rank 1 on. Where self-confidence and values disagree, each
-    finds errors that the other does not, and the two together mostly find more than the better one alone.
-    Where labels can hardly be predicted, or by a model that is hardly regularised, they need not.
+    finds errors that the other does not. Together they find about as many as the better one alone, so that
+    one need not know which that is. Where labels can hardly be predicted, or by a poor model, it is values.
 
     Parameters
     ----------

@@ -10,8 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers
-.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas value-pictures bench-labels
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +33,7 @@ help:
 	@echo "make bench-journeys  intervals of credit against the truth; rewrites a table of docs/journeys.md"
 	@echo "make bench-intervals  how many intervals hold the truth, half an hour; rewrites a section of docs/variance.md"
 	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
+	@echo "make bench-labels  wrong labels found by values, self-confidence and both; rewrites a section of docs/which_value.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
@@ -46,6 +46,7 @@ help:
 	@echo "make docs         build the documentation in build/docs; warnings are errors"
 	@echo "make notebooks    execute the tutorials in place"
 	@echo "make picture      draw the picture of the README"
+	@echo "make value-pictures  draw the pictures of docs/which_value.md"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
 # The stamps make a second run fast: pip is asked again only when pyproject.toml changes.
@@ -166,6 +167,8 @@ bench-unbiased: $(VENV)/.stamp-dev
 
 bench-journeys: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/journey_errors.py
+bench-labels: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/label_errors.py
 
 # A machine with nothing else to do gives times that mean something.
 reproduce: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
@@ -207,6 +210,9 @@ notebooks: $(VENV)/.stamp-docs
 
 picture: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/order_picture.py docs/images/order.png
+
+value-pictures: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/value_pictures.py
 
 clean:
 	rm -rf $(VENV)/.stamp-kernels build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage

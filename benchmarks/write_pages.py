@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import interval_coverage
 import journey_errors
+import label_errors
 import ordinal_error
 import pieces
 import reliability
@@ -23,6 +24,7 @@ MODULES = (
     interval_coverage,
     ordinal_error,
     journey_errors,
+    label_errors,
     pieces,
     reliability,
     paper,

@@ -211,10 +211,10 @@ def test_the_rank_follows_each_where_the_other_is_silent():
     assert combined_rank([1.0, 1.0], [0.5, 0.5]).tolist() == [1, 2]
 
 
-def test_the_rank_is_log_odds_and_value_in_standard_deviations():
+def test_the_rank_is_log_odds_and_a_third_of_the_value_in_standard_deviations():
     random = np.random.default_rng(0)
     values, p = random.normal(3, 7, size=40), random.uniform(0.01, 0.99, size=40)
-    score = np.log(p / (1 - p)) + (values - values.mean()) / values.std()
+    score = np.log(p / (1 - p)) + (values - values.mean()) / values.std() / 3
     order = np.argsort(score)
     ranks = combined_rank(values, p)
     np.testing.assert_array_equal(ranks[order], np.arange(1, 41))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["LabelEvidence", "combined_rank"]
 
 _MIN_PROBABILITY = 1e-3  # no model is surer than that of a label
+_VALUE_WEIGHT = 1 / 3  # what does best beside the default model of self-confidence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,11 +119,11 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     -----
     Rows are in the order of
 
-    .. math:: \log \frac{p_i}{1 - p_i} + \frac{\phi_i - \bar\phi}{\mathrm{sd}(\phi)},
+    .. math:: \log \frac{p_i}{1 - p_i} + \frac{\phi_i - \bar\phi}{3\,\mathrm{sd}(\phi)},
 
-    the log-odds of the label of row :math:`i`, with :math:`p_i` from 0.001 to 0.999, and its value in
-    standard deviations of all values. So a model that is sure decides, and values decide among labels it is
-    not sure of.
+    the log-odds of the label of row :math:`i`, with :math:`p_i` from 0.001 to 0.999, and a third of its
+    value in standard deviations of all values. So a model that is sure decides, and values decide among
+    labels it is not sure of.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
         row = int(np.argmax(np.isinf(column)))
         raise ValueError(f"values is {column[row]} at row {row}, expected finite values")
     p = np.clip(p, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
-    order = np.argsort(np.log(p / (1 - p)) + _standardised(column), kind="stable")
+    order = np.argsort(np.log(p / (1 - p)) + _VALUE_WEIGHT * _standardised(column), kind="stable")
     ranks = np.empty(n, np.intp)
     ranks[order] = np.arange(1, n + 1)
     return ranks

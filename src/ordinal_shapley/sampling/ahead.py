@@ -119,7 +119,7 @@ class Ahead:
 
     def scores(self, game: Game, seed: int) -> Scores:
         """Return what models of all rows score, and the baseline; None where players bring no rows."""
-        count, score = game.scored_orders, None
+        count, score = -(-game.scored_orders // self._n_folds), None
         if not count:
             return None, None
         what = "the score of the model of all rows"
@@ -142,7 +142,7 @@ class Ahead:
         """
         found = self._full.setdefault(id(game), [])
         cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
-        few = max(1 if game.order_free else 2, int(min(most, game._much / cost)))
+        few = max(1 if game.order_free or self._n_folds > 1 else 2, int(min(most, game._much / cost)))
         for count in (min(most, few), most):
             start, plan = len(found), score_plan(game, seed)
             if start < count:

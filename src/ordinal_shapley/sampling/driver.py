@@ -198,7 +198,7 @@ def sample_values(
         pilots = [Ahead(part, sampler.rule, n_jobs, clock, bar, len(folds)) for part in played]
         recalled = keeper.recall(plans)
         if recalled is None:
-            found = [ahead.scores(part, seed) for ahead, part in zip(pilots, folds, strict=True)]
+            found = [ahead.scores(part, seed) for ahead, part in _scored(pilots, folds)]
             scores = _mean([full for full, _ in found]), _mean([baseline for _, baseline in found])
         else:
             plans, scores = recalled
@@ -251,6 +251,13 @@ def _of_run(plan: Plan, game: Game, kind: Value, sampler: PermutationSampler, se
     """Return a plan with what the seed and the game say."""
     plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, game.n_players), empty_value=game(()))
     return with_blocks(plan, game, sampler)
+
+
+def _scored(pilots: Sequence[Ahead], folds: Sequence[Game]) -> list[tuple[Ahead, Game]]:
+    """Return the folds whose models of all rows are scored: two are enough where that takes long."""
+    cost = folds[0]._relative_costs(np.array([folds[0].n_players]), jump=True)[0]
+    n_scored = len(folds) if cost * len(folds) <= folds[0]._much else 2
+    return [*zip(pilots, folds, strict=True)][:n_scored]
 
 
 def _mean(scores: list[float | None]) -> float | None:

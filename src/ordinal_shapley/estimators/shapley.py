@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
+from ordinal_shapley.estimators.evidence import label_evidence
 from ordinal_shapley.games import CrossFitGame, LogisticGame
 from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games._trainer import is_regression
@@ -53,6 +54,7 @@ class _ShapleyEstimator(BaseEstimator):
     n_jobs: int | None = None
     checkpoint: Any = None
     progress: bool = False
+    evidence: bool = True
     _value: ClassVar[Value]
 
     def fit(
@@ -151,6 +153,10 @@ class _ShapleyEstimator(BaseEstimator):
         if valuation.player_names is None and self.train_indices_ is not None:
             # Rows without names go by their place in the X that was passed in.
             valuation = replace(valuation, player_names=self.train_indices_)
+        if arguments.flag("evidence", self.evidence) and not regression and groups is None:
+            rows = (X, y, X_valid, y_valid)
+            found = label_evidence(*rows, random_state=self.random_state, n_jobs=self.n_jobs)
+            valuation = replace(valuation, evidence=found)
         self.valuation_ = valuation
         self.values_ = valuation.values
         self.classes_ = game.classes_
@@ -307,6 +313,9 @@ class OrdinalShapley(_OrderedShapley):
         Makes the split and the permutations repeatable.
     stopping, n_permutations, n_jobs, checkpoint, progress
         As in `ordinal_shapley.sample_values`.
+    evidence : bool, default True
+        Whether to predict each row's label by a random forest that does not know it, for tables to show
+        beside values, see `ordinal_shapley.experiments.self_confidence`. Not for regressors and ``groups``.
 
     Attributes
     ----------
@@ -360,7 +369,8 @@ class PartialOrdinalShapley(_OrderedShapley):
     Parameters
     ----------
     estimator, position_weight, compiled, fit_transformers, C, scoring, empty_value, error_score, \
-cv, valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress
+cv, valid_fraction, sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, \
+progress, evidence
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also
@@ -398,7 +408,8 @@ class ClassicShapley(_ShapleyEstimator):
     Parameters
     ----------
     estimator, compiled, fit_transformers, C, scoring, empty_value, error_score, cv, valid_fraction, \
-sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress, size_weights
+sampler, stopping, n_permutations, max_seconds, random_state, n_jobs, checkpoint, progress, \
+evidence, size_weights
         As for `OrdinalShapley`, which also lists the attributes.
 
     See Also

@@ -107,7 +107,7 @@ def self_confidence(
     arrays.warn_of_order(X, "X", y=y)
     seed = seed_of(random_state)
     X, more, names = (_numbers if estimator is None else _rows)(X, X_valid)
-    estimator = _default(seed) if estimator is None else _checked(estimator)
+    estimator = forest(seed % 2**32) if estimator is None else _checked(estimator)
     n = X.shape[0]
     if n < 2:
         raise ValueError("X has 1 row, expected at least two: each is predicted by a model of the others")
@@ -170,11 +170,12 @@ def _checked(estimator: Any) -> Any:
     return estimator
 
 
-def _default(seed: int) -> Any:
+def forest(seed: Any, n_jobs: int | None = None) -> Any:
+    """Return the model that predicts labels unless another is given."""
     from sklearn.ensemble import RandomForestClassifier
 
     # Of single rows leaves would learn wrong labels by heart.
-    return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed % 2**32)
+    return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed, n_jobs=n_jobs)
 
 
 def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
+from ordinal_shapley.evidence.labels import LabelEvidence
 from ordinal_shapley.valuation.moments import N_ARRAYS, Folds, Moments, Ranges
 from ordinal_shapley.valuation.settings import Settings
 
@@ -127,6 +128,31 @@ def _read_moments(file: Any, header: dict[str, Any]) -> Moments | Folds:
     return Folds(tuple(parts), tuple(players), n_players)
 
 
+_PROBABILITIES = ("self_confidence", "predicted_probability", "agreeing_neighbors")
+
+
+def pack_evidence(evidence: LabelEvidence) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what a file holds of evidence: for its header, and as arrays."""
+    (given, kind), (predicted, _) = map(_encode_labels, (evidence.given_label, evidence.predicted_label))
+    arrays = {"evidence.given": given, "evidence.predicted": predicted}
+    known = {name: getattr(evidence, name) for name in _PROBABILITIES}
+    arrays |= {f"evidence.{name}": column for name, column in known.items() if column is not None}
+    return {"labels": kind, "n_neighbors": evidence.n_neighbors}, arrays
+
+
+def _unpack_evidence(file: File, n_players: int) -> LabelEvidence | None:
+    held = file.header.get("evidence")
+    if held is None:
+        return None
+    labels = [
+        _decode_labels(file.more[f"evidence.{name}"], held["labels"]) for name in ("given", "predicted")
+    ]
+    columns = [file.more.get(f"evidence.{name}") for name in _PROBABILITIES]
+    if any(column is not None and len(column) != n_players for column in (*labels, *columns)):
+        raise ValueError("its evidence is of other players")
+    return LabelEvidence(*labels, *columns, operator.index(held["n_neighbors"]), file.player_names)  # type: ignore[arg-type]
+
+
 def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
     """Make something of what `write_file` wrote; ValueError if the file holds something else."""
     file = read_file(path)
@@ -134,7 +160,7 @@ def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Ma
         known = file.header.get("optional", {})  # not in checkpoints
         optional = {name: known.get(name) for name in OPTIONAL}
         optional |= {name: OPTIONAL[name](given) for name, given in optional.items() if given is not None}
-        more = file.fields | optional
+        more = file.fields | optional | {"evidence": _unpack_evidence(file, file.moments.n_players)}
         return make(file.moments, file.settings, file.ranges, player_names=file.player_names, **more)
     except Exception as error:
         raise _no_valuation(path, error) from error

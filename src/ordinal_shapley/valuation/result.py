@@ -16,6 +16,7 @@ from ordinal_shapley.valuation.file import (
     OPTIONAL,
     File,
     as_labels,
+    pack_evidence,
     read_valuation,
     same_labels,
     write_file,
@@ -25,6 +26,7 @@ from ordinal_shapley.valuation.settings import Settings
 from ordinal_shapley.valuation.views import Views
 
 if TYPE_CHECKING:
+    from ordinal_shapley.evidence.labels import LabelEvidence
     from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.values.base import Value
 
@@ -101,6 +103,9 @@ class Valuation(Views):
         is no better than that say little.
     model : str or None
         In words, the model that was fitted and whether it was compiled; None for games without one.
+    evidence : LabelEvidence or None
+        What models that do not know the label of a row say of it, beside which tables show values. The
+        estimators and the command `value` find it; ``dataclasses.replace(valuation, evidence=...)`` sets it.
 
     Examples
     --------
@@ -135,6 +140,7 @@ class Valuation(Views):
     baseline_score: float | None = None
     sampling_seconds: float | None = None
     model: str | None = None
+    evidence: LabelEvidence | None = None
 
     @property
     def kind(self) -> Value:
@@ -232,8 +238,13 @@ class Valuation(Views):
             If the file cannot be written.
         """
         fields = {name: kind(getattr(self, name)) for name, kind in FIELDS.items()}
-        more = {"optional": {name: getattr(self, name) for name in OPTIONAL}}
-        write_file(path, File(self.moments, self.ranges, self.settings, self.player_names, fields, more))
+        header: dict[str, Any] = {"optional": {name: getattr(self, name) for name in OPTIONAL}}
+        arrays: dict[str, NDArray[Any]] = {}
+        if self.evidence is not None:
+            header["evidence"], arrays = pack_evidence(self.evidence)
+        write_file(
+            path, File(self.moments, self.ranges, self.settings, self.player_names, fields, header, arrays)
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Valuation:
@@ -326,6 +337,7 @@ class Valuation(Views):
             **{name: getattr(scored, name) for name in _SCORES},
             sampling_seconds=sum(known) if known else None,
             model=first.model,
+            evidence=next((part.evidence for part in parts if part.evidence is not None), None),
         )
 
     def __len__(self) -> int:

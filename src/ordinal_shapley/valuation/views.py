@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
+from ordinal_shapley.evidence.labels import combined_rank
 from ordinal_shapley.vocabulary import ERRORS, check_choice
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ordinal_shapley.evidence.labels import LabelEvidence
     from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.history import History
 
@@ -31,6 +33,7 @@ class Views:
     counts: NDArray[np.int64]
     player_names: NDArray[Any] | None
     stderr_total: NDArray[np.float64] | None
+    evidence: LabelEvidence | None
 
     def _errors(self, errors: str) -> NDArray[np.float64]:
         """The standard errors that intervals are made of."""
@@ -127,7 +130,9 @@ class Views:
         -------
         pandas.DataFrame
             With columns value, stderr, stderr_total (NaN where it is not known), ci_low, ci_high, rank (1 for
-            the highest value), count and below_zero (the interval is entirely below 0).
+            the highest value), count and below_zero (the interval is entirely below 0). With ``evidence``
+            also its columns, see `LabelEvidence`, and combined_rank (1 for the most suspicious label, see
+            `ordinal_shapley.experiments.combined_rank`).
 
         Raises
         ------
@@ -139,7 +144,7 @@ class Views:
         low, high = self.confidence_interval(level, errors=errors)
         rank = np.empty(len(self.values), dtype=np.int64)
         rank[self.ranking()] = np.arange(1, len(rank) + 1)
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "value": self.values,
                 "stderr": self.stderr,
@@ -152,11 +157,19 @@ class Views:
             },
             index=None if self.player_names is None else pd.Index(self.player_names),
         )
+        if self.evidence is not None:
+            found = self.evidence.to_frame().set_axis(frame.index)
+            frame = pd.concat([frame, found], axis=1)
+            frame["combined_rank"] = combined_rank(self.values, self.evidence)
+        return frame
 
     def suspects(
         self, level: float | None = None, *, fdr: float | None = None, errors: str = "total"
     ) -> pd.DataFrame:
         """Return the players whose values are below 0 beyond the errors, the lowest first.
+
+        With ``evidence``, these and, unless ``fdr`` is given, the rows of which another label is predicted,
+        in the order of combined_rank: values and predictions find wrong labels that the other misses.
 
         Parameters
         ----------
@@ -174,8 +187,8 @@ class Views:
         Returns
         -------
         pandas.DataFrame
-            Their rows of `to_frame` (with ``fdr``, at level 0.95) without column below_zero; none if there
-            are no such players. A player without a standard error is never among them.
+            Their rows of `to_frame` (with ``fdr``, at level 0.95), without column below_zero unless there is
+            ``evidence``; none if there are no such players. Without a standard error only evidence tells.
 
         Raises
         ------
@@ -206,7 +219,12 @@ class Views:
         below = frame.pop("below_zero").to_numpy()
         if fdr is not None:
             below = self._discoveries(number("fdr", fdr, above=0.0, below=1.0), errors)
-        return frame[below].sort_values("rank", ascending=False, kind="stable")
+        if self.evidence is None:
+            return frame[below].sort_values("rank", ascending=False, kind="stable")
+        frame["below_zero"] = below
+        if fdr is None:
+            below = below | (self.evidence.given_label != self.evidence.predicted_label)
+        return frame[below].sort_values("combined_rank", kind="stable")
 
     def _discoveries(self, fdr: float, errors: str) -> NDArray[np.bool_]:
         """Of whom Benjamini and Hochberg's procedure rejects that the value is 0 or more."""

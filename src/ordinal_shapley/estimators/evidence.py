@@ -1,0 +1,35 @@
+"""What a random forest that does not know the label of a row says of it, for rows of any kind."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ordinal_shapley.common.seeds import sklearn_state
+from ordinal_shapley.evidence.confidence import forest, self_confidence
+from ordinal_shapley.evidence.labels import LabelEvidence
+
+
+def label_evidence(
+    X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any, n_jobs: int | None
+) -> LabelEvidence | None:
+    """Return the evidence, None with a warning where there is none: values must not be lost for it."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    from ordinal_shapley.tables.encoding import column_pipeline
+
+    try:
+        if not hasattr(X, "iloc"):
+            columns: Any = SimpleImputer(keep_empty_features=True)
+        elif not all(isinstance(name, str) for name in X.columns):
+            columns = "passthrough"
+        else:
+            columns = column_pipeline(X, raw=True, impute=True)
+        model = make_pipeline(columns, forest(sklearn_state(random_state), n_jobs))
+        return self_confidence(X, y, X_valid, y_valid, estimator=model, random_state=random_state)
+    except (RuntimeError, TypeError, ValueError) as error:
+        warnings.warn(
+            f"no evidence against labels: {error}; evidence=False leaves it out", UserWarning, stacklevel=3
+        )
+        return None

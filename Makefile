@@ -10,7 +10,8 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas value-pictures bench-labels
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers
+.PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas value-pictures bench-labels
 .DEFAULT_GOAL := help
 
 help:

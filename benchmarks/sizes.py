@@ -32,8 +32,8 @@ TEXT = """\
 How well values find a fifth of labels that are wrong, when all sizes of coalitions count alike (the Shapley
 value), when those of up to an eighth of the rows do (`sizes_up_to`), and by `beta_weights` of 16 and 1: mean
 areas under the ROC curve, and how far they are apart from that of the Shapley value within a run, with the
-standard error of the mean. **Fits**: from {fits:,} evaluations each. **Seconds**: in the time that these took the
-Shapley value, on one core. The pilot counts in both. Adult, {large:,} rows: {seconds:g} s each.
+standard error of the mean. **Fits**: from {fits:,} evaluations each. **Seconds**: in the time that these took
+the Shapley value, on one core. The pilot counts in both. Adult, {large:,} rows: {seconds:g} s each.
 
 `make bench-sizes` writes this section: {runs} runs, {large_runs} of {large:,} rows, splits and
 labels as above, features standardised; {where}."""

@@ -5,8 +5,6 @@ Shapes and order of sums are those of `dense`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ordinal_shapley_kernels.abi import inlined, part, symbol
 from ordinal_shapley_kernels.dense import (
     LOWER,
@@ -17,25 +15,27 @@ from ordinal_shapley_kernels.dense import (
 )
 from ordinal_shapley_kernels.lanes import (
     WIDTH,
-    add,
     add_product,
     load_row,
     splat,
-    splat_at,
-    store_halves,
     store_row,
     totals,
 )
+from ordinal_shapley_kernels.tiles import FEWEST, MOST, combine_tile, product_tile, span_of
 from ordinal_shapley_kernels.workspace import Matrix
+
+# Numbers of a matrix that are taken at a time, so that they stay in the second cache for all vectors; and how
+# many of each vector, so that several stay in the first.
+_CACHED = 2**16
+_FEWEST_COLUMNS = 16
+_CHUNK = 512
 
 
 @inlined
-def _store_four(out: Matrix, row: int, i: int, a: Any, b: Any, c: Any, d: Any) -> None:
-    """out[row, i : i + 32] = four registers."""
-    store_row(out, row, i, a)
-    store_row(out, row, i + WIDTH, b)
-    store_row(out, row, i + 2 * WIDTH, c)
-    store_row(out, row, i + 3 * WIDTH, d)
+def _group_size(n_vectors: int) -> int:
+    """How many vectors go over a matrix together, so that groups are about equal."""
+    n_groups = (n_vectors + MOST - 1) // MOST
+    return (n_vectors + n_groups - 1) // n_groups
 
 
 @symbol
@@ -44,61 +44,30 @@ def combine_columns_of_each(
 ) -> None:
     """out[k, :n] = weights[k, :n_features] @ columns[:n_features, :n] for k < n_weights.
 
-    Four rows of weights go over the columns together. With `shape` UPPER columns are 0 before the diagonal,
-    with LOWER past it.
+    Several rows of weights go over the columns together. With `shape` UPPER columns are 0 before the
+    diagonal, with LOWER past it.
     """
-    if n_weights < 4:
+    if n_weights < FEWEST:
         for k in range(n_weights):
             if shape == LOWER:
                 inline_combine_triangle(weights[k], columns, n, out[k])
             else:
                 inline_combine_columns(weights[k], n_features, columns, n, shape == UPPER, out[k])
         return
-    for group in range(0, n_weights, 4):
-        k = min(group, n_weights - 4)
-        i = 0
-        while i + 4 * WIDTH <= n:
-            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = splat(0.0)
-            c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = splat(0.0)
-            first = i if shape == LOWER else 0
-            for j in range(first, min(n_features, i + 4 * WIDTH) if shape == UPPER else n_features):
-                x0, x1 = load_row(columns, j, i), load_row(columns, j, i + WIDTH)
-                x2, x3 = load_row(columns, j, i + 2 * WIDTH), load_row(columns, j, i + 3 * WIDTH)
-                weight = splat_at(weights, k, j)
-                a0, a1 = add_product(a0, weight, x0), add_product(a1, weight, x1)
-                a2, a3 = add_product(a2, weight, x2), add_product(a3, weight, x3)
-                weight = splat_at(weights, k + 1, j)
-                b0, b1 = add_product(b0, weight, x0), add_product(b1, weight, x1)
-                b2, b3 = add_product(b2, weight, x2), add_product(b3, weight, x3)
-                weight = splat_at(weights, k + 2, j)
-                c0, c1 = add_product(c0, weight, x0), add_product(c1, weight, x1)
-                c2, c3 = add_product(c2, weight, x2), add_product(c3, weight, x3)
-                weight = splat_at(weights, k + 3, j)
-                d0, d1 = add_product(d0, weight, x0), add_product(d1, weight, x1)
-                d2, d3 = add_product(d2, weight, x2), add_product(d3, weight, x3)
-            _store_four(out, k, i, a0, a1, a2, a3)
-            _store_four(out, k + 1, i, b0, b1, b2, b3)
-            _store_four(out, k + 2, i, c0, c1, c2, c3)
-            _store_four(out, k + 3, i, d0, d1, d2, d3)
-            i += 4 * WIDTH
-        while i < n:
-            a0 = b0 = c0 = d0 = a1 = b1 = c1 = d1 = splat(0.0)
-            first = i if shape == LOWER else 0
-            for j in range(first, min(n_features, i + WIDTH) if shape == UPPER else n_features, 2):
-                x0, x1 = load_row(columns, j, i), load_row(columns, j + 1, i)
-                a0 = add_product(a0, splat_at(weights, k, j), x0)
-                b0 = add_product(b0, splat_at(weights, k + 1, j), x0)
-                c0 = add_product(c0, splat_at(weights, k + 2, j), x0)
-                d0 = add_product(d0, splat_at(weights, k + 3, j), x0)
-                a1 = add_product(a1, splat_at(weights, k, j + 1), x1)
-                b1 = add_product(b1, splat_at(weights, k + 1, j + 1), x1)
-                c1 = add_product(c1, splat_at(weights, k + 2, j + 1), x1)
-                d1 = add_product(d1, splat_at(weights, k + 3, j + 1), x1)
-            store_row(out, k, i, add(a0, a1))
-            store_row(out, k + 1, i, add(b0, b1))
-            store_row(out, k + 2, i, add(c0, c1))
-            store_row(out, k + 3, i, add(d0, d1))
-            i += WIDTH
+    size = _group_size(n_weights)
+    widest = span_of(size)
+    chunk = max(_CACHED // max(n, 1), _FEWEST_COLUMNS)
+    for start in range(0, n_features, chunk):
+        stop = min(start + chunk, n_features)
+        for group in range(0, n_weights, size):
+            k = min(group, n_weights - size)
+            i = 0
+            while i < n:
+                span = widest if i + widest * WIDTH <= n else 1
+                first = max(start, i) if shape == LOWER else start
+                past = min(stop, i + span * WIDTH) if shape == UPPER else stop
+                combine_tile(weights, k, size, columns, first, past, i, span, start > 0, out)
+                i += span * WIDTH
 
 
 @symbol
@@ -106,34 +75,20 @@ def row_products_of_each(
     rows: Matrix, n_rows: int, vectors: Matrix, n_vectors: int, n: int, shape: int, out: Matrix
 ) -> None:
     """out[k, j] = rows[j, :n] @ vectors[k, :n] for j < n_rows and k < n_vectors; see `row_products`."""
-    if n_vectors < 4:
+    if n_vectors < FEWEST:
         for k in range(n_vectors):
             inline_row_products(rows, n_rows, vectors[k], n, shape, out[k])
         return
-    for j in range(0, n_rows, 4):
-        first = j // WIDTH * WIDTH if shape == UPPER else 0
-        past = j // WIDTH * WIDTH + WIDTH if shape == LOWER else n
-        for group in range(0, n_vectors, 4):
-            k = min(group, n_vectors - 4)
-            a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = splat(0.0)
-            c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = splat(0.0)
-            for i in range(first, past, WIDTH):
-                x0, x1 = load_row(rows, j, i), load_row(rows, j + 1, i)
-                x2, x3 = load_row(rows, j + 2, i), load_row(rows, j + 3, i)
-                y = load_row(vectors, k, i)
-                a0, a1 = add_product(a0, x0, y), add_product(a1, x1, y)
-                a2, a3 = add_product(a2, x2, y), add_product(a3, x3, y)
-                y = load_row(vectors, k + 1, i)
-                b0, b1 = add_product(b0, x0, y), add_product(b1, x1, y)
-                b2, b3 = add_product(b2, x2, y), add_product(b3, x3, y)
-                y = load_row(vectors, k + 2, i)
-                c0, c1 = add_product(c0, x0, y), add_product(c1, x1, y)
-                c2, c3 = add_product(c2, x2, y), add_product(c3, x3, y)
-                y = load_row(vectors, k + 3, i)
-                d0, d1 = add_product(d0, x0, y), add_product(d1, x1, y)
-                d2, d3 = add_product(d2, x2, y), add_product(d3, x3, y)
-            store_halves(out[k], out[k + 1], j, totals(a0, a1, a2, a3, b0, b1, b2, b3))
-            store_halves(out[k + 2], out[k + 3], j, totals(c0, c1, c2, c3, d0, d1, d2, d3))
+    size = _group_size(n_vectors)
+    span = span_of(size)
+    for start in range(0, n, _CHUNK):
+        stop = min(start + _CHUNK, n)
+        for j in range(0, n_rows, span):
+            first = max(start, j // WIDTH * WIDTH) if shape == UPPER else start
+            past = min(stop, j // WIDTH * WIDTH + WIDTH) if shape == LOWER else stop
+            for group in range(0, n_vectors, size):
+                k = min(group, n_vectors - size)
+                product_tile(vectors, k, size, rows, j, span, first, past, start > 0, out)
 
 
 @part

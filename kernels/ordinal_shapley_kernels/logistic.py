@@ -19,7 +19,7 @@ from ordinal_shapley_kernels.blocks import (
     share_right_decisions,
 )
 from ordinal_shapley_kernels.certificate import certify, error_of, score_rows, uncertainty
-from ordinal_shapley_kernels.dense import dot
+from ordinal_shapley_kernels.dense import copy_multiple, dot
 from ordinal_shapley_kernels.elementary import exp
 from ordinal_shapley_kernels.games import OK
 from ordinal_shapley_kernels.lanes import WIDTH
@@ -142,6 +142,8 @@ def enter_rows(game: LogisticWorkspace) -> None:
             read_row(game.training.raw, rows[i], entering)
             for j in range(game.dimension):
                 columns[j, i] = entering[j]
+            if game.softmax:
+                copy_multiple(game.prefix.features[i], 1.0, entering, game.dimension)
         if i < first:
             continue
         code = game.training.classes[rows[i]]

@@ -189,8 +189,9 @@ class Prefix(Workspace):
     columns : float64 (n_dims, room)
         Their features in use, feature by feature, of as many rows as there is room for (see
         `logistic_overflow`).
-    features : float64 (n_span + WIDTH, n_features)
-        The rows by the columns of the data, while they have coordinates in the span.
+    features : float64 (n_span + WIDTH, n_features), of softmax models (room + WIDTH, n_features)
+        The rows by the columns of the data, row by row: while they have coordinates in the span; for softmax
+        models also later.
     entering : float64 (n_features,)
         The same of one row, later.
     triangle : float64 (n_span, n_span)

@@ -102,8 +102,11 @@ def _find_margins(game: LogisticWorkspace) -> None:
 def _sum_residuals(game: LogisticWorkspace) -> None:
     """Write the rows times their residuals, and the penalty's share, into `trial_gradients`."""
     prefix, solver, n, n_rows = game.prefix, game.solver, game.dimension, n_kept(game)
-    shape, gradients = UPPER if game.triangular else FULL, solver.trial_gradients
-    row_products_of_each(prefix.columns, n, prefix.residuals, game.n_models, n_rows, shape, gradients)
+    residuals, gradients = prefix.residuals, solver.trial_gradients
+    if game.triangular:
+        combine_columns_of_each(residuals, game.n_models, n_rows, prefix.triangle, n, LOWER, gradients)
+    else:
+        combine_columns_of_each(residuals, game.n_models, n_rows, prefix.features, n, FULL, gradients)
     if n_rows < game.length:
         differentiate_overflow(game, game.n_models)
     for k in range(game.n_models):

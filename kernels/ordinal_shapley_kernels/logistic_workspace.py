@@ -326,7 +326,7 @@ def make_workspace(
         prefix=Prefix(
             rows=(capacity,),
             columns=(n_dims, room),
-            features=(n_span + WIDTH, n_features),
+            features=(max(n_span, room if softmax else 0) + WIDTH, n_features),
             entering=(n_features,),
             triangle=(n_span, n_span),
             block=(n_span + WIDTH, WIDTH),

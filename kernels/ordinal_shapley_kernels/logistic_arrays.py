@@ -221,8 +221,8 @@ class Prefix(Workspace):
         Of the trials: decision values, derivatives with costs.
     values : float64 (n_models, capacity) or (0, 0)
         Decision values of the models at hand, which softmax models keep.
-    scaled : float64 (4, room)
-        Scratch.
+    scaled : float64 (4, room), of softmax models (padded n_models, capacity)
+        Scratch; softmax models keep probabilities times costs there.
     overflow : float64 (BLOCK, n_features)
         Scratch: later rows, row by row.
     overflow_columns : float64 (n_features, BLOCK + WIDTH)

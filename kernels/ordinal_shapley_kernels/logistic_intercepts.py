@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ordinal_shapley_kernels.abi import part, symbol
-from ordinal_shapley_kernels.dense import add_gram
+from ordinal_shapley_kernels.dense import FULL
 from ordinal_shapley_kernels.elementary import exp_lanes
 from ordinal_shapley_kernels.lanes import (
     WIDTH,
@@ -18,6 +18,7 @@ from ordinal_shapley_kernels.lanes import (
     magnitude,
     multiply,
     splat,
+    splat_at,
     store_row,
     subtract,
     subtract_product,
@@ -25,6 +26,7 @@ from ordinal_shapley_kernels.lanes import (
 )
 from ordinal_shapley_kernels.logistic_arrays import EPSILON
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, free_column
+from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 # Steps of Newton's method.
@@ -38,31 +40,49 @@ def _greater(a: Any, b: Any) -> Any:
 
 
 @symbol
-def soften(game: LogisticWorkspace) -> None:
-    """Write probabilities (`trial_slopes`) and residuals, from `margins`."""
+def soften(game: LogisticWorkspace, is_begun: bool) -> float:
+    """Write probabilities (`trial_slopes`) and residuals, from `margins`.
+
+    If that `is_begun`, probabilities are there and only a step of the intercepts, in the last row of
+    `intercepts`, has to be taken into account, which needs no exponential.
+
+    Returns sum_i c_i |x_i| (1 - sum_k p_ik^2).
+    """
     prefix, n_models = game.prefix, game.n_models
-    margins, shares, residuals = prefix.margins, prefix.trial_slopes, prefix.residuals
-    signs, costs = prefix.signs, prefix.costs
-    half, one = splat(0.5), splat(1.0)
+    margins, shares, residuals, scaled = prefix.margins, prefix.trial_slopes, prefix.residuals, prefix.scaled
+    signs, costs, steps = prefix.signs, prefix.costs, game.solver.intercepts
+    growths = steps.shape[0] - 1
+    half, one, sway = splat(0.5), splat(1.0), splat(0.0)
     for i in range(0, game.length, WIDTH):
-        largest = load_row(margins, 0, i)
-        for k in range(1, n_models):
-            largest = _greater(largest, load_row(margins, k, i))
-        mass = others = splat(0.0)
-        for k in range(n_models):
-            growth = exp_lanes(subtract(load_row(margins, k, i), largest))
-            store_row(shares, k, i, growth)
-            mass = add(mass, growth)
-            others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
+        mass = others = square = splat(0.0)
+        if is_begun:
+            for k in range(n_models):
+                growth = multiply(load_row(shares, k, i), splat_at(steps, growths, k))
+                store_row(shares, k, i, growth)
+                mass = add(mass, growth)
+                others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
+        else:
+            largest = load_row(margins, 0, i)
+            for k in range(1, n_models):
+                largest = _greater(largest, load_row(margins, k, i))
+            for k in range(n_models):
+                growth = exp_lanes(subtract(load_row(margins, k, i), largest))
+                store_row(shares, k, i, growth)
+                mass = add(mass, growth)
+                others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
         share, cost = divide(one, mass), load(costs, i)
         # The probability of the own class less 1 is minus those of the others: no digits are lost.
         others = multiply(multiply(others, share), cost)
         for k in range(n_models):
             probability = multiply(load_row(shares, k, i), share)
             store_row(shares, k, i, probability)
+            square = add_product(square, probability, probability)
             own = add_product(half, half, load_row(signs, k, i))
-            residual = multiply(multiply(cost, probability), subtract(one, own))
-            store_row(residuals, k, i, subtract_product(residual, own, others))
+            weight = multiply(cost, probability)
+            store_row(scaled, k, i, weight)
+            store_row(residuals, k, i, subtract_product(multiply(weight, subtract(one, own)), own, others))
+        sway = add_product(sway, multiply(cost, load(prefix.norms, i)), subtract(one, square))
+    return total(sway)
 
 
 @part
@@ -71,23 +91,19 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
     prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
     n_padded = out.shape[1]
-    add_gram(prefix.trial_slopes, n_padded, prefix.costs, 0, n, WIDTH, 0, 0, prefix.scaled, out)
+    row_products_of_each(prefix.trial_slopes, n_padded, prefix.scaled, n_models, n, FULL, out)
     trace = 0.0
     for k in range(n_models):
         weight = 0.0
         for j in range(n_models):
-            product = out[min(j, k), max(j, k)]
-            weight += product if j != k else 0.0
+            weight += out[k, j] if j != k else 0.0
         trace += weight
         out[n_padded, k] = weight
-    for k in range(n_models):
-        out[k, k] = out[n_padded, k]
-        for j in range(k):
-            out[k, j] = out[j, k] = -out[j, k]
     # All intercepts may move together; their sum is kept as it is.
+    shift = trace / (n_models * n_models)
     for k in range(n_models):
         for j in range(n_models):
-            out[k, j] += trace / (n_models * n_models)
+            out[k, j] = shift + (out[n_padded, k] if j == k else -out[k, j])
     for k in range(n_models):
         gradient = splat(0.0)
         for i in range(0, n, WIDTH):
@@ -120,16 +136,20 @@ def _solve(matrix: Matrix, right: Vector, n: int) -> float:
 
 
 @symbol
-def minimise_over_intercepts(game: LogisticWorkspace, tolerance: float) -> float:
+def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float:
     """Move intercepts of the trials, and `margins`, to where the objective is least.
 
-    Returns how far off they may be, at most `tolerance` unless rounding is more. A step whose components
-    range over r is shortened to log(1 + r) / r of it, which leads down whatever r is: curvatures change by at
-    most exp(r) on the way.
+    A step whose components range over r is shortened to log(1 + r) / r of it, which leads down whatever r is:
+    curvatures change by at most exp(r) on the way.
+
+    Returns how far off a gradient may be for what is left, at most `precision` unless rounding is more. On
+    the way of intercepts that range over r, probabilities grow by at most exp(r), and those of a row change
+    by at most sum_kl p_ik p_il |db_k - db_l| in all, so a gradient changes by at most r exp(2 r) `sway`.
     """
     margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
     column, matrix = free_column(game), game.solver.intercepts
     steps = matrix[matrix.shape[0] - 1]
+    sway = soften(game, False)
     for _ in range(_MAX_STEPS):
         _intercept_hessian(game)
         length = _solve(matrix, steps, n_models)
@@ -141,9 +161,11 @@ def minimise_over_intercepts(game: LogisticWorkspace, tolerance: float) -> float
             solver.trials[k, column] -= scale * steps[k]
             for i in range(0, game.length, WIDTH):
                 store_row(margins, k, i, add(load_row(margins, k, i), step))
-        soften(game)
+            steps[k] = math.exp(-scale * steps[k])
+        sway = soften(game, length < 1.0)
         # Newton's method squares the error; and each margin is rounded.
         off = 2.0 * length * length
-        if length < 0.1 and off <= max(tolerance, EPSILON):
-            return off + 16.0 * EPSILON
+        if length < 0.1 and off <= max(precision / (1.0 + sway), EPSILON):
+            off += 16.0 * EPSILON
+            return off * (1.0 + math.exp(2.0 * off) * sway)
     return math.inf

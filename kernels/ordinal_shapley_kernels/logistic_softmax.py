@@ -69,7 +69,7 @@ from ordinal_shapley_kernels.products import combine_columns_of_each, row_produc
 from ordinal_shapley_kernels.workspace import Matrix
 
 # What errors of free intercepts may make up of a gradient, as a share of the one before.
-_SHARE = 1e-3
+_SHARE = 1e-2
 # A step is long enough once the slope along it is at most this share of the first.
 _MAX_SLOPE = 0.5
 _MAX_TRIALS = 30
@@ -124,12 +124,11 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     gradients, trials, residuals = solver.trial_gradients, solver.trials, prefix.residuals
     m, n, dimension = game.length, game.dimension, game.rounding_dimension
-    length, off = 0.0, 0.0
-    for i in range(m):
-        length += prefix.costs[i] * prefix.norms[i]
-    soften(game)
+    off = 0.0
     if game.free:
-        off = minimise_over_intercepts(game, precision / (1.0 + length))
+        off = minimise_over_intercepts(game, precision)
+    else:
+        soften(game, False)
     _sum_residuals(game)
     square = weight = 0.0
     for k in range(n_models):
@@ -150,7 +149,7 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
         stiffness = add_product(stiffness, multiply(cost, own), multiply(norm, norm))
     terms = size + total(pull) if game.triangular else size
     rounding = (m + 8) * (size + total(pull)) + dimension * terms * (1.0 + total(stiffness))
-    rounding = EPSILON * rounding + UNDERFLOW + off * (1.0 + length)
+    rounding = EPSILON * rounding + UNDERFLOW + off
     for k in range(n_models):
         bounds = solver.trial_bounds[k]
         bounds[NORM] = bounds[RADIUS] = math.sqrt(0.5 * square)

@@ -343,7 +343,7 @@ def make_workspace(
             margins=(n_models, capacity),
             residuals=(n_models, capacity),
             values=(n_models, capacity) if softmax else (0, 0),
-            scaled=(4, capacity if softmax else max(room, n_overflow)),
+            scaled=(n_tiled if softmax else 4, capacity if softmax else max(room, n_overflow)),
             overflow=(n_overflow, n_features),
             overflow_columns=(n_features, n_overflow + WIDTH),
             overflow_weights=(n_overflow,),

@@ -12,13 +12,18 @@ How far are the decisions from those of the optimum W*? |W - W*| <= R = |grad g|
 P_i = diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i.
 That is the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights
 v_kl = sum_i c_i p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights
-c_i p_ik p_il. Sort the classes by db. Over the pairs on both sides of a gap between neighbours the residuals,
-with their weights, sum to 0 (the normal equations, summed over the classes on one side), so for one of these
-pairs the difference is at most |e_kl|; and it is at least the gap. There are K - 1 gaps, each at most
-max |e_kl| <= sqrt(2) |dW| max_i |x_i|, so b_a - b_b changes by at most (K - 1) sqrt(2) R max_i |x_i|, and a
-difference of decision values by at most
+c_i p_ik p_il, so |m_kl| <= M = max_i |x_i|. By Cramer's rule and Cauchy and Binet's formula, a least squares
+solution is a mean, with positive weights, of the solutions of as many of the equations as determine it: here
+those of the pairs that make a spanning tree of the classes. In a tree the way from a to b goes through
+distinct classes a = k_0, k_1, ..., k_r = b, and db_b - db_a is the sum of the e_kl on it. With m_j for the
+mean of k_(j-1) and k_j, the difference of decision values of a row x then changes by
 
-    sqrt(2) R (|x| + (K - 1) max_i |x_i|),
+    dw_a.(x - m_1) + sum_(0<j<r) dw_(k_j).(m_j - m_(j+1)) - dw_b.(x - m_r).
+
+There are at most K - 2 terms in the sum, each of at most 2 M. So this is at most |dW| times the root of
+2 (|x| + M)^2 + 4 (K - 2) M^2, in every tree, in their mean, and on the whole way to W*: at most
+
+    sqrt(2) R (|x| + sqrt(2 K - 3) M),
 
 without the second term if intercepts are penalised, which then are weights like others, or if there are none.
 `certificate` takes half of it for each class.
@@ -186,6 +191,15 @@ def _whiten(game: LogisticWorkspace, gradients: Matrix, out: Matrix) -> None:
     row_products_of_each(factor, n, gradients, game.n_models, n, LOWER, out)
 
 
+@part
+def _bound_offsets(game: LogisticWorkspace) -> None:
+    """Write what free intercepts add to the length of a row; see above."""
+    n = game.n_models
+    offset = math.sqrt(2.0 * n - 3.0) * game.prefix.largest[game.length - 1] if game.free else 0.0
+    for k in range(n):
+        game.solver.offsets[k] = offset
+
+
 @symbol
 def _renew_factor(game: LogisticWorkspace) -> None:
     """Make the factor of the mean over the classes of the Hessian's blocks at the models at hand."""
@@ -198,6 +212,7 @@ def _renew_factor(game: LogisticWorkspace) -> None:
         solver.factor_state[k] = USABLE
     share_curvatures(game, n_models, every)
     factorise(game, n_models, 0, every)
+    _bound_offsets(game)
     solver.pairs[0, 0] = solver.pairs[0, 1] = 0
     game.n_gradients = 0
     _whiten(game, solver.gradients, solver.white_gradients)
@@ -207,6 +222,11 @@ def _renew_factor(game: LogisticWorkspace) -> None:
 def _factor_in_gradients(game: LogisticWorkspace) -> float:
     m, n = game.length, game.dimension
     return n * (m / 2.0 + n / 3.0) / (2.0 * (m + n) * game.n_models)
+
+
+@part
+def _is_stale(game: LogisticWorkspace) -> bool:
+    return game.n_gradients > _PATIENCE * (1.0 + _factor_in_gradients(game))
 
 
 @part
@@ -376,11 +396,11 @@ def start_softmax(game: LogisticWorkspace) -> None:
         copy_multiple(prefix.margins[k], 1.0, prefix.values[k], n_rows)
         solver.at_floor[k] = NOT_AT_FLOOR
         solver.hessian_radii[k] = math.inf
-        solver.offsets[k] = (n_models - 1) * prefix.largest[m - 1] if game.free else 0.0
+    _bound_offsets(game)
     _differentiate(game, _SHARE * solver.bounds[0, NORM] if game.fitted > 0 else 0.0)
     _take(game)
     is_new = solver.factor_state[0] == NO_FACTOR
-    if is_new or game.n_gradients > _PATIENCE * (1.0 + _factor_in_gradients(game)):
+    if is_new or _is_stale(game):
         _renew_factor(game)
     else:
         _whiten(game, solver.gradients, solver.white_gradients)

@@ -82,9 +82,11 @@ _MAX_TRIALS = 30
 _PATIENCE = 8.0
 # A fit from nothing makes its factor anew after so many steps.
 _FIRST_STEPS = 6
-# Steps of L-BFGS; further ones are Newton's, by so many conjugate gradients.
+# Steps of L-BFGS; further ones are Newton's, by so many conjugate gradients, or fewer that leave this share
+# of the square of the gradient. Where rows are fewer than features all are Newton's.
 _MAX_STEPS = 40
 _MAX_CONJUGATE = 250
+_ROUGHLY = 1e-2
 # Models that rounding may put further off than this, in decision values of a row, have not converged.
 _MAX_OFF = 1e-3
 # Of blocks of rows a factor takes one in so many, at most.
@@ -301,11 +303,12 @@ def _aim_by_newton(game: LogisticWorkspace) -> None:
         copy_multiple(rest[k, 0], 1.0, along[k], n)
         copy_multiple(found[k, 0], 0.0, along[k], n)
         square += dot(along[k], along[k], n)
-    enough = square * max(1e-6, min(1e-2, square))
+    enough = _ROUGHLY * square
     factor = solver.inverse_factors[n_models]
     for _ in range(_MAX_CONJUGATE):
         combine_columns_of_each(along, n_models, n, factor, n, LOWER, solver.trials)
         _apply_hessian(game)
+        game.n_gradients += 1
         curvature = _product(game, along, products)
         if not curvature > 0.0:
             break
@@ -348,7 +351,8 @@ def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool
     """Take one step down; False if rounding hides where that is."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
     if by_newton:
-        _renew_factor(game)
+        if game.n_steps > _MAX_STEPS or _is_stale(game):
+            _renew_factor(game)
         _aim_by_newton(game)
     else:
         _aim(game)
@@ -428,7 +432,8 @@ def step_softmax(game: LogisticWorkspace) -> None:
         _renew_factor(game)
     is_near = bounds[NORM] <= 2.0 * bounds[ROUNDING]
     before = bounds[NORM]
-    stuck = not _improve(game, 0.0 if is_near else _SHARE * before, game.n_steps > _MAX_STEPS)
+    by_newton = game.length <= game.dimension or game.n_steps > _MAX_STEPS
+    stuck = not _improve(game, 0.0 if is_near else _SHARE * before, by_newton)
     if stuck:
         # Free intercepts may be too far from where they should be for the slope to say anything.
         for k in range(game.n_models):

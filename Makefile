@@ -10,7 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-sizes bench-intervals bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-softmax bench-sizes bench-intervals bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas value-pictures bench-labels
 .DEFAULT_GOAL := help
 
@@ -38,6 +38,7 @@ help:
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
 	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
+	@echo "make bench-softmax  what a fit of softmax models consists of; likewise"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
@@ -180,6 +181,9 @@ bench-sizes: $(VENV)/.stamp-dev $(VENV)/.stamp-kernels
 
 bench-pieces: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/pieces.py
+
+bench-softmax: $(VENV)/.stamp-dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/softmax_pieces.py
 
 bench-workers: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/workers.py

@@ -9,6 +9,7 @@ import ordinal_error
 import pieces
 import reliability
 import sizes
+import softmax_pieces
 import unbiased
 import variance
 import workers
@@ -26,6 +27,7 @@ MODULES = (
     journey_errors,
     label_errors,
     pieces,
+    softmax_pieces,
     reliability,
     paper,
     sizes,

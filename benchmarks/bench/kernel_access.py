@@ -20,6 +20,15 @@ from ordinal_shapley_kernels.logistic import _weigh_prefix, fit_models
 from ordinal_shapley_kernels.logistic_arrays import MEMORY
 from ordinal_shapley_kernels.logistic_factor import factorise
 from ordinal_shapley_kernels.logistic_gradient import differentiate, find_slopes
+from ordinal_shapley_kernels.logistic_intercepts import soften
+from ordinal_shapley_kernels.logistic_softmax import (
+    _aim,
+    _evaluate,
+    _find_margins,
+    _renew_factor,
+    _sum_residuals,
+    _whiten,
+)
 from ordinal_shapley_kernels.logistic_solver import _correct_direction, _point
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 from ordinal_shapley_kernels.scoring import score_decisions
@@ -156,6 +165,93 @@ PIECES = {
     "position weights": repeat_weights,
     "the score": repeat_score,
 }
+
+
+@entry
+def repeat_softmax_gradient(game: LogisticWorkspace, repeats: int) -> None:
+    """Gradients of all classes with the intercepts where they should be, after a step without length."""
+    for _ in range(repeats):
+        for k in range(game.n_models):
+            copy_multiple(game.solver.trials[k], 1.0, game.solver.models[k], game.dimension)
+        _evaluate(game, 1e-3)
+
+
+@entry
+def repeat_softmax_products(game: LogisticWorkspace, repeats: int) -> None:
+    """The products with the rows that gradients of all classes consist of."""
+    for _ in range(repeats):
+        for k in range(game.n_models):
+            copy_multiple(game.solver.trials[k], 1.0, game.solver.models[k], game.dimension)
+        _find_margins(game)
+        _sum_residuals(game)
+
+
+@entry
+def repeat_probabilities(game: LogisticWorkspace, repeats: int) -> float:
+    """Probabilities and residuals from decision values."""
+    sway = 0.0
+    for _ in range(repeats):
+        sway += soften(game, False)
+    return sway
+
+
+@entry
+def repeat_white(game: LogisticWorkspace, repeats: int) -> None:
+    """Gradients of all classes to white coordinates."""
+    for _ in range(repeats):
+        _whiten(game, game.solver.gradients, game.solver.trial_white_gradients)
+
+
+@entry
+def repeat_softmax_direction(game: LogisticWorkspace, repeats: int) -> None:
+    """Where L-BFGS steps."""
+    for _ in range(repeats):
+        _aim(game)
+
+
+@entry
+def repeat_softmax_factor(game: LogisticWorkspace, repeats: int) -> None:
+    """The mean Hessian, and its inverse Cholesky factor."""
+    for _ in range(repeats):
+        _renew_factor(game)
+
+
+SOFTMAX_PIECES = {
+    "products of one pass": repeat_softmax_products,
+    "probabilities": repeat_probabilities,
+    "a gradient, with the intercepts found": repeat_softmax_gradient,
+    "to white coordinates": repeat_white,
+    "direction of a step": repeat_softmax_direction,
+    "a new factor": repeat_softmax_factor,
+    "a snapshot": repeat_snapshot,
+}
+
+
+def softmax_nanoseconds(
+    game: osv.LogisticGame, m: int, rounds: int = 9, repeats: int = 100
+) -> dict[str, float]:
+    """Median CPU time of each piece of a softmax fit, at the first m rows, whose prefixes were fitted.
+
+    And how many multiplications and additions the products of a pass are.
+    """
+    workspace = game._make_workspace()
+    functions = workspace.functions
+    found: dict[str, float] = {}
+    for name, repeat in SOFTMAX_PIECES.items():
+        functions.reset(workspace)
+        for player in range(m):
+            functions.push(workspace, player)
+            functions.evaluate(workspace)
+        repeat(workspace, 1)
+        seconds = []
+        for _ in range(rounds):
+            began = time.process_time()
+            repeat(workspace, repeats)
+            seconds.append((time.process_time() - began) / repeats)
+        found[name] = 1e9 * median(seconds)
+    rows = (workspace.length + WIDTH - 1) // WIDTH * WIDTH
+    found["products"] = 2.0 * workspace.n_models * workspace.dimension * rows / (1 + workspace.triangular)
+    return found
 
 
 def piece_nanoseconds(game: osv.LogisticGame, rounds: int = 9, repeats: int = 400) -> dict[str, float]:

@@ -144,13 +144,17 @@ def _unpack_evidence(file: File, n_players: int) -> LabelEvidence | None:
     held = file.header.get("evidence")
     if held is None:
         return None
-    labels = [
+    given, predicted = (
         _decode_labels(file.more[f"evidence.{name}"], held["labels"]) for name in ("given", "predicted")
-    ]
-    columns = [file.more.get(f"evidence.{name}") for name in _PROBABILITIES]
-    if any(column is not None and len(column) != n_players for column in (*labels, *columns)):
-        raise ValueError("its evidence is of other players")
-    return LabelEvidence(*labels, *columns, operator.index(held["n_neighbors"]), file.player_names)  # type: ignore[arg-type]
+    )
+    confidence, probability, agreeing = (file.more.get(f"evidence.{name}") for name in _PROBABILITIES)
+    known = (given, predicted, confidence, probability)
+    if any(column is None or len(column) != n_players for column in known):
+        raise ValueError("its evidence is not of its players")
+    if agreeing is not None and len(agreeing) != n_players:
+        raise ValueError("its neighbors are not of its players")
+    n_neighbors = operator.index(held["n_neighbors"])
+    return LabelEvidence(*known, agreeing, n_neighbors, file.player_names)  # type: ignore[arg-type]
 
 
 def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:

@@ -283,16 +283,19 @@ def settle_softmax(game: LogisticWorkspace, radius: float) -> None:
         order_overflow(game, n_kept(game))
     start_softmax(game)
     restarted = False
-    for step in range(_MAX_STEPS + 1):
-        if step == _MAX_STEPS:
+    left = _MAX_STEPS
+    while True:
+        if left == 0:
             give_up(game, False)
         if game.is_lost and not restarted:
             restarted = True
+            left = _MAX_STEPS
             start_softmax(game)
         settled = certify(game) != 0 if radius < 0.0 else not _must_improve(game, radius)
         if settled:
             break
         step_softmax(game)
+        left -= 1
     game.unconverged += game.is_lost
     game.fitted = game.length
 

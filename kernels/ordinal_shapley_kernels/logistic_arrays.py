@@ -331,7 +331,7 @@ class Solver(Workspace):
     offsets : float64 (n_models,)
         By how much a row may be longer in white coordinates than in its own; 0 unless the intercept is free
         (see `logistic_gradient`).
-    intercepts : float64 (padded n_models + 1, padded n_models) or (0, 0)
+    intercepts : float64 (padded n_models + 2, padded n_models) or (0, 0)
         Scratch: a system of equations for softmax models' intercepts.
     """
 

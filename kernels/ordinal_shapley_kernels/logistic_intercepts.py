@@ -31,6 +31,8 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 # Steps of Newton's method.
 _MAX_STEPS = 100
+# Of a worse system rounding leaves no digits.
+_MAX_CONDITION = 1e13
 
 
 @part
@@ -43,7 +45,7 @@ def _greater(a: Any, b: Any) -> Any:
 def soften(game: LogisticWorkspace, is_begun: bool) -> float:
     """Write probabilities (`trial_slopes`) and residuals, from `margins`.
 
-    If that `is_begun`, probabilities are there and only a step of the intercepts, in the last row of
+    If that `is_begun`, probabilities are there and only a step of the intercepts, in the last row but one of
     `intercepts`, has to be taken into account, which needs no exponential.
 
     Returns sum_i c_i |x_i| (1 - sum_k p_ik^2).
@@ -51,7 +53,7 @@ def soften(game: LogisticWorkspace, is_begun: bool) -> float:
     prefix, n_models = game.prefix, game.n_models
     margins, shares, residuals, scaled = prefix.margins, prefix.trial_slopes, prefix.residuals, prefix.scaled
     signs, costs, steps = prefix.signs, prefix.costs, game.solver.intercepts
-    growths = steps.shape[0] - 1
+    growths = steps.shape[1]
     half, one, sway = splat(0.5), splat(1.0), splat(0.0)
     for i in range(0, game.length, WIDTH):
         mass = others = square = splat(0.0)
@@ -87,7 +89,7 @@ def soften(game: LogisticWorkspace, is_begun: bool) -> float:
 
 @part
 def _intercept_hessian(game: LogisticWorkspace) -> None:
-    """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row."""
+    """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row but one."""
     prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
     n_padded = out.shape[1]
@@ -112,11 +114,16 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
 
 
 @part
-def _solve(matrix: Matrix, right: Vector, n: int) -> float:
+def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
     """Overwrite `right` by the solution of a positive definite system; returns its range.
 
-    Infinity where rounding leaves no pivot. The matrix is written over.
+    Infinity where rounding leaves no pivot. The matrix is written over. Into `found`: the norm of the solution
+    that the matrix makes, and a bound on the range of vectors of norm 1.
     """
+    trace = 0.0
+    for k in range(n):
+        trace += matrix[k, k]
+    square = 0.0
     for k in range(n):
         if not matrix[k, k] > 0.0:
             return math.inf
@@ -125,6 +132,21 @@ def _solve(matrix: Matrix, right: Vector, n: int) -> float:
             for j in range(k + 1, n):
                 matrix[i, j] -= share * matrix[k, j]
             right[i] -= share * right[k]
+        square += right[k] * right[k] / matrix[k, k]
+    # Of the inverse the largest number on the diagonal.
+    most = 0.0
+    for j in range(n):
+        own = 0.0
+        for k in range(j, n):
+            found[k] = 1.0 if k == j else 0.0
+        for k in range(j, n):
+            own += found[k] * found[k] / matrix[k, k]
+            for i in range(k + 1, n):
+                found[i] -= matrix[i, k] / matrix[k, k] * found[k]
+        most = max(most, own)
+    if not most * trace < _MAX_CONDITION:
+        return math.inf
+    found[0], found[1] = math.sqrt(square), 2.0 * math.sqrt(most)
     low, high = math.inf, -math.inf
     for turn in range(n):
         k = n - 1 - turn
@@ -139,23 +161,34 @@ def _solve(matrix: Matrix, right: Vector, n: int) -> float:
 def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float:
     """Move intercepts of the trials, and `margins`, to where the objective is least.
 
-    A step whose components range over r is shortened to log(1 + r) / r of it, which leads down whatever r is:
-    curvatures change by at most exp(r) on the way.
+    A step whose components range over r is shortened to log(1 + r) / r of it unless it is short, which leads
+    down whatever r is: curvatures change by at most exp(2 r) on the way.
 
-    Returns how far off a gradient may be for what is left, at most `precision` unless rounding is more. On
-    the way of intercepts that range over r, probabilities grow by at most exp(r), and those of a row change
-    by at most sum_kl p_ik p_il |db_k - db_l| in all, so a gradient changes by at most r exp(2 r) `sway`.
+    Returns how far off a gradient may be for what is left, at most `precision` unless rounding is more, and
+    writes into the first place of the last row of `intercepts` by how much decision values may differ.
+
+    What is left after a whole step d of range r <= 0.1, from where the Hessian is J. With its norm
+    L = |d|_J, and q a bound on the range of vectors v with |v|_J = 1, the gradient there is the integral of
+    (J(t) - J) d, so in the norm of the inverse of J at most ((exp(2 r) - 1) / (2 r) - 1) L <= r (1 + r) L; in
+    that of the inverse of the Hessian J' there exp(r) times as much, and q' <= exp(r) q. Let e be what is
+    left, with range s <= q' |e|_J'. Curvatures on its way are at least exp(-2 s) of those of J', so
+    |e| (1 - exp(-2 s)) / (2 s) is at most that gradient's norm l; hence s <= -log(1 - 2 q' l) / 2 and
+    |e| <= s / q'. On the same way p_i changes by the integral of P_i e, whose square is at most
+    (1 - |p_i|^2) e.P_i e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the rows,
+    a gradient changes by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
     """
     margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
     column, matrix = free_column(game), game.solver.intercepts
-    steps = matrix[matrix.shape[0] - 1]
+    steps, found = matrix[matrix.shape[1]], matrix[matrix.shape[1] + 1]
+    longest = game.prefix.largest[game.length - 1]
     sway = soften(game, False)
     for _ in range(_MAX_STEPS):
         _intercept_hessian(game)
-        length = _solve(matrix, steps, n_models)
+        length = _solve(matrix, steps, found, n_models)
         if not length < math.inf:
             break
-        scale = math.log1p(length) / length if length > 1e-8 else 1.0
+        is_whole = length <= 0.1
+        scale = 1.0 if is_whole else math.log1p(length) / length
         for k in range(n_models):
             step = splat(-scale * steps[k])
             solver.trials[k, column] -= scale * steps[k]
@@ -163,9 +196,20 @@ def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float
                 store_row(margins, k, i, add(load_row(margins, k, i), step))
             steps[k] = math.exp(-scale * steps[k])
         sway = soften(game, length < 1.0)
-        # Newton's method squares the error; and each margin is rounded.
-        off = 2.0 * length * length
-        if length < 0.1 and off <= max(precision / (1.0 + sway), EPSILON):
-            off += 16.0 * EPSILON
-            return off * (1.0 + math.exp(2.0 * off) * sway)
+        if not is_whole:
+            continue
+        grown = math.exp(length)
+        distance, reach = grown * length * (1.0 + length) * found[0], grown * found[1]
+        share = 2.0 * distance * reach
+        is_final = length * length <= EPSILON
+        if share < 0.5:
+            left = -0.5 * math.log1p(-share)
+            off = math.sqrt(longest * sway) * left / reach / (1.0 - share)
+            if is_final or (off <= precision and left <= precision * longest):
+                # And each margin is rounded.
+                found[0] = left + 16.0 * EPSILON
+                return off + 16.0 * EPSILON * (1.0 + sway)
+        elif is_final:
+            break
+    found[0] = math.inf
     return math.inf

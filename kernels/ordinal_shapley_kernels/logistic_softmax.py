@@ -131,9 +131,10 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     gradients, trials, residuals = solver.trial_gradients, solver.trials, prefix.residuals
     m, n, dimension = game.length, game.dimension, game.rounding_dimension
-    off = 0.0
+    off = apart = 0.0
     if game.free:
         off = minimise_over_intercepts(game, precision)
+        apart = solver.intercepts[solver.intercepts.shape[1] + 1, 0]
     else:
         soften(game, False)
     _sum_residuals(game)
@@ -161,7 +162,7 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
         bounds = solver.trial_bounds[k]
         bounds[NORM] = bounds[RADIUS] = math.sqrt(0.5 * square)
         bounds[ROUNDING] = rounding
-        bounds[SCORE_ROUNDING] = EPSILON * dimension * terms
+        bounds[SCORE_ROUNDING] = EPSILON * dimension * terms + apart
         bounds[SHARE] = 0.0
 
 

@@ -387,7 +387,7 @@ def make_workspace(
             scales=(n_models,),
             penalties=penalties,
             offsets=(n_models,),
-            intercepts=(n_tiled + 1, n_tiled) if softmax else (0, 0),
+            intercepts=(n_tiled + 2, n_tiled) if softmax else (0, 0),
         ),
         n_models=n_models,
         n_features=n_features,

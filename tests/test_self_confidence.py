@@ -230,3 +230,65 @@ def test_the_rank_takes_results_as_they_are():
     expected = combined_rank(fitted.values_, evidence.self_confidence)
     for values in (fitted, fitted.valuation_, pd.Series(fitted.values_)):
         np.testing.assert_array_equal(combined_rank(values, evidence), expected)
+
+
+class TestBesideValues:
+    @pytest.fixture(scope="class")
+    def fitted(self):
+        wine = osv.datasets.load_wine()
+        noise = osv.corrupt_labels(wine.y, fraction=0.2, random_state=0)
+        return osv.OrdinalShapley(n_permutations=200, random_state=0).fit(wine.X, noise.labels), noise
+
+    def test_tables_have_both(self, fitted):
+        valuation = fitted[0].valuation_
+        frame = valuation.to_frame()
+        assert frame["given_label"].tolist() == fitted[1].labels.tolist()
+        assert frame["combined_rank"].tolist() == combined_rank(valuation, valuation.evidence).tolist()
+
+    def test_suspects_are_those_of_both_by_the_combined_rank(self, fitted):
+        valuation, noise = fitted[0].valuation_, fitted[1]
+        suspects = valuation.suspects()
+        assert suspects["combined_rank"].is_monotonic_increasing
+        frame = valuation.to_frame()
+        listed = frame["below_zero"] | (frame["given_label"] != frame["predicted_label"])
+        assert sorted(suspects.index) == frame.index[listed].tolist()
+        assert suspects.index[: len(noise.rows)].isin(noise.rows).mean() > 0.85
+        # A false discovery rate is about values: evidence then only orders.
+        assert valuation.suspects(fdr=0.1)["below_zero"].all()
+
+    def test_files_keep_it(self, fitted, tmp_path):
+        valuation = fitted[0].valuation_
+        valuation.save(tmp_path / "v.npz")
+        loaded = osv.Valuation.load(tmp_path / "v.npz")
+        pd.testing.assert_frame_equal(loaded.to_frame(), valuation.to_frame())
+        with np.load(tmp_path / "v.npz") as file:
+            arrays = dict(file)
+        np.savez(tmp_path / "v.npz", **arrays | {"evidence.self_confidence": np.ones(3)})
+        with pytest.raises(ValueError, match="evidence"):
+            osv.Valuation.load(tmp_path / "v.npz")
+
+    def test_text_and_missing_values(self):
+        rng = np.random.default_rng(0)
+        y = np.array(["no", "yes"])[np.arange(60) % 2]
+        frame = pd.DataFrame({"a": rng.normal(size=60) + (y == "yes"), "b": np.where(y == "yes", "u", "v")})
+        frame.loc[3, "a"] = np.nan
+        columns = osv.column_pipeline(frame, impute=True)
+        model = make_pipeline(columns, LogisticRegression())
+        fitted = osv.OrdinalShapley(model, n_permutations=50, random_state=0).fit(frame, y)
+        assert (fitted.valuation_.evidence.self_confidence > 0.5).mean() > 0.8
+
+    def test_without(self):
+        wine = osv.datasets.load_wine()
+        for options, more in (({"evidence": False}, {}), ({}, {"groups": np.arange(178) % 9})):
+            fitted = osv.OrdinalShapley(n_permutations=50, random_state=0, **options)
+            assert fitted.fit(wine.X, wine.y, **more).valuation_.evidence is None
+
+    def test_values_are_kept_where_it_fails(self):
+        X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+        X_valid, y_valid = X[:12], y[:12]
+        with pytest.warns(UserWarning, match="evidence"):
+            # Nothing predicts a single row.
+            fitted = osv.OrdinalShapley(n_permutations=20, empty_value=0.5, random_state=0).fit(
+                X[:2], y[:2], X_valid, y_valid
+            )
+        assert np.isfinite(fitted.values_).all()

@@ -130,3 +130,45 @@ def test_intercepts_count_by_the_longest_row_after_every_factor(intercept):
         longest = workspace.prefix.largest[workspace.length - 1]
         expected = OFFSET[intercept](n_classes) * longest
         np.testing.assert_allclose(workspace.solver.offsets, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n_classes", "n", "d", "power"),
+    [
+        (68, 3, 49, 70, 4.2),
+        (32, 6, 54, 30, 4.6),
+        (205, 3, 49, 3, 5.6),
+        (7, 5, 40, 20, 5.0),
+        (8, 3, 40, 50, 5.5),
+    ],
+)
+def test_hardly_regularised_prefixes_are_decided_as_by_models_that_are_fitted_tightly(
+    seed, n_classes, n, d, power
+):
+    # Fits that go on from one another and from nothing once more, of models that need many steps.
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    X = rng.normal(size=(n, d))
+    X_valid = np.concatenate([X[:20], rng.normal(size=(40, d))])
+    y_valid = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 60 - n_classes)])
+    game = osv.LogisticGame(
+        X,
+        y,
+        X_valid,
+        y_valid,
+        C=10.0**power,
+        position_weight="uniform",
+        multi_class="multinomial",
+        fit_intercept="free",
+    )
+    order = rng.permutation(n)
+    lengths = range(n // 2, n + 1, size(2, 6))
+    utilities = game.prefix_utilities(order)
+    for m in lengths:
+        models = game.coefficients(order[:m], 1e-12)
+        values = X_valid @ models[:, :-1].T + models[:, -1]
+        two = np.sort(values, axis=1)[:, -2:]
+        clear = two[:, 1] - two[:, 0] > 1e-3
+        right = values.argmax(axis=1) == y_valid
+        off = abs(utilities[m - 1] * 60 - right.sum())
+        assert off <= (~clear).sum()

@@ -117,8 +117,8 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
 def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
     """Overwrite `right` by the solution of a positive definite system; returns its range.
 
-    Infinity where rounding leaves no pivot. The matrix is written over. Into `found`: the norm of the solution
-    that the matrix makes, and a bound on the range of vectors of norm 1.
+    Infinity where rounding leaves no pivot. The matrix is written over. Into `found`: the norm of the
+    solution that the matrix makes, and a bound on the range of vectors of norm 1.
     """
     trace = 0.0
     for k in range(n):
@@ -174,8 +174,8 @@ def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float
     left, with range s <= q' |e|_J'. Curvatures on its way are at least exp(-2 s) of those of J', so
     |e| (1 - exp(-2 s)) / (2 s) is at most that gradient's norm l; hence s <= -log(1 - 2 q' l) / 2 and
     |e| <= s / q'. On the same way p_i changes by the integral of P_i e, whose square is at most
-    (1 - |p_i|^2) e.P_i e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the rows,
-    a gradient changes by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
+    (1 - |p_i|^2) e.P_i e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the
+    rows, a gradient changes by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
     """
     margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
     column, matrix = free_column(game), game.solver.intercepts

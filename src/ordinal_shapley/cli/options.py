@@ -190,7 +190,7 @@ PERMUTATIONS = option(
     None,
     "How many permutations.",
     "N",
-    without="until the values change by less than 5 % over 100, at most 10,000",
+    without="until the values change by less than 5 % over 100, with folds 100 for each, at most 10,000",
     limits={"min": 1, "max": 2**62},
 )
 MAX_SECONDS = running_option(None, "Refuse what would take longer to enumerate.", "S", without="an hour")
@@ -209,15 +209,15 @@ class StoppingOptions:
         None, "Stop after M minutes of sampling, with what there is then.", "M", limits={"above": 0.0}
     )
 
-    def rule(self) -> StoppingRule:
-        """Return the rule that ends the run."""
+    def rule(self, folds: int = 1) -> StoppingRule:
+        """Return the rule that ends the run, of so many folds."""
         from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
 
         rule: StoppingRule = MaxPermutations(self.permutations or _MAX_PERMUTATIONS)
         if self.standard_error is not None:
             rule = MaxStandardError(self.standard_error) | rule
         elif self.permutations is None:
-            rule = RelativeChange(0.05, window=100) | rule
+            rule = RelativeChange(0.05, window=100 * folds) | rule
         return rule if self.minutes is None else rule | MaxSeconds(60.0 * self.minutes)
 
 

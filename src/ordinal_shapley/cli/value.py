@@ -93,7 +93,7 @@ def value(
     data.check()
     outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
     output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())
-    kind, sampler, rule = run.value(), sampling.sampler(), stopping.rule()
+    kind, sampler, rule = run.value(), sampling.sampler(), stopping.rule(data.folds or 1)
     models.check(sampler)
     with output.warning_lines() as warned_reading:
         (problem,) = data.read(run.seed, numbers=models.numbers)
@@ -239,15 +239,16 @@ def _labels(problem: Problem) -> str:
 
 def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
     """Say why the run ended."""
+    folds = len(valuation.moments.parts)
     bound, asked = stopping.standard_error, stopping.permutations
     if valuation.stopped_by == "MaxSeconds":
         return "as many as there was time for"
     if bound is not None:
         return f"{'no' if valuation.converged else 'the limit; a'} standard error is above {bound:g}"
     if valuation.converged:
-        return "the values changed by less than 5 % over the last 100"
+        return f"the values changed by less than 5 % over the last {100 * folds}"
     if asked is None:
-        return "the limit; the values still changed by 5 % or more over 100"
+        return f"the limit; the values still changed by 5 % or more over {100 * folds}"
     more = valuation.n_permutations > asked
     return f"those of the checkpoint; {asked:,} were asked for" if more else "as many as were asked for"
 

@@ -21,7 +21,7 @@ from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.matching import game_for
 from ordinal_shapley.sampling.driver import as_rule, sample_values
 from ordinal_shapley.sampling.sampler import as_sampler
-from ordinal_shapley.sampling.stopping import MaxSeconds
+from ordinal_shapley.sampling.stopping import MaxSeconds, StoppingRule
 from ordinal_shapley.values import Classic, Ordinal, PartialOrdinal, Value
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
@@ -114,9 +114,7 @@ class _ShapleyEstimator(BaseEstimator):
                 "same split again; or give X_valid and y_valid"
             )
         sampler = as_sampler(self.sampler, "sampler")
-        stopping = as_rule(self.stopping, self.n_permutations)
-        if self.max_seconds is not None:
-            stopping |= MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
+        self._rule(1)  # what is wrong with it is said before the work
         X = arrays.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         game: CrossFitGame | RowGame
@@ -144,7 +142,7 @@ class _ShapleyEstimator(BaseEstimator):
             game,
             self._kind(),
             sampler,
-            stopping=stopping,
+            stopping=self._rule(len(game._folds)),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             checkpoint=self.checkpoint,
@@ -178,6 +176,12 @@ class _ShapleyEstimator(BaseEstimator):
         return CrossFitGame(
             self._game, X, y, cv=self.cv, regression=regression, random_state=self.random_state, **options
         )
+
+    def _rule(self, n_folds: int) -> StoppingRule:
+        rule = as_rule(self.stopping, self.n_permutations, n_folds)
+        if self.max_seconds is None:
+            return rule
+        return rule | MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
 
     def _kind(self) -> Value:
         """Return the value, with the size weights of an estimator that has some."""

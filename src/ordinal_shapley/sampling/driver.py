@@ -70,7 +70,8 @@ def sample_values(
         When to stop: `RelativeChange`, `MaxStandardError`, `RankStability`, `MaxPermutations`,
         `MaxEvaluations`, `MaxSeconds`, or some joined by ``|`` and ``&``. Rules of convergence are looked at
         where the index of a permutation passes a multiple of 100. With neither it nor ``n_permutations``:
-        ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``.
+        ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``, with a window of 100 for each fold of
+        a `CrossFitGame`.
     n_permutations : int, optional
         Number of permutations; with ``stopping`` given as well, either ends the run.
     first_permutation : int, default 0
@@ -176,7 +177,7 @@ def sample_values(
         make_plan(part, kind, one, position_profile)._replace(fold=k)
         for k, (part, one) in enumerate(zip(folds, samplers, strict=True))
     ]
-    stop_rule = as_rule(stopping, n_permutations)
+    stop_rule = as_rule(stopping, n_permutations, len(folds))
     check_n_jobs(n_jobs)
     first = check_first(first_permutation, plans[0])
     seed = None if random_state is None else seed_of(random_state)
@@ -327,11 +328,11 @@ def _digest(settings: Settings, plans: Sequence[Plan], played: Sequence[Game]) -
     return digest(minor, text_of(settings.kind.settings()), *parts)
 
 
-def as_rule(stopping: Any, n_permutations: Any) -> StoppingRule:
-    """Return the rule that stops a run with these arguments."""
+def as_rule(stopping: Any, n_permutations: Any, n_folds: int = 1) -> StoppingRule:
+    """Return the rule that stops a run with these arguments, of a game of so many folds."""
     if stopping is not None and not isinstance(stopping, StoppingRule):
         raise TypeError(f"stopping is {stopping!r}, expected a rule such as RelativeChange(0.05)")
     if n_permutations is None:
-        return stopping or RelativeChange(0.05, window=100) | MaxPermutations(10_000)
+        return stopping or RelativeChange(0.05, window=100 * n_folds) | MaxPermutations(10_000)
     cap = MaxPermutations(n_permutations)
     return cap if stopping is None else stopping | cap

@@ -113,7 +113,8 @@ def test_every_place_has_a_chance(in_out, n):
     steep[0, 0] = last[0, -1] = 0.0
     for utilities in (flat, steep, last):
         marginals = np.diff(utilities, axis=1, prepend=1.0)
-        looks = [Look(*rows, 0) for rows in zip(utilities, marginals, strict=True)]
+        none = np.zeros((n_sizes, 0))
+        looks = [Look(*rows, 0, none) for rows in zip(utilities, marginals, strict=True)]
         made = with_probabilities(plan, game, looks, 0.05)
         chances = made.inclusion
         assert chances.shape == made.baselines.shape == (n,)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, StratifiedKFold
@@ -232,13 +233,14 @@ def test_the_rank_takes_results_as_they_are():
         np.testing.assert_array_equal(combined_rank(values, evidence), expected)
 
 
-class TestBesideValues:
-    @pytest.fixture(scope="class")
-    def fitted(self):
-        wine = osv.datasets.load_wine()
-        noise = osv.corrupt_labels(wine.y, fraction=0.2, random_state=0)
-        return osv.OrdinalShapley(n_permutations=200, random_state=0).fit(wine.X, noise.labels), noise
+@pytest.fixture(scope="module")
+def fitted():
+    wine = osv.datasets.load_wine()
+    noise = osv.corrupt_labels(wine.y, fraction=0.2, random_state=0)
+    return osv.OrdinalShapley(n_permutations=200, random_state=0).fit(wine.X, noise.labels), noise
 
+
+class TestBesideValues:
     def test_tables_have_both(self, fitted):
         valuation = fitted[0].valuation_
         frame = valuation.to_frame()
@@ -284,11 +286,12 @@ class TestBesideValues:
             assert fitted.fit(wine.X, wine.y, **more).valuation_.evidence is None
 
     def test_values_are_kept_where_it_fails(self):
-        X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-        X_valid, y_valid = X[:12], y[:12]
+        rng = np.random.default_rng(0)
+        y = np.arange(40) % 2
+        frame = pd.DataFrame({"a": rng.normal(size=40) + y, "when": pd.date_range("2020-01-01", periods=40)})
+        numbers = ColumnTransformer([("numbers", "passthrough", ["a"])])
+        model = make_pipeline(numbers, LogisticRegression())
         with pytest.warns(UserWarning, match="evidence"):
-            # Nothing predicts a single row.
-            fitted = osv.OrdinalShapley(n_permutations=20, empty_value=0.5, random_state=0).fit(
-                X[:2], y[:2], X_valid, y_valid
-            )
+            fitted = osv.OrdinalShapley(model, n_permutations=50, random_state=0).fit(frame, y)
         assert np.isfinite(fitted.values_).all()
+        assert fitted.valuation_.evidence is None

@@ -8,12 +8,17 @@ from typing import Any
 from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.evidence.confidence import forest, self_confidence
 from ordinal_shapley.evidence.labels import LabelEvidence
+from ordinal_shapley.games._trainer import quiet
+
+_N_FOLDS = 5
 
 
 def label_evidence(
     X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any, n_jobs: int | None
 ) -> LabelEvidence | None:
     """Return the evidence, None with a warning where there is none: values must not be lost for it."""
+    if X.shape[0] < 2:
+        return None
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
 
@@ -27,7 +32,11 @@ def label_evidence(
         else:
             columns = column_pipeline(X, raw=True, impute=True)
         model = make_pipeline(columns, forest(sklearn_state(random_state), n_jobs))
-        return self_confidence(X, y, X_valid, y_valid, estimator=model, random_state=random_state)
+        n_folds = min(_N_FOLDS, X.shape[0])
+        with quiet():  # trees work in single precision, and say so
+            return self_confidence(
+                X, y, X_valid, y_valid, estimator=model, cv=n_folds, random_state=random_state
+            )
     except (RuntimeError, TypeError, ValueError) as error:
         warnings.warn(
             f"no evidence against labels: {error}; evidence=False leaves it out", UserWarning, stacklevel=3

@@ -25,6 +25,7 @@ _MAX_CLASSES = 6  # whose names and rows go on a line
 _MAX_ROUNDS = 100  # as many points as a picture needs
 _SHOWN = 10
 _LONGEST_NAME = 16
+_SHORTEST_LABEL = 8
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def value(
 
     from ordinal_shapley import History, sample_values
     from ordinal_shapley.common.progress import quicker
+    from ordinal_shapley.estimators.evidence import label_evidence
 
     with (
         quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
@@ -117,7 +119,13 @@ def value(
             checkpoint=run.checkpoint,
             progress=run.progress,
         )
-        frame = valuation.to_frame().rename_axis("row").drop(columns="count")
+        if not models.numbers:
+            rows = problem.X, problem.y, problem.X_valid, problem.y_valid
+            found = label_evidence(*rows, random_state=run.seed, n_jobs=run.jobs)
+            valuation = replace(valuation, evidence=found)
+        frame = (
+            valuation.to_frame().rename_axis("row").drop(columns=["count", "given_label"], errors="ignore")
+        )
         frame.insert(0, "label", problem.y)
         title = (
             f"{valuation.kind.title} Shapley values of {output.count(len(frame), 'row')} of {problem.name}"
@@ -275,6 +283,15 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game
         f"\n{told} {'has a' if known and below == 1 else 'have a'} 95 % CI entirely below 0. "
         f"{covered(valuation, game)}"
     )
+    if "combined_rank" in frame:
+        first = frame.sort_values("combined_rank", kind="stable").head(_SHOWN)
+        others = int((frame["label"] != frame["predicted_label"]).sum())
+        names = ", ".join(output.safe(str(name)) for name in first.index)
+        console.print(
+            f"Labels to look at first, by value and prediction (combined_rank): {names}. A random forest "
+            f"that does not know the row's label predicts another one for {others:,} of "
+            f"{output.count(len(frame), 'row')}."
+        )
 
 
 def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
@@ -300,4 +317,13 @@ def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
         "95 % CI": joined("to", numbers("ci_low"), numbers("ci_high")),
         "": ["< 0" * bool(below) for below in rows["below_zero"]],
     }
+    if "predicted_label" in rows:
+        said = zip(rows["label"], rows["predicted_label"], rows["predicted_probability"], strict=True)
+        columns["predicted"] = [
+            "" if own == other else f"{output.safe(str(other))} {100 * share:.0f} %"
+            for own, other, share in said
+        ]
+    others = {title: cells for title, cells in columns.items() if title != "label"}
+    output.make_room(console, others, ("predicted",), _SHORTEST_LABEL)
+    columns = {title: cells for title, cells in columns.items() if title == "label" or title in others}
     output.print_table(console, columns, "label")

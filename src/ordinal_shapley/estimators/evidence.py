@@ -38,7 +38,5 @@ def label_evidence(
                 X, y, X_valid, y_valid, estimator=model, cv=n_folds, random_state=random_state
             )
     except (RuntimeError, TypeError, ValueError) as error:
-        warnings.warn(
-            f"no evidence against labels: {error}; evidence=False leaves it out", UserWarning, stacklevel=3
-        )
+        warnings.warn(f"no evidence against labels: {error}", UserWarning, stacklevel=3)
         return None

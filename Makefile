@@ -163,6 +163,7 @@ bench-variance: $(VENV)/.stamp-dev
 
 bench-intervals: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/interval_coverage.py
+	$(BIN)/python benchmarks/discoveries.py
 
 bench-unbiased: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/unbiased.py

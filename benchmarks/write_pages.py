@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import discoveries
 import interval_coverage
 import journey_errors
 import label_errors
@@ -23,6 +24,7 @@ MODULES = (
     variance,
     unbiased,
     interval_coverage,
+    discoveries,
     ordinal_error,
     journey_errors,
     label_errors,

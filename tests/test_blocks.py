@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import ordinal_shapley as osv
+from problems import JIT, size
 from runs import bits
 
 N_VALID = 15  # so few that each row is a block, whatever the seed
@@ -42,6 +43,7 @@ ESTIMATES = [("ordinal", "auto"), ("partial_ordinal", "auto")]
 MORE = [("ordinal", "mc"), ("partial_ordinal", "mc"), (osv.Blend(0.5), "auto"), (osv.Blend(0.5), "mc")]
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(
     ("name", "value", "method"),
     [(name, *how) for name in GAMES for how in ESTIMATES] + [("logistic", *how) for how in MORE],
@@ -66,6 +68,7 @@ def z_scores(runs, exact):
     return (found.mean(axis=0) - expected) / (found.std(axis=0, ddof=1) / np.sqrt(len(runs)) + 1e-9)
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])
 def test_noise_of_few_permutations_does_not_count_as_a_choice_of_rows(rows, value):
     game = osv.LogisticGame(*rows, empty_value=0.5)
@@ -76,6 +79,7 @@ def test_noise_of_few_permutations_does_not_count_as_a_choice_of_rows(rows, valu
     assert np.abs(z_scores(runs, exact)).max() < 5
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("design", ["antithetic", "latin"])
 def test_designs_have_them_too(rows, design):
     exact = np.array(
@@ -89,6 +93,7 @@ def test_designs_have_them_too(rows, design):
     np.testing.assert_allclose(between, exact.var(axis=0, ddof=1) / N_VALID, rtol=0.1)
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_balanced_accuracy_weighs_classes_alike(rows):
     _X, _y, _X_valid, _y_valid = rows
     game = osv.LogisticGame(*rows, scoring="balanced_accuracy", empty_value=0.5)
@@ -97,6 +102,25 @@ def test_balanced_accuracy_weighs_classes_alike(rows):
     plain = osv.sample_values(osv.LogisticGame(*rows, empty_value=0.5), n_permutations=10_000, random_state=0)
     between, other = (one.stderr_total**2 - one.stderr**2 for one in (run, plain))
     np.testing.assert_allclose(between, other, rtol=0.1)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_blocks_are_means_over_their_rows(rows, name):
+    make, options = GAMES[name]
+    if name == "softmax":
+        rows = (rows[0], [0, 1, 2, 0, 1, 2], rows[2], np.arange(N_VALID) % 3)
+    game = make(*rows, **options)
+    singles = single_rows(make, rows, empty_value=game.empty_value_, **options)
+    workspace = game._make_workspace()
+    workspace.score_in_blocks(np.arange(N_VALID), np.ones(N_VALID))
+    functions = workspace.functions
+    functions.reset(workspace)
+    for m, player in enumerate([4, 1, 0, 5], 1):
+        functions.push(workspace, player)
+        functions.evaluate(workspace)
+        expected = [one([4, 1, 0, 5][:m]) for one in singles]
+        np.testing.assert_allclose(workspace.scores[1:], expected, atol=1e-6)
+        assert workspace.scores[0] == pytest.approx(np.mean(expected))
 
 
 def test_where_there_are_none(rows):
@@ -131,6 +155,7 @@ def test_workers_files_and_merging_change_nothing(rows, tmp_path):
     np.testing.assert_array_equal(resumed.stderr_total, run.stderr_total)
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(
     ("value", "method"), [*ESTIMATES[:1], ("classic", "auto"), ("classic", "mc"), *MORE[:1]]
 )
@@ -163,7 +188,7 @@ def test_models_in_python_have_those_of_compiled_ones(name):
         osv.sample_values(
             osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=compiled, **options),
             method="mc",  # pilots tell by costs, which differ
-            n_permutations=60,
+            n_permutations=size(60, 20),
             random_state=0,
         )
         for compiled in (True, False)
@@ -171,9 +196,9 @@ def test_models_in_python_have_those_of_compiled_ones(name):
     np.testing.assert_allclose(two.values, one.values, atol=1e-6)
     np.testing.assert_allclose(two.stderr_total, one.stderr_total, rtol=1e-4)
     game = osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=False, **options)
-    again = osv.sample_values(game, method="mc", n_permutations=60, random_state=0, n_jobs=2)
+    again = osv.sample_values(game, method="mc", n_permutations=size(60, 20), random_state=0, n_jobs=2)
     assert bits(again) == bits(two)
     # Another seed has other blocks, whatever the game remembers.
-    other = osv.sample_values(game, n_permutations=60, random_state=1)
+    other = osv.sample_values(game, n_permutations=size(60, 20), random_state=1)
     fresh = osv.game_for(model, X[:8], y[:8], X[8:], y[8:], compiled=False, **options)
-    assert bits(other) == bits(osv.sample_values(fresh, n_permutations=60, random_state=1))
+    assert bits(other) == bits(osv.sample_values(fresh, n_permutations=size(60, 20), random_state=1))

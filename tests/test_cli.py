@@ -18,6 +18,13 @@ import problems
 from ordinal_shapley import datasets
 
 COLUMNS = ["row", "label", "value", "stderr", "stderr_total", "ci_low", "ci_high", "rank", "below_zero"]
+EVIDENCE = [
+    "predicted_label",
+    "self_confidence",
+    "predicted_probability",
+    "agreeing_neighbors",
+    "combined_rank",
+]
 
 
 @pytest.fixture
@@ -48,7 +55,7 @@ def test_values_of_a_file(run, train, people, tmp_path, more, rows):
     code, _shown, err = value(run, train, "--out", out, *more, permutations=40)
     assert (code, err) == (0, "")
     table = pd.read_csv(out)
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == [*COLUMNS, *EVIDENCE]
     assert len(table) == rows
     # The rows keep the file's order and numbers, and their classes go with them.
     assert table["row"].is_monotonic_increasing

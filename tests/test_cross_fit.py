@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 import ordinal_shapley as osv
+from problems import JIT, size
 from runs import bits
 
 
@@ -39,20 +40,21 @@ def small():
 @pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])
 @pytest.mark.parametrize("method", ["auto", "mc"])
 def test_values_are_means_over_folds(small, value, method):
-    valuation = osv.sample_values(small, value, method, n_permutations=20_000, random_state=1)
+    valuation = osv.sample_values(small, value, method, n_permutations=size(20_000, 400), random_state=1)
     z = (valuation.values - exact(small, value)) / valuation.stderr
     assert np.abs(z).max() < 4.5
-    assert valuation.counts.tolist() == [15_000] * 8
-    assert valuation.n_permutations == 20_000
+    assert valuation.counts.tolist() == [3 * valuation.n_permutations // 4] * 8
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_errors_are_those_of_many_runs(small):
-    runs = [osv.sample_values(small, n_permutations=400, random_state=seed) for seed in range(150)]
+    runs = [osv.sample_values(small, n_permutations=400, random_state=seed) for seed in range(80)]
     spread = np.std([run.values for run in runs], axis=0, ddof=1)
     said = np.sqrt(np.mean([run.stderr**2 for run in runs], axis=0))
-    assert np.abs(np.log(spread / said)).max() < 0.25
+    assert np.abs(np.log(spread / said)).max() < 0.35
 
 
+@pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_what_values_sum_to(small):
     valuation = osv.sample_values(small, method="mc", n_permutations=4_000, random_state=0)
     gains = [osv.exact_values(fold).values.sum() for fold in small.folds]
@@ -151,9 +153,9 @@ class TestSplits:
         for _, valid in game.splits:
             for name in "abcd":
                 assert abs((owners[valid] == name).sum() - (owners == name).sum() / 5) < 1
-        valuation = osv.sample_values(game, method="mc", n_permutations=500, random_state=0)
+        valuation = osv.sample_values(game, method="mc", n_permutations=size(500, 50), random_state=0)
         gains = [fold(range(5)) - fold(()) for fold in game.folds]
-        assert valuation.values.sum() == pytest.approx(np.mean(gains), abs=0.03)
+        assert valuation.values.sum() == pytest.approx(np.mean(gains), abs=size(0.03, 0.2))
 
     def test_groups_that_are_held_out_by_choice(self):
         X, y = problem(40)

@@ -162,7 +162,7 @@ def test_hardly_regularised_prefixes_are_decided_as_by_models_that_are_fitted_ti
         fit_intercept="free",
     )
     order = rng.permutation(n)
-    lengths = range(n // 2, n + 1, size(2, 6))
+    lengths = range(n // 2, n + 1, size(4, 12))
     utilities = game.prefix_utilities(order)
     for m in lengths:
         models = game.coefficients(order[:m], 1e-12)

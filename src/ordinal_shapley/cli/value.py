@@ -121,7 +121,7 @@ def value(
         )
         if not models.numbers:
             rows = problem.X, problem.y, problem.X_valid, problem.y_valid
-            found = label_evidence(*rows, random_state=run.seed, n_jobs=run.jobs)
+            found = label_evidence(*rows, random_state=run.seed)
             valuation = replace(valuation, evidence=found)
         frame = (
             valuation.to_frame().rename_axis("row").drop(columns=["count", "given_label"], errors="ignore")

@@ -13,9 +13,7 @@ from ordinal_shapley.games._trainer import quiet
 _N_FOLDS = 5
 
 
-def label_evidence(
-    X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any, n_jobs: int | None
-) -> LabelEvidence | None:
+def label_evidence(X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any) -> LabelEvidence | None:
     """Return the evidence, None with a warning where there is none: values must not be lost for it."""
     if X.shape[0] < 2:
         return None
@@ -31,7 +29,7 @@ def label_evidence(
             columns = "passthrough"
         else:
             columns = column_pipeline(X, raw=True, impute=True)
-        model = make_pipeline(columns, forest(sklearn_state(random_state), n_jobs))
+        model = make_pipeline(columns, forest(sklearn_state(random_state)))
         n_folds = min(_N_FOLDS, X.shape[0])
         with quiet():  # trees work in single precision, and say so
             return self_confidence(

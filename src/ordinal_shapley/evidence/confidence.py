@@ -170,12 +170,13 @@ def _checked(estimator: Any) -> Any:
     return estimator
 
 
-def forest(seed: Any, n_jobs: int | None = None) -> Any:
+def forest(seed: Any) -> Any:
     """Return the model that predicts labels unless another is given."""
     from sklearn.ensemble import RandomForestClassifier
 
-    # Of single rows leaves would learn wrong labels by heart.
-    return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed, n_jobs=n_jobs)
+    # Of single rows leaves would learn wrong labels by heart. With more workers trees are added in any order,
+    # and the last bits differ from run to run.
+    return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed, n_jobs=1)
 
 
 def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:

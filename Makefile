@@ -18,7 +18,7 @@ help:
 	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
 	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too"
 	@echo "make test-all     all of it, and tests of kernels that check every index"
-	@echo "make test-nojit   the suite with the compiler off"
+	@echo "make test-nojit   the suite but for its slow tests with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
 	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
@@ -111,7 +111,7 @@ test-bounds: $(VENV)/.stamp-dev
 
 # Without the examples of docstrings and pages, which value real data: minutes uncompiled.
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" tests
 
 coverage: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests --cov --cov-report=term

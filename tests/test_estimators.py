@@ -101,7 +101,8 @@ OTHERWISE = {
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [OrdinalShapley(n_permutations=2, random_state=0)], expected_failed_checks=lambda _: OTHERWISE
+    [OrdinalShapley(n_permutations=2, evidence=False, random_state=0)],
+    expected_failed_checks=lambda _: OTHERWISE,
 )
 def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)

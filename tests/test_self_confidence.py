@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 import ordinal_shapley as osv
 from ordinal_shapley.experiments import combined_rank, self_confidence
-from problems import wdbc, wine
+from problems import JIT, wdbc, wine
 
 X, Y, X_VALID, Y_VALID = wine(True)
 NAMES = np.array(["red", "rose", "white"])
@@ -240,6 +240,7 @@ def fitted():
     return osv.OrdinalShapley(n_permutations=200, random_state=0).fit(wine.X, noise.labels), noise
 
 
+@pytest.mark.skipif(not JIT, reason="forests and fits take minutes")
 class TestBesideValues:
     def test_tables_have_both(self, fitted):
         valuation = fitted[0].valuation_

@@ -132,6 +132,7 @@ def test_intercepts_count_by_the_longest_row_after_every_factor(intercept):
         np.testing.assert_allclose(workspace.solver.offsets, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "n_classes", "n", "d", "power"),
     [

@@ -33,6 +33,7 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 _MAX_STEPS = 100
 # Of a worse system rounding leaves no digits.
 _MAX_CONDITION = 1e13
+_MIN_PIVOT = 1e-200
 
 
 @part
@@ -125,7 +126,7 @@ def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
         trace += matrix[k, k]
     square = 0.0
     for k in range(n):
-        if not matrix[k, k] > 0.0:
+        if not matrix[k, k] > _MIN_PIVOT:
             return math.inf
         for i in range(k + 1, n):
             share = matrix[i, k] / matrix[k, k]

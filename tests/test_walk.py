@@ -189,6 +189,13 @@ def test_small_integer_features(n, d, n_classes, n_valid, levels, seed, scoring)
     check_walk(game, utility, rng.permutation(n), TOLERANCE.get(scoring, 1e-12))
 
 
+def test_a_row_that_is_perpendicular_to_all_others_is_tied():
+    X = np.array([[-2.0, -1, 1, -1], [2, -1, -1, 1], [1, 2, -2, -1], [2, 0, 0, -1]])
+    y, X_valid, y_valid = np.array([0, 1, 1, 1]), np.array([[0.0, 1, 1, 1]]), np.array([1])
+    game, utility = (make(X, y, X_valid, y_valid) for make in (LogisticGame, naive.LogisticUtility))
+    check_walk(game, utility, np.array([2, 3, 0, 1]))
+
+
 def test_the_caller_s_arrays_stay_as_they_are():
     problem = named("wine")
     before = [array.copy() for array in problem]

@@ -325,4 +325,8 @@ def _count_arguments(weight: Callable[..., Any]) -> int:
 def in_span(train: _Matrix, valid: _Matrix) -> tuple[_Matrix, _Matrix, _Matrix]:
     """Coordinates of both in an orthonormal basis of the span of the first, and its vectors as columns."""
     basis, triangle = np.linalg.qr(train.T)
-    return np.ascontiguousarray(triangle.T), valid @ basis, basis
+    seen = valid @ basis
+    # What is rounding alone counts 0: a row that is perpendicular to all others is tied in every model.
+    rounding = 4.0 * np.finfo(np.float64).eps * np.sqrt(valid.shape[1]) * np.linalg.norm(valid, axis=1)
+    seen[np.abs(seen) <= rounding[:, None]] = 0.0
+    return np.ascontiguousarray(triangle.T), seen, basis

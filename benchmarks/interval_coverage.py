@@ -27,10 +27,9 @@ TEXT = """\
 
 Rows are drawn from two overlapping normal classes, a tenth of the labels flipped. The truth is the value
 with {huge:,} validation rows. **Monte Carlo**: how many of the 95 % intervals made of `stderr` hold it, over
-all players and {runs} draws of validation rows; **total**: of those made of `stderr_total`. **Actual /
-said**:
-root mean square of the differences, over that of the total errors. In the lines with folds all {folded} rows
-are drawn anew and cross-fitted."""
+all players and {runs} draws of validation rows; **total**: of those made of `stderr_total`.
+**Actual / said**: the root mean square of the differences, over that of the total errors. In the lines with
+folds all {folded} rows are drawn anew and cross-fitted."""
 AFTER = """\
 An area under a curve and F1 are no means over validation rows: there is no total error for them."""
 

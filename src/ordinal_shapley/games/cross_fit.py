@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -141,13 +140,10 @@ class CrossFitGame(Game):
         self.position_weight, self.scoring = first.position_weight, first.scoring
         self.n_rows = len(y)
         self._labels = y if players_are_rows and first.classes_ is not None else None
-        self.player_classes = None
-        if self._labels is not None:
-            self.player_classes = arrays.encode(y, "y")[1]
+        self.player_classes = None  # permutations are drawn by the folds, which know theirs
         scores = [fold.baseline_score for fold in self.folds]
         self.baseline_score = None if None in scores else float(np.mean(scores))  # type: ignore[arg-type]
-        for name in ("_runs_in_parallel", "_prefer", "_without_order", "_awaits_classes", "_is_slow"):
-            setattr(self, name, getattr(first, name))
+        self._awaits_classes, self._is_slow = first._awaits_classes, first._is_slow
         self._players_are_rows = players_are_rows
         self._n_valid = sum(len(valid) for _, valid in self.splits)
         self._predicts_numbers = first._predicts_numbers
@@ -162,23 +158,7 @@ class CrossFitGame(Game):
         return None if self.folds[0].model is None else f"{self.folds[0].model}; {len(self.folds)} folds"
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
-        """Return the mean utility over the folds of a sequence of players.
-
-        Parameters
-        ----------
-        sequence : sequence of int
-            Distinct players in order of entry; () is the empty sequence.
-
-        Returns
-        -------
-        float
-            The mean utility.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sequence`` is not a sequence of distinct players.
-        """
+        """Return the mean utility over the folds of a sequence of distinct players; () is the empty one."""
         sequence = self._check_sequence(sequence)
         return float(np.mean([fold(self._in_fold(k, sequence)) for k, fold in enumerate(self.folds)]))
 
@@ -208,12 +188,9 @@ class CrossFitGame(Game):
         for fold in self.folds:
             for name, option in fold._settings.items():
                 joined.setdefault(name, []).append(option)
-        alike = {name: all(option is options[0] for option in options) for name, options in joined.items()}
-        return {"game": "CrossFitGame", "cv": (len(self.folds), *self.players)} | {
-            name: options[0] if alike[name] and isinstance(options[0], str) else _flat(options)
-            for name, options in joined.items()
-            if name != "game"
-        }
+        words = {name: options[0] for name, options in joined.items() if isinstance(options[0], str)}
+        others = {name: _flat(options) for name, options in joined.items() if name not in words}
+        return {**others, **words, "game": "CrossFitGame", "cv": (len(self.folds), *self.players)}
 
     @property
     def scored_orders(self) -> int:
@@ -235,12 +212,6 @@ class CrossFitGame(Game):
     def _row_labels(self) -> NDArray[Any] | None:
         return self._labels
 
-    def _home(self, row: int) -> int:
-        """The first fold in which a player trains, -1 if there is none."""
-        with suppress(StopIteration):
-            return next(k for k, players in enumerate(self.players) if row in players)
-        return -1
-
     def _leave_one_out(self) -> Callable[[int], Any] | None:
         if not self._players_are_rows:
             return None
@@ -249,10 +220,11 @@ class CrossFitGame(Game):
             return None
 
         def predict(row: int) -> Any:
-            fold = self._home(row)
-            if fold < 0:
-                return None
-            return predictors[fold](int(self._in_fold(fold, np.array([row]))[0]))  # type: ignore[misc]
+            # The first fold in which the row trains.
+            for predictor, players in zip(predictors, self.players, strict=True):
+                if row in players:
+                    return predictor(int(np.searchsorted(players, row)))  # type: ignore[misc]
+            return None
 
         return predict
 

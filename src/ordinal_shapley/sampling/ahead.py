@@ -24,7 +24,7 @@ from ordinal_shapley.sampling.pilot import (
 )
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.running import Clock
-from ordinal_shapley.sampling.shards import with_baselines
+from ordinal_shapley.sampling.shards import with_baselines, workspace_of
 from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.walks import NO_RULE
 
@@ -163,9 +163,9 @@ class Ahead:
             figure = "full permutations that the others are compared with"
             with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tell:
                 cancellation = self._clock.cancellation()
-                plan, more = with_baselines(
-                    plan, self._game._make_workspace(), 0, _BASELINE_ORDERS, cancellation
-                )
+                make_workspace, payload = self._game._workspace_maker, self._game._payload
+                workspace = workspace_of(plan, cancellation, make_workspace, payload)
+                plan, more = with_baselines(plan, workspace, 0, _BASELINE_ORDERS, cancellation)
                 tell(0 if cancellation.time_is_up else _BASELINE_ORDERS, more)
             self.evaluations += more
         return plan

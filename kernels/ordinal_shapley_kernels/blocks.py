@@ -57,7 +57,7 @@ class BlockTally(Workspace):
     utilities : float64 (n_orders, n_places, n_blocks)
         Of each prefix.
     evaluated : int64 (n_orders, n_places)
-        Whether it is known; else 0 stands for what it says.
+        Whether it is known; one that is not counts as its baseline.
     baselines : float64 (1 or n_orders, n_places, n_blocks)
         As those of a Record.
     inclusion : float64 (n_places,) or (0,)

@@ -438,11 +438,6 @@ class TestKeeping:
         with pytest.raises(ValueError, match="checkpoint"):
             osv.sample_values(game, kinds[2], checkpoint=kept, **options)
 
-    def test_a_value_of_an_older_file_has_no_weights(self):
-        from ordinal_shapley.common.described import from_settings
-
-        assert from_settings({"class": "Ordinal"}) == osv.Ordinal()
-
 
 class TestBounds:
     def test_ranges_hold_every_weighed_contribution(self):

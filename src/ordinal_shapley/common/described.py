@@ -61,10 +61,7 @@ def from_settings(settings: dict[str, Any]) -> Any:
         raise ValueError(f"{settings['class']!r} has no settings")
     found = object.__new__(made)  # as it was when it was written, which was checked then
     for field in fields(made):  # type: ignore[arg-type]
-        # Files of older versions lack options that came later.
-        given = field.name in settings or field.default is MISSING
-        stored = settings[field.name] if given else field.default
-        object.__setattr__(found, field.name, _restored(stored))
+        object.__setattr__(found, field.name, _restored(settings[field.name]))
     return found
 
 

@@ -9,7 +9,7 @@ import threading
 import uuid
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +22,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from ordinal_shapley.common.arrays import take
 from ordinal_shapley.games._rows import PositionWeights
+from ordinal_shapley.games.function import Blocks
 
 _MAX_GAMES = 4  # whose utilities a worker process keeps
 
@@ -169,44 +170,39 @@ class Trainer:
 
     def __call__(self, players: NDArray[np.int64]) -> float:
         """Return the score for players of whom there is a model, or raise what fitting or scoring raises."""
-        return float(self._remembered(players, b"", lambda _: np.zeros(0))[0])
+        return float(self._remembered(players, None)[0])
 
     def in_blocks(
         self, players: NDArray[np.int64], block_of: NDArray[np.int64], block_weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the same score, and behind it those by blocks of validation rows."""
-        n_blocks = int(block_of.max()) + 1
-        return self._remembered(
-            players,
-            block_of.tobytes(),
-            lambda model: np.bincount(block_of, block_weights * self.row_scorer(model), n_blocks),
-            n_blocks,
-        )
+        """Return the same score, and behind it those by blocks of validation rows, (1 + n_blocks,).
 
-    def _remembered(
-        self, players: NDArray[np.int64], more: bytes, score_more: Callable[[Any], Any], n_more: int = 0
-    ) -> NDArray[np.float64]:
+        Of each validation row `block_of` says the block, from 0, and `block_weights` what it weighs there.
+        """
+        return self._remembered(players, (block_of, block_weights))
+
+    def _remembered(self, players: NDArray[np.int64], blocks: Blocks | None) -> NDArray[np.float64]:
         if self.order_free:
             players = np.sort(players)
+        more = b"" if blocks is None else blocks[0].tobytes()
         key = hashlib.blake2b(players.tobytes() + more, digest_size=16).digest()
         values: NDArray[np.float64] | None = self.memory.get(key)
         if values is None:
             try:
                 with quiet():
-                    model, value = self._fit_and_score(players)
-                    values = np.append(value, score_more(model))
+                    values = self._scores(players, blocks)
             except Exception:
                 if self.error_score is None:
                     raise
-                values = np.full(1 + n_more, self.error_score)
+                values = np.full(1 if blocks is None else 2 + int(blocks[0].max()), self.error_score)
             self.memory.put(key, values)
         return values
 
     def score(self, players: NDArray[np.int64]) -> float:
         """Fit and score, whatever is known already."""
-        return self._fit_and_score(players)[1]
+        return float(self._scores(players, None)[0])
 
-    def _fit_and_score(self, players: NDArray[np.int64]) -> tuple[Any, float]:
+    def _scores(self, players: NDArray[np.int64], blocks: Blocks | None) -> NDArray[np.float64]:
         starts = self.player_starts
         rows = np.concatenate([self.player_rows[starts[p] : starts[p + 1]] for p in players])
         X, y, X_valid, y_valid = self.rows
@@ -223,7 +219,14 @@ class Trainer:
         # With more threads sums come in another order, and bits would depend on the number of workers.
         with self._threads.limit(limits=1):
             model = clone(self.estimator).fit(take(X, rows), y[rows], **options)
-            value = float(self.scorer(model, X_valid, y_valid))
+            by_row = np.zeros(0) if blocks is None else self.row_scorer(model)
+            if len(by_row) and self.row_scorer.mean_is_score:
+                value = float(np.mean(by_row))  # without predicting once more
+            else:
+                value = float(self.scorer(model, X_valid, y_valid))
         if not math.isfinite(value):
             raise ValueError(f"the score is {value}, expected a finite number")
-        return model, value
+        if blocks is None:
+            return np.array([value])
+        block_of, weights_in_block = blocks
+        return np.append(value, np.bincount(block_of, weights_in_block * by_row))

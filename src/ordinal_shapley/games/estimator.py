@@ -270,7 +270,7 @@ class EstimatorGame(RowGame):
     def _row_scorer(self, X_valid: Any, y_valid: NDArray[Any]) -> _RowScorer | None:
         """Return what gives the score of each validation row, where the score is a mean of these."""
         kind = _ROW_SCORES.get(self.scoring) if isinstance(self.scoring, str) else None
-        return None if kind is None else _RowScorer(kind, X_valid, y_valid)
+        return None if kind is None else _RowScorer(kind, X_valid, y_valid, self.scoring == "accuracy")
 
     def _constant_score(self, X_valid: Any, y_valid: NDArray[Any]) -> float:
         constant: Any
@@ -391,6 +391,7 @@ class _RowScorer(NamedTuple):
     kind: Callable[[Any, Any, NDArray[Any]], NDArray[Any]]
     X: Any
     y: NDArray[Any]
+    mean_is_score: bool  # to the last bit
 
     def __call__(self, model: Any) -> NDArray[Any]:
         return self.kind(model, self.X, self.y)
@@ -425,7 +426,7 @@ _ROW_SCORES = {
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
     """What the scorer of that name says; its checks would take as long as a small fit."""
-    return float(np.mean(np.asarray(model.predict(X)).ravel() == y))
+    return float(np.mean(_are_right(model, X, y)))
 
 
 class _ConstantClassifier(ClassifierMixin, BaseEstimator):

@@ -27,7 +27,7 @@ from ordinal_shapley_kernels.function import (
 from ordinal_shapley_kernels.workspace import COMPILED
 
 _MAX_PLAYERS = 1_000_000
-# Block of each validation row and what it weighs there.
+# Block of each validation row, and what it weighs there.
 Blocks: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 

@@ -203,10 +203,10 @@ def sample_values(
             scores = _mean([full for full, _ in found]), _mean([baseline for _, baseline in found])
         else:
             plans, scores = recalled
+        for k, ahead in enumerate(pilots):
+            with _reporting(played[k : k + 1], plans):
+                plans[k] = ahead.plan(plans[k])
         with _reporting(played, plans):
-            for k, ahead in enumerate(pilots):
-                with _reporting([played[k]], plans):
-                    plans[k] = ahead.plan(plans[k])
             keeper.remember(plans, scores)
             settings = settings._replace(digest=_digest(settings, plans, played))
             evaluations = [ahead.evaluations for ahead in pilots]

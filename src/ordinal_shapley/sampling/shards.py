@@ -150,10 +150,11 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
     if n_permutations == 0 or _needs_baselines(plan, n_permutations):
         return Shard(_nothing(plan))
     walks = Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
-    block_sums, block_spread = _sums_by_block(plan, walks)
+    weights = order_weights(plan, walks)
+    block_sums, block_spread = _sums_by_block(plan, walks, weights)
     record, credited = None, walks.marginals
     if plan.recorded:
-        record, credited = _record(plan, walks), np.empty_like(walks.marginals)
+        record, credited = _record(plan, walks, weights), np.empty_like(walks.marginals)
         write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
     elif len(plan.factors):
         most = int(walks.lengths.max())
@@ -302,7 +303,7 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
     return run
 
 
-def _record(plan: Plan, walks: Walks) -> Credits:
+def _record(plan: Plan, walks: Walks, weights: NDArray[np.float64]) -> Credits:
     """What the contributions to the orders of walks are made of; their utilities are written over."""
     utilities = walks.utilities
     if len(plan.baselines):
@@ -321,20 +322,22 @@ def _record(plan: Plan, walks: Walks) -> Credits:
         walks.orders,
         baselines,
         centred,
-        walks.marginals * order_weights(plan, walks),
+        walks.marginals * weights,
         plan.size_factors,
         float(plan.in_out),
         float(plan.empty_value),
     )
 
 
-def _sums_by_block(plan: Plan, walks: Walks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sums_by_block(
+    plan: Plan, walks: Walks, weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums of contributions by blocks of validation rows, and their spread; see Moments."""
     n_blocks, n = plan.n_blocks, len(plan.members)
     sums, spread = np.zeros((n, n_blocks)), np.zeros(n if n_blocks else 0)
     if not n_blocks:
         return sums, spread
-    utilities, weights = walks.block_utilities, order_weights(plan, walks)
+    utilities = walks.block_utilities
     evaluated = np.ones((1, 1), np.int64)
     if plan.in_out:
         evaluated = np.isfinite(walks.utilities).astype(np.int64)

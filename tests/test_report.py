@@ -363,6 +363,9 @@ class TestCommandLine:
         assert page.column("low") == table["ci_low"].tolist()
         assert page.column("rank") == table["rank"].tolist()
         assert page.column("row") == table["row"].tolist()
+        assert page.column("predicted label") == table["predicted_label"].astype(str).tolist()
+        assert page.column("probability of the label") == table["self_confidence"].tolist()
+        assert page.column("combined rank") == table["combined_rank"].tolist()
         for name in ("age", "city <b>"):
             assert page.column(name, own=True) == frame[name].iloc[table["row"]].tolist()
         assert page.column("label") == frame["old"].astype(str).iloc[table["row"]].tolist()

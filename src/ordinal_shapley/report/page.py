@@ -81,6 +81,7 @@ def page(
         "max_columns": MAX_COLUMNS,
         "data": table.data(level),
         "has_both": valuation.stderr_total is not None,
+        "has_evidence": valuation.evidence is not None,
         "has_columns": given.X is not None,
         "spread": pictures.histogram(valuation, noun, level),
         "classes": _classes(given),

@@ -99,10 +99,23 @@ def row_table(
             for title, name in (_FIGURES if valuation.stderr_total is None else _BOTH).items()
         ),
         Column("CI below 0", "text", False, None, below),
+        *_evidence(frame),
         *([] if X is None else [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]),
     ]
     lowest_first = np.lexsort((np.arange(len(frame)), -frame["rank"].to_numpy()))
     return RowTable(columns, lowest_first, 0 if X is None else X.shape[1] - shown)
+
+
+def _evidence(frame: pd.DataFrame) -> list[Column]:
+    """Columns of what is predicted for each row, where that is known."""
+    if "combined_rank" not in frame:
+        return []
+    columns = [_column("predicted label", frame["predicted_label"].to_numpy(), own=False)]
+    named = {"its probability": "predicted_probability", "probability of the label": "self_confidence"}
+    columns += [
+        Column(title, "number", False, 2, _numbers(frame[name].to_numpy())) for title, name in named.items()
+    ]
+    return [*columns, Column("combined rank", "number", False, 0, frame["combined_rank"].tolist())]
 
 
 def _column(title: str, cells: Any, *, own: bool) -> Column:

@@ -22,7 +22,7 @@ help:
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
 	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
-	@echo "make lint         ruff, the project's own rules, the layers, mypy"
+	@echo "make lint         ruff, the project's own rules, the layers, mypy, workflows"
 	@echo "make format       let ruff format and mend what it can"
 	@echo "make bench        benchmarks, a quarter of an hour; rewrites docs/benchmarks.md"
 	@echo "make bench-rivals environments of other libraries, for make bench, which asks for them"
@@ -126,6 +126,9 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/python tests/rules/check_rules.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
 
 format: $(VENV)/.stamp-dev
 	$(BIN)/ruff format

@@ -200,8 +200,9 @@ def test_info(run, as_json):
     assert (code, err) == (0, "")
     assert ordinal_shapley.__version__ in shown and np.__version__ in shown
     if as_json:
-        kernels = json.loads(shown)["kernels"]
-        assert 0 <= kernels["compiled"] <= kernels["all"]
+        found = json.loads(shown)
+        assert 0 <= found["kernels"]["compiled"] <= found["kernels"]["all"]
+        assert found["cpu"] and found["cores"] >= 1 and all(n >= 1 for n in found["threads"].values())
 
 
 def test_version(run):

@@ -15,14 +15,23 @@ _EXTRAS = {"plot": ("matplotlib",), "report": ("jinja2",), "parquet": ("pyarrow"
 
 @command
 def info(as_json: bool = JSON) -> None:
-    """Show versions, cores and where compiled kernels are kept, for a report of a problem."""
+    """Show versions, CPU, threads and where compiled kernels are kept: paste it into a bug report."""
+    from llvmlite.binding import get_host_cpu_name
+    from threadpoolctl import threadpool_info
+
     from ordinal_shapley.common.compiling import kept_kernels
     from ordinal_shapley.common.parallel import n_workers
 
     folder, n_kept, n_kernels = kept_kernels()
     libraries = {name: _version(name) for name in _LIBRARIES}
     extras = {name: all(map(find_spec, needed)) for name, needed in _EXTRAS.items()}
-    machine = {"python": platform.python_version(), "system": platform.platform(), "cores": n_workers(-1)}
+    machine = {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpu": get_host_cpu_name(),  # what kernels are compiled for
+        "cores": n_workers(-1),
+    }
+    threads = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
     kernels = {"folder": folder, "compiled": n_kept, "all": n_kernels}
     kept = f"{n_kept} of {n_kernels} compiled, in {folder}"
     if folder is None:
@@ -32,13 +41,15 @@ def info(as_json: bool = JSON) -> None:
     lacking = [name for name, there in extras.items() if not there]
     table = facts(
         ("ordinal-shapley", f"{_version('ordinal-shapley')}, Python {machine['python']}"),
-        ("system", f"{machine['system']}, {machine['cores']} cores"),
+        ("system", machine["system"]),
+        ("CPU", f"{machine['cpu']}, {machine['cores']} cores"),
+        ("threads", ", ".join(f"{name} {number}" for name, number in threads.items()) or "1"),
         ("libraries", ", ".join(f"{name} {number}" for name, number in libraries.items())),
         ("kernels", safe(kept)),
         ("extras", ", ".join(name for name, there in extras.items() if there) or "none"),
         *([("not installed", ", ".join(lacking))] if lacking else []),
     )
-    parts = {**machine, "libraries": libraries, "extras": extras, "kernels": kernels}
+    parts = {**machine, "threads": threads, "libraries": libraries, "extras": extras, "kernels": kernels}
     show("info", as_json, lambda: parts, lambda console: console.print(table))
 
 

@@ -124,6 +124,8 @@ OPTIONS = {
         --value blend: --alpha
         --alpha 0.5: --alpha
         --value blend --alpha 2: --alpha
+        --value blend --alpha 0.5 --sizes 2: --sizes
+        --sizes 2 --partition a,a,b,b: --partition
         --partition a,a,b,b --case within: --partition
         --case within: --partition
         --case near: --case

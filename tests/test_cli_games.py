@@ -39,6 +39,7 @@ def verified(run, file, *more, permutations=None):
     [
         ([], "ordinal"),
         (["--value", "blend", "--alpha", "0.3"], osv.Blend(0.3)),
+        (["--sizes", "beta:4,1"], osv.Ordinal(size_weights=osv.beta_weights(4, 1))),
         ([*GROUPS, "1,1, 2,2", "--case", "within"], osv.PartialOrdinal([1, 1, 2, 2], "within")),
         ([*GROUPS, "x,y,x,y", "--case", "between"], osv.PartialOrdinal([0, 1, 0, 1], "between")),
         (["--max-seconds", "100", "--jobs", "1", "--no-progress"], "ordinal"),

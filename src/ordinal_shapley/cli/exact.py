@@ -95,7 +95,12 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
     console.print(f"[bold]{title}[/bold] of {output.safe(name)}")
     number = Numbers(result.values, result.values / 100)
     took = f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"
-    total = f"{number(result.values.sum())}: v(N) - v(empty), for v(N) the mean over full permutations"
+    total, sizes = number(result.values.sum()), result.kind.size_words
+    total += (
+        f"; not v(N) - v(empty), with {sizes}"
+        if sizes
+        else (": v(N) - v(empty), for v(N) the mean over full permutations")
+    )
     console.print(output.facts(("evaluations", took), ("sum", total)))
     console.print()
     ranked = frame.iloc[result.ranking()]

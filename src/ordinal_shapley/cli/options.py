@@ -288,6 +288,14 @@ class GameSamplerOptions(SamplerOptions):
     )
 
 
+SIZES = option(
+    None,
+    "classic and ordinal: which sizes of sets count: a number, up to that many members, beta:A,B or banzhaf.",
+    "SIZES",
+    without="all alike",
+)
+
+
 @dataclass(frozen=True)
 class GameValueOptions:
     """Which value of a game."""
@@ -296,6 +304,7 @@ class GameValueOptions:
     value_kind: str = option(
         "ordinal", f"{either((*VALUES, 'blend'))}.", "NAME", flag="--value", choices=(*VALUES, "blend")
     )
+    sizes: str | None = SIZES
     alpha: float | None = option(None, "blend: the share of the ordinal value, from 0 to 1.", "A")
     partition: str | None = option(
         None,
@@ -308,21 +317,32 @@ class GameValueOptions:
 
     def value(self) -> Value:
         """Return the value."""
-        from ordinal_shapley.values import Blend, PartialOrdinal, as_value
+        from ordinal_shapley.values import Blend, PartialOrdinal
 
         if (self.alpha is None) == (self.value_kind == "blend"):
             raise ValueError(f"--alpha and --value blend belong together; --value is {self.value_kind}")
+        if self.partition is None and self.case is None and (self.alpha is None or self.sizes is not None):
+            return weighted(self.value_kind, self.sizes)
         if self.alpha is not None:
             return Blend(self.alpha)
-        if self.partition is None and self.case is None:
-            return as_value(self.value_kind)
         if self.value_kind != "partial_ordinal":
             raise ValueError(f"--partition is for --value partial_ordinal; --value is {self.value_kind}")
         return PartialOrdinal(_names(self.partition, "--partition"), self.case)
 
 
-def size_weights(text: str) -> SizeWeights:
-    """Return the size weights that a text stands for: 50, "beta:16,1" or "banzhaf"."""
+def weighted(name: str, sizes: str | None) -> Value:
+    """Return the value of a name with the size weights that a text stands for."""
+    from ordinal_shapley.values import as_value
+
+    if sizes is None:
+        return as_value(name)
+    if name not in ("classic", "ordinal"):
+        raise ValueError(f"--sizes is for --value classic and ordinal; --value is {name}")
+    return replace(as_value(name), size_weights=_size_weights(sizes))  # type: ignore[type-var]
+
+
+def _size_weights(text: str) -> SizeWeights:
+    """Return those of 50, "beta:16,1" or "banzhaf"."""
     from ordinal_shapley.values import banzhaf_weights, beta_weights, sizes_up_to
 
     if text == "banzhaf":

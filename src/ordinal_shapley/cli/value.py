@@ -40,13 +40,7 @@ class RunOptions:
         flag="--value",
         choices=VALUES,
     )
-    sizes: str | None = option(
-        None,
-        "Which sizes of sets of rows count: a number, up to that many rows, beta:A,B or banzhaf; not for "
-        "partial_ordinal.",
-        "SIZES",
-        without="all alike",
-    )
+    sizes: str | None = options.SIZES
     checkpoint: Path | None = running_option(
         None, "Keep the run there; the same command resumes it, also to more permutations.", "RUN.npz"
     )
@@ -62,14 +56,7 @@ class RunOptions:
 
     def value(self) -> Value:
         """Return the value."""
-        from ordinal_shapley.values import Classic, Ordinal, as_value
-
-        kind = as_value(self.value_kind)
-        if self.sizes is None:
-            return kind
-        if not isinstance(kind, Classic | Ordinal):
-            raise ValueError(f"--sizes is for --value ordinal and classic; --value is {self.value_kind}")
-        return replace(kind, size_weights=options.size_weights(self.sizes))
+        return options.weighted(self.value_kind, self.sizes)
 
 
 @options.command

@@ -192,8 +192,9 @@ def weights_of(weights: SizeWeights | NDArray[np.float64], n_players: int) -> ND
         return weights.of(n_players)
     if len(weights) != n_players:
         raise ValueError(
-            f"size_weights has {len(weights)} entries, expected one for each number of others, 0 to "
-            f"{n_players - 1}: {n_players}"
+            f"size_weights has {len(weights)} entries, expected {n_players}, one for each number of others "
+            "that train with a player (cross-fitted: in its fold); beta_weights, banzhaf_weights and "
+            "sizes_up_to fit any number"
         )
     return weights
 

@@ -15,8 +15,8 @@ PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist workst
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         value the Wine data; writes $(DEMO)/wine.csv and wine.png"
-	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too"
+	@echo "make demo         flip labels of Wine and see which value finds them; writes a table, a picture and a report"
+	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too; about six minutes"
 	@echo "make test-all     all of it, and tests of kernels that check every index"
 	@echo "make test-nojit   the suite but for its slow tests with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
@@ -59,7 +59,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.stamp-demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot,report]'
 	@touch $@
 
 $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
@@ -86,8 +86,7 @@ $(VENV)/.stamp-kernels: $(wildcard kernels/ordinal_shapley_kernels/*.py) | $(VEN
 	@touch $@
 
 demo: $(VENV)/.stamp-demo $(VENV)/.stamp-kernels
-	@mkdir -p $(DEMO)
-	$(BIN)/ordinal-shapley value --dataset wine --value ordinal --seed 0 --out $(DEMO)/wine.csv --plot $(DEMO)/wine.png
+	$(BIN)/python benchmarks/demo.py $(DEMO)
 
 # Compiled before, or each process would; without a stamp, as NUMBA_CACHE_DIR may be another one than last time.
 test: $(VENV)/.stamp-dev

@@ -236,7 +236,7 @@ def test_sample_weights_with_zeros(n_classes, weights):
     assert check(problem, orders, sample_weight=sample_weight, weights=weights) > 10 * len(lengths)
 
 
-@settings(max_examples=size(300, 15), deadline=None)
+@settings(max_examples=size(150, 15), deadline=None)
 @given(
     d=st.integers(1, size(26, 7)),
     n_more=st.integers(-6, size(40, 4)),
@@ -486,12 +486,12 @@ def test_more_rows_than_directions_but_fewer_than_columns(name, n_classes):
     # The span of these rows grows no more while they do, and pivots are rounding.
     n, d = size((70, 64), (10, 8))
     rng = np.random.default_rng(18)
-    for seed in range(size(3, 1)):
+    for seed in range(size(2, 1)):
         problem = awkward(name, n, d, n_classes, seed)
         if name == "duplicates":  # each row twice, in turn
             twice = np.repeat(np.arange(n // 2), 2)
             problem = problem._replace(X=problem.X[twice], y=np.arange(n) % n_classes)
-        lengths = size([8, 30, 43, 45, 49, 52, 58, 63, 64, 65, 70], [5, 7])
+        lengths = size([30, 43, 49, 58, 64, 70], [5, 7])
         orders = [order_of(problem, rng, m) for m in lengths]
         assert check(problem, orders) > 10 * len(orders)
         game = LogisticGame(*problem)

@@ -21,7 +21,7 @@ from runs import sample_with
 
 N_GAMES = 20
 # Whole blocks of a Latin design for up to six players.
-N_PERMUTATIONS = size(5_040, 120)
+N_PERMUTATIONS = size(2_520, 120)
 
 
 class Sampler(NamedTuple):
@@ -107,8 +107,8 @@ def test_unbiased(name):
     z = scores(sampler, sampler.exact)
     assert len(z) >= size(50, 30)
     assert np.abs(z).max() <= 4.5
-    # Standard errors neither too large to find anything nor too small.
-    assert 0.7 < z.std() < 1.3
+    # Standard errors neither too large to find anything nor too small; those of a game depend on each other.
+    assert 0.6 < z.std() < 1.4
 
 
 def test_another_value_would_be_found_out():

@@ -18,9 +18,9 @@ help:
 	@echo "make demo         flip labels of Wine and see which value finds them; writes a table, a picture and a report"
 	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too; about six minutes"
 	@echo "make test-all     all of it, and tests of kernels that check every index"
-	@echo "make test-nojit   the suite but for its slow tests with the compiler off"
+	@echo "make test-nojit   tests of kernels with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"
-	@echo "make coverage     make test-nojit, twice as long, and which lines it reached"
+	@echo "make coverage     the whole suite with the compiler off, half an hour, and which lines it reached"
 	@echo "make test-interop  tests against pyDVL and OpenDataVal, each in an environment made for it, 6 GB"
 	@echo "make lint         ruff, the project's own rules, the layers, mypy, workflows"
 	@echo "make format       let ruff format and mend what it can"
@@ -108,9 +108,11 @@ test-bounds: $(VENV)/.stamp-dev
 	$(PYTEST_ALL_CORES) $(patsubst %,tests/test_%.py,walk permutations trainer wide span exact ridge neighbors \
 	    journeys scoring compiled_game references overflow models)
 
-# Without the examples of docstrings and pages, which value real data: minutes uncompiled.
+# Without what only uses kernels: the command line, reports, experiments, the examples of docstrings and pages.
 test-nojit: $(VENV)/.stamp-dev
-	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" tests
+	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" tests $(patsubst %,--ignore-glob='tests/test_%.py', \
+	    cli* datasets distributed docs_blocks experiments fuzz import plots release report* reproduction rules \
+	    self_confidence surroundings tutorials vocabulary)
 
 coverage: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests --cov --cov-report=term

@@ -91,6 +91,7 @@ def warning_lines() -> Iterator[Warned]:
     with warnings.catch_warnings(record=True) as caught:
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("always", category)
+        warnings.filterwarnings("ignore", "write class labels alike")  # said of their column, by its name
 
         def warned() -> list[str]:
             return list(dict.fromkeys(one_line(in_options(str(one.message))) for one in caught))

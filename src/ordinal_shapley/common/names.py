@@ -1,12 +1,15 @@
-"""Names of players, short enough to be shown and still told apart."""
+"""Names: those of players short enough to be shown and still told apart, and names that may be one."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from ordinal_shapley.common import arrays
 
 _LONGEST = 24
+_MAX_GROUPS = 5
 
 
 def shorten(name: Any, longest: int = _LONGEST) -> str:
@@ -40,3 +43,25 @@ def _shared(names: list[str]) -> int:
     while all(len(name) > count and name[count] == names[0][count] for name in names):
         count += 1
     return count
+
+
+def find_alike(names: Iterable[Any]) -> list[list[str]]:
+    """Return the groups of texts that differ in spaces or case only."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted({str(name) for name in names if isinstance(name, str)}):
+        groups.setdefault("".join(name.split()).casefold(), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def warn_of_alike(names: Iterable[Any], what: str, stacklevel: int = 3) -> None:
+    """Warn of texts that differ in spaces or case only; `what` says in the plural what they name."""
+    groups = find_alike(names)
+    if not groups:
+        return
+    listed = "; ".join(", ".join(map(repr, group)) for group in groups[:_MAX_GROUPS])
+    listed += f"; and {len(groups) - _MAX_GROUPS:,} more" * (len(groups) > _MAX_GROUPS)
+    warnings.warn(
+        f"write {what} alike if they are one: those that differ in spaces or case only count as different "
+        f"ones: {listed}",
+        stacklevel=stacklevel,
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.vocabulary import POSITION_WEIGHTS, check_choice
@@ -100,6 +101,7 @@ class RowGame(Game):
         else:
             names = arrays.as_names(groups, "groups", self.n_rows, "row of X")
             self.player_names, owners = arrays.encode(names, "groups")
+            warn_of_alike(self.player_names, "groups", 5)
             self.n_players = len(self.player_names)
         self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
         # A stable sort keeps an owner's rows in their given order.
@@ -108,6 +110,7 @@ class RowGame(Game):
         self._players_are_rows = np.array_equal(self._player_rows, np.arange(self.n_players))
         self.player_classes = None
         if codes is not None:
+            warn_of_alike(self.classes_ if self.classes_ is not None else (), "class labels", 5)
             codes = codes[self._player_rows]
             first = codes[self._player_starts[:-1]]
             pure = np.array_equal(codes, np.repeat(first, self.player_sizes))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.files import replacing
+from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._journey_input import column_of
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
@@ -310,6 +311,7 @@ class TableGame(Game):
                 )
         if players is None:
             players = sorted({name for text in texts for name in split_names(text)})
+            warn_of_alike(players, "players")
         names = check_names([str(name) for name in arrays.as_player_names(players, "players", len(players))])
         table = read_sequences(zip(texts, values, strict=True), names)
         n_players = arguments.integer("the number of players", len(names), max=_MAX_PLAYERS)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from ordinal_shapley.tables.column_warnings import find_alike
+from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.tables.table import Table
 from ordinal_shapley.vocabulary import MISSING
 
 # More classes than this, or floats with more distinct values than the second, is no classification.
 _MAX_CLASSES = 100
 _MAX_FLOATS = 20
-_MAX_NAMED = 5  # columns, or labels
+_MAX_NAMED = 5  # columns
 
 
 def check_table(table: Table, numbers: bool, impute: bool) -> Table:
     """Return the table with targets that are `numbers` or classes; unless `impute`, it must be complete."""
     table = _with_numbers(table) if numbers else _with_classes(table)
+    for column, values in table.frame.select_dtypes(exclude="number").items():
+        warn_of_alike(values.unique(), f"values of column {str(column)!r}")
     absent = table.frame.isna()
     counts = absent.sum()
     counts = counts[counts > 0]
@@ -62,12 +63,7 @@ def _with_classes(table: Table) -> Table:
     if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
         return replace(table, target=target.astype(np.int64))
     target = target.astype(str)
-    for group in find_alike(target.unique())[:_MAX_NAMED]:
-        warnings.warn(
-            f"labels {', '.join(map(repr, group))} of column {target.name!r} differ in spaces or case only, "
-            "and count as classes of their own; write them alike if they are one",
-            stacklevel=2,
-        )
+    warn_of_alike(target.unique(), f"labels of column {target.name!r}")
     return replace(table, target=target)
 
 

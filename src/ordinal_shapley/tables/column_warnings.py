@@ -1,12 +1,9 @@
-"""Columns that are hardly features: row IDs, names, dates and numbers written as text.
-
-And labels that differ in spelling only.
-"""
+"""Columns that are hardly features: row IDs, names, dates and numbers written as text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -93,11 +90,3 @@ def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
             "into numbers, group rare ones, or"
         )
     return ""
-
-
-def find_alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return the groups of labels that differ in spaces or case only."""
-    groups: dict[str, list[str]] = {}
-    for label in sorted(set(labels)):
-        groups.setdefault(" ".join(label.split()).casefold(), []).append(label)
-    return [group for group in groups.values() if len(group) > 1]

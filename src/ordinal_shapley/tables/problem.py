@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.tables.column_warnings import find_alike
+from ordinal_shapley.common.names import find_alike
 from ordinal_shapley.tables.encoding import Encoder
 from ordinal_shapley.tables.table import Table
 

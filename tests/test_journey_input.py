@@ -93,6 +93,13 @@ def test_repeats(repeats, expected):
         osv.JourneyGame([journey], [5], [2])
 
 
+@pytest.mark.parametrize("repeats", ["first", "last"])
+def test_touches_are_counted_before_repeated_ones_are_left_out(repeats):
+    game = osv.JourneyGame.from_paths(["A > B > A", "B > A > B", "B"], [10, 5, 1], [7, 8, 9], repeats=repeats)
+    touches = game.touches()
+    assert touches.loc["A"].tolist() == [15, 10, 10] and touches.loc["B"].tolist() == [16, 6, 6]
+
+
 def test_counts_add_up_over_texts_of_one_path():
     game = osv.JourneyGame.from_paths(["A>B", " A  >B ", "A > B"], [0.5, 1, 0], [0, 0.25, 0])
     assert counts_of(game) == {"A > B": (1.5, 0.25)}

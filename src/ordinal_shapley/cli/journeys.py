@@ -381,7 +381,7 @@ def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]
 
 def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
     rate = game.n_conversions / game.n_journeys if game.n_journeys else 0.0
-    paths, channels = _count(len(game.to_frame()), "path"), _count(game.n_players, "channel")
+    paths, channels = _count(game._counted.n_paths, "path"), _count(game.n_players, "channel")
     n_journeys = _numbers([game.n_journeys])[0]
     lines = [("journeys", f"{n_journeys}, {100 * rate:.3g} % converted; {paths} of {channels}")]
     if game.utility == "conversions":
@@ -394,8 +394,8 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
         if value == "classic" and game.unseen == "zero":
             unseen += "; order does not matter"
         lines.append(("unseen path", unseen))
-    repeats = {"error": "there are none", "first": "the first touch counts", "last": "the last touch counts"}
-    return [*lines, ("repeats", repeats[game.repeats])]
+    repeated = f"in {_numbers([game._counted.n_repeated])[0]} journeys the {game.repeats} touch counts"
+    return [*lines, ("repeats", repeated if game._counted.n_repeated else "there are none")]
 
 
 def _numbers(numbers: Any, digits: int | None = None) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ordinal_shapley.common import arguments
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games import _journey_bootstrap as resampling
@@ -124,6 +122,8 @@ class Credit:
     def touches(self) -> pd.DataFrame:
         """Return in how many of the conversions each channel had a part, to compare credit with.
 
+        Every touch counts, also those that ``repeats`` leaves out of the game.
+
         Returns
         -------
         pandas.DataFrame
@@ -141,21 +141,11 @@ class Credit:
         """
         import pandas as pd
 
-        _, channel, position = self._sets.touches
-        first = position == 0
-        ends = {
-            "touched": np.ones_like(first),
-            "first_touch": first,
-            "last_touch": np.append(first, True)[1:],
-        }
-        won = self._sets.touch_conversions
-        counts = {
-            name: sharing.sum_up(channel[kept], won[kept], self.n_players) for name, kept in ends.items()
-        }
-        return pd.DataFrame(counts, pd.Index(self._counted.channels, dtype=object, name="channel"))
+        index = pd.Index(self._counted.channels, dtype=object, name="channel")
+        return pd.DataFrame(self._counted.touches, index, ["touched", "first_touch", "last_touch"])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the sequences that journeys had, with their counts.
+        """Return the sequences that journeys had, with their counts, without repeated touches.
 
         Returns
         -------
@@ -171,7 +161,7 @@ class Credit:
         """
         import pandas as pd
 
-        names, sequences, conversions, totals = self._counted
+        names, sequences, conversions, totals = self._counted[:4]
         paths = [" > ".join(names[channel] for channel in sequence) for sequence in sequences]
         counts = {"conversions": conversions, "non_conversions": totals - conversions}
         return pd.DataFrame({"path": pd.Series(paths, dtype=object), **counts, "rate": conversions / totals})

@@ -42,6 +42,10 @@ class Counted(NamedTuple):
 def read_lists(journeys: Any, conversions: Any, non_conversions: Any) -> Journeys:
     """Read lists of channels, one per journey."""
     rows = as_list(journeys, "journeys", "journey")
+    # Of the journeys as they were, before repeated touches were left out:
+    touches: NDArray[np.float64]  # conversions that each channel touched, began and ended
+    n_paths: int
+    n_repeated: float  # how many journeys touch a channel twice
 
     def names() -> Iterator[tuple[str, tuple[str, ...]]]:
         for row, journey in enumerate(rows):
@@ -126,23 +130,30 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
     check_choice("repeats", repeats, REPEATS)
     rows, counts = journeys
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
-    keys = []
-    for where, touched in rows:
-        if touched not in kept:
-            kept[touched] = _without_repeats(touched, where, repeats)
-        keys.append(kept[touched])
-    named, sums = add_up(keys, counts)
-    found = sorted({name for sequence in named for name in sequence})
+    for where, path in rows:
+        given.append(path)
+        if path not in kept:
+            kept[path] = _without_repeats(path, where, repeats)
+    paths, sums = add_up(given, counts)
+    totals = sums.sum(axis=0)
+    found = sorted({name for path in paths for name in path})
     names = found if channels is None else _as_channels(channels, found)
     if len(names) > _MAX_CHANNELS:
         raise ValueError(f"journeys have {len(names):,} channels, expected at most {_MAX_CHANNELS:,}")
     number = {name: i for i, name in enumerate(names)}
-    totals = sums.sum(axis=0)
-    numbered = sorted(
-        (tuple(number[name] for name in sequence), k) for k, sequence in enumerate(named) if totals[k] > 0.0
+    ways = {path: tuple(number[name] for name in kept[path]) for path in paths}
+    ends = ([number[path[end]] for path in paths] for end in (0, -1))
+    touched = [[channel for path in paths for channel in ways[path]], *ends]
+    repeated = [len(path) > len(ways[path]) for path in paths]
+    wins = [np.repeat(sums[0], [len(ways[path]) for path in paths]), sums[0], sums[0]]
+    n = len(names)
+    touches = [np.bincount(*pair, n).astype(np.float64) for pair in zip(touched, wins, strict=True)]
+    some = np.flatnonzero(totals)
+    sequences, (conversions, of_each) = add_up(
+        [ways[paths[k]] for k in some.tolist()], np.stack([sums[0], totals])[:, some]
     )
-    at = np.array([k for _, k in numbered], np.int64)
-    return Counted(names, [sequence for sequence, _ in numbered], sums[0][at], totals[at])
+    n_repeated = float(totals[repeated].sum())
+    return Counted(names, sequences, conversions, of_each, np.stack(touches, 1), len(some), n_repeated)
 
 
 def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:
@@ -160,6 +171,7 @@ def number_keys(keys: list[Key]) -> tuple[list[Key], NDArray[np.int64]]:
 
 
 def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tuple[str, ...]:
+    given = []
     kept = tuple(dict.fromkeys(touched))
     if repeats == "error" and len(kept) < len(touched):
         again = next(name for k, name in enumerate(touched) if name in touched[:k])

@@ -354,7 +354,7 @@ class JourneyGame(Credit, Game):
 
     @property
     def _settings(self) -> dict[str, Any]:
-        _, sequences, conversions, totals = self._counted
+        _, sequences, conversions, totals = self._counted[:4]
         touched = np.array([channel for sequence in sequences for channel in sequence], np.int64)
         lengths = np.array([len(sequence) for sequence in sequences], np.int64)
         return {

@@ -18,7 +18,7 @@ u1,mail,2026-01-02,1
 u1,ad,2026-01-01 12:00,0
 u2,ad,2026-01-01,0
 u3,mail,2026-03-01,1
-u3,ad,2026-02-01,1
+u3,ad,2026-02-01,0
 """
 
 
@@ -87,8 +87,8 @@ def test_credit_of_touches(run, touches, tmp_path):
     assert (code, err) == (0, "")
     # In the order of the file mail comes first.
     other = tmp_path / "other.csv"
-    code, _, _ = run("journeys", touches, "--file-order", "--out", other)
-    assert code == 0
+    code, _, err = run("journeys", touches, "--file-order", "--after-conversion", "keep", "--out", other)
+    assert (code, err) == (0, "")
     assert written(out)["credit"].tolist() == [0.0, 2.0] and written(other)["credit"].tolist() == [2.0, 0.0]
 
 

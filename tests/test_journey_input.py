@@ -93,6 +93,42 @@ def test_repeats(repeats, expected):
         osv.JourneyGame([journey], [5], [2])
 
 
+LATE = pd.DataFrame(
+    [
+        *[("u1", "A", 1, 0), ("u1", "B", 2, 1), ("u1", "C", 3, 0), ("u2", "A", 1, 0)],
+        *[("u3", "B", 1, 1), ("u3", "A", 2, 0), ("u3", "C", 3, 1), ("u4", "C", 1, 1)],
+    ],
+    columns=["journey", "channel", "time", "converted"],
+)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4, 5, 6, 7], [6, 2, 4, 7, 0, 3, 5, 1]])
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("cut", {"A > B": (1, 0), "A": (0, 1), "B": (1, 0), "C": (1, 0)}),
+        ("split", {"A > B": (1, 0), "A": (0, 1), "B": (1, 0), "C": (1, 1), "A > C": (1, 0)}),
+        ("keep", {"A > B > C": (1, 0), "A": (0, 1), "B > A > C": (1, 0), "C": (1, 0)}),
+    ],
+)
+def test_touches_after_a_conversion(after, expected, order):
+    game = osv.JourneyGame.from_events(LATE.iloc[order], after_conversion=after)
+    assert counts_of(game) == expected
+    if after == "cut":
+        with pytest.warns(UserWarning, match=r"\b3 in 2 of 4 journeys, with 1 "):
+            assert counts_of(osv.JourneyGame.from_events(LATE.iloc[order])) == expected
+
+
+def test_a_conversion_comes_after_the_touches_of_its_time():
+    events = pd.DataFrame({"journey": 1, "channel": "A", "time": 1, "converted": [1, 0]})
+    split = osv.JourneyGame.from_events(events, repeats="first", after_conversion="split")
+    assert counts_of(split) == {"A": (1, 0)}
+
+
+def test_where_rows_say_the_same_of_a_journey_all_of_its_touches_count():
+    assert counts_of(osv.JourneyGame.from_events(as_events([["A", "B"], ["A"]], [1, 0])))["A > B"] == (1, 0)
+
+
 @pytest.mark.parametrize("repeats", ["first", "last"])
 def test_touches_are_counted_before_repeated_ones_are_left_out(repeats):
     game = osv.JourneyGame.from_paths(["A > B > A", "B > A > B", "B"], [10, 5, 1], [7, 8, 9], repeats=repeats)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import file_columns
 from ordinal_shapley.cli.options import data_option, either, option
-from ordinal_shapley.vocabulary import REPEATS, UNSEEN, UTILITIES, VALUES
+from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, UNSEEN, UTILITIES, VALUES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,16 @@ class TouchOptions:
         None, "Touches: they are in order in the file; time is not read.", flag="--file-order"
     )
     converted: str | None = _column(
-        "Touches: the column of 1 or 0; a 1 at any touch: the journey converted.", "converted"
+        "Touches: the column of 1 or 0: at the touch that converted, or at all touches of the journey.",
+        "converted",
+    )
+    after_conversion: str | None = data_option(
+        None,
+        f"Touches after the one that converted: {either(AFTER_CONVERSION)}. They are left out, begin a new "
+        "journey, or count for the same one.",
+        "NAME",
+        without="cut",
+        choices=AFTER_CONVERSION,
     )
 
     def game(self, frame: pd.DataFrame, **options: Any) -> JourneyGame:
@@ -89,6 +98,7 @@ class TouchOptions:
         frame = frame.assign(**{converted: flags.map(_FLAGS)})
         if time is not None:
             frame[time] = _as_times(frame[time])
+        options["after_conversion"] = self.after_conversion
         return JourneyGame.from_events(frame, journey, channel, time, converted, **options)
 
 

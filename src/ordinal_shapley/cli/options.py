@@ -49,9 +49,9 @@ _FLAGS = {
     "tol": "--tolerance",
 }
 _SAME = (
-    *("C", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design", "max_seconds"),
+    *("C", "after_conversion", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design"),
     *("method", "partition", "position_weight", "repeats", "scoring", "strata", "truncation", "unseen"),
-    *("utility", "value"),
+    *("max_seconds", "utility", "value"),
 )
 _FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(_FLAGS)

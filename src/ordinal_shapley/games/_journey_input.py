@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
-from ordinal_shapley.vocabulary import REPEATS, check_choice
+from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,13 @@ _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
-# What messages call each row, and its channels; and two rows of counts, conversions and non-conversions.
-Journeys = tuple[Iterable[tuple[str, tuple[str, ...]]], NDArray[np.float64]]
+
+
+class Journeys(NamedTuple):
+    """Journeys as they were read."""
+
+    rows: Iterable[tuple[str, tuple[str, ...]]]  # what messages call each, and its channels
+    counts: NDArray[np.float64]  # rows of conversions and non-conversions
 
 
 class Counted(NamedTuple):
@@ -37,22 +42,22 @@ class Counted(NamedTuple):
     sequences: list[tuple[int, ...]]  # sorted
     conversions: NDArray[np.float64]  # of each sequence
     totals: NDArray[np.float64]  # its journeys, converted or not; never 0
+    # Of the journeys as they were, before repeated touches were left out:
+    touches: NDArray[np.float64]  # conversions that each channel touched, began and ended
+    n_paths: int
+    n_repeated: float  # how many journeys touch a channel twice
 
 
 def read_lists(journeys: Any, conversions: Any, non_conversions: Any) -> Journeys:
     """Read lists of channels, one per journey."""
     rows = as_list(journeys, "journeys", "journey")
-    # Of the journeys as they were, before repeated touches were left out:
-    touches: NDArray[np.float64]  # conversions that each channel touched, began and ended
-    n_paths: int
-    n_repeated: float  # how many journeys touch a channel twice
 
     def names() -> Iterator[tuple[str, tuple[str, ...]]]:
         for row, journey in enumerate(rows):
             where = f"journeys[{row}]"
             yield where, tuple(_as_name(name, where) for name in as_list(journey, where, "channel"))
 
-    return names(), _as_counts(conversions, non_conversions, len(rows))
+    return Journeys(names(), _as_counts(conversions, non_conversions, len(rows)))
 
 
 def read_paths(paths: Any, conversions: Any, non_conversions: Any, sep: Any) -> Journeys:
@@ -68,11 +73,11 @@ def read_paths(paths: Any, conversions: Any, non_conversions: Any, sep: Any) -> 
         places.setdefault(path, row)
     _warn_of_sep(places, sep)
     names = {path: _split(path, row, sep) for path, row in places.items()}
-    return [(f"paths[{row}]", names[path]) for row, path in enumerate(rows)], counts
+    return Journeys([(f"paths[{row}]", names[path]) for row, path in enumerate(rows)], counts)
 
 
 def read_events(
-    frame: pd.DataFrame, journey: str, channel: str, time: str | None, converted: str
+    frame: pd.DataFrame, journey: str, channel: str, time: str | None, converted: str, after: str | None
 ) -> Journeys:
     """Read a table with one row per touch."""
     import pandas as pd
@@ -82,26 +87,25 @@ def read_events(
         raise ValueError("frame has no rows, expected at least one")
     for column in (journeys, touched):
         _refuse_missing(column)
+    flags = as_flags(column_of(frame, converted), f"frame[{converted!r}]", frame.index)
     codes = pd.factorize(journeys)[0]
     order = np.argsort(codes, kind="stable")
     ids, channels = journeys.tolist(), touched.to_numpy()
     if time is not None:
         times = _as_times(column_of(frame, time))
-        order = np.lexsort((times, codes))
-        before, after = order[:-1], order[1:]
-        tied = (codes[before] == codes[after]) & (times[before] == times[after])
-        tied &= channels[before] != channels[after]
+        order = np.lexsort((flags, times, codes))
+        before, after_it = order[:-1], order[1:]
+        tied = (codes[before] == codes[after_it]) & (times[before] == times[after_it])
+        tied &= channels[before] != channels[after_it]
         if tied.any():
-            a, b = int(before[np.argmax(tied)]), int(after[np.argmax(tied)])
+            a, b = int(before[np.argmax(tied)]), int(after_it[np.argmax(tied)])
             raise ValueError(
                 f"journey {ids[a]!r} touches {channels[a]!r} and {channels[b]!r} at the same {time}, "
                 f"{frame[time].iloc[a]}, so that their order is not known: sort the rows and give time=None "
                 "to take them as they stand"
             )
-    flags = as_flags(column_of(frame, converted), f"frame[{converted!r}]", frame.index)
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    order, starts = _end_journeys(order, codes, flags, after)
     won = np.maximum.reduceat(flags[order], starts)
-
     in_order, ends = touched.iloc[order].tolist(), [*starts[1:].tolist(), len(order)]
 
     def names() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -109,7 +113,38 @@ def read_events(
             where = f"journey {ids[order[start]]!r}"
             yield where, tuple(_as_name(name, where) for name in in_order[start:end])
 
-    return names(), np.stack([won, 1.0 - won])
+    return Journeys(names(), np.stack([won, 1.0 - won]))
+
+
+def _end_journeys(
+    order: NDArray[np.int64], codes: NDArray[np.int64], flags: NDArray[np.float64], after: str | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the touches that count, in order, and where each journey begins among them."""
+    if after is not None:
+        check_choice("after_conversion", after, AFTER_CONVERSION)
+    codes, flags = codes[order], flags[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    # How often a journey converted before each of its touches.
+    before = np.cumsum(flags) - flags
+    before -= before[starts][codes[starts].searchsorted(codes)]
+    late = before > 0.0
+    if after is None and (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all():
+        after = "keep"  # it is said of journeys, not of touches
+    elif after is None and late.any():
+        warnings.warn(
+            f"touches after the first conversion of their journey are left out, {int(late.sum()):,} in "
+            f"{len(np.unique(codes[late])):,} of {len(starts):,} journeys, with {int(flags[late].sum()):,} "
+            "further conversions: after_conversion='cut' says that this is right, after_conversion='split' "
+            "begins a new journey after each conversion, and after_conversion='keep' counts all touches "
+            "and one conversion per journey",
+            stacklevel=4,
+        )
+    if after == "keep":
+        before[:] = 0.0
+    elif after != "split":
+        order, codes, before = order[~late], codes[~late], before[~late]
+    new = (np.diff(codes, prepend=-1) != 0) | (np.diff(before, prepend=0.0) != 0.0)
+    return order, np.flatnonzero(new)
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
@@ -129,6 +164,7 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
     """Add up the journeys of each sequence of channels."""
     check_choice("repeats", repeats, REPEATS)
     rows, counts = journeys
+    given = []
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
     for where, path in rows:
         given.append(path)
@@ -171,7 +207,6 @@ def number_keys(keys: list[Key]) -> tuple[list[Key], NDArray[np.int64]]:
 
 
 def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tuple[str, ...]:
-    given = []
     kept = tuple(dict.fromkeys(touched))
     if repeats == "error" and len(kept) < len(touched):
         again = next(name for k, name in enumerate(touched) if name in touched[:k])

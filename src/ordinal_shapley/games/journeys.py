@@ -130,18 +130,8 @@ class JourneyGame(Credit, Game):
         ordered: bool = True,
         channels: Any = None,
     ) -> None:
-        read = reading.read_lists(journeys, conversions, non_conversions)
-        self._set(read, repeats, unseen, utility, ordered, channels)
-
-    def _set(
-        self,
-        journeys: reading.Journeys,
-        repeats: str = "error",
-        unseen: str | None = None,
-        utility: str = "rate",
-        ordered: bool = True,
-        channels: Any = None,
-    ) -> None:
+        if not isinstance(journeys, reading.Journeys):
+            journeys = reading.read_lists(journeys, conversions, non_conversions)
         check_choice("utility", utility, UTILITIES)
         if utility == "conversions":
             if unseen is not None:
@@ -231,9 +221,7 @@ class JourneyGame(Credit, Game):
         ad        20.0   0.0
         mail       0.0  20.0
         """
-        game = cls.__new__(cls)
-        game._set(reading.read_paths(paths, conversions, non_conversions, sep), **options)
-        return game
+        return cls(reading.read_paths(paths, conversions, non_conversions, sep), None, **options)
 
     @classmethod
     def from_frame(
@@ -281,6 +269,8 @@ class JourneyGame(Credit, Game):
         channel: str = "channel",
         time: str | None = "time",
         converted: str = "converted",
+        *,
+        after_conversion: str | None = None,
         **options: Any,
     ) -> JourneyGame:
         """Make a game of a long table.
@@ -295,8 +285,12 @@ class JourneyGame(Credit, Game):
             Column of numbers or dates. Two channels of a journey at the same time are an error. None: touches
             are in the order of the rows.
         converted : str, default "converted"
-            Column of True or False, or 1 or 0. A journey converted if one of its rows says so; all of its
-            touches count, so leave out those after the conversion.
+            Column of True or False, or 1 or 0: whether the touch converted. Where all rows of each journey
+            say the same, it is whether the journey did, and all of its touches count.
+        after_conversion : {"cut", "split", "keep"}, optional
+            What becomes of touches after the first one that converted. "cut", the default: they are left out,
+            with a warning that says how many. "split": after each conversion a new journey begins, so that
+            all conversions count. "keep": they count, and the journey converted once.
         **options
             As in `from_journeys`.
 
@@ -316,9 +310,8 @@ class JourneyGame(Credit, Game):
         0         ad          0.0              1.0   0.0
         1  ad > mail          1.0              0.0   1.0
         """
-        game = cls.__new__(cls)
-        game._set(reading.read_events(frame, journey, channel, time, converted), **options)
-        return game
+        columns = journey, channel, time, converted
+        return cls(reading.read_events(frame, *columns, after_conversion), None, **options)
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""

@@ -17,7 +17,7 @@ from problems import size
 from test_journeys import VALUES
 
 # Many games here are as small as can be, and all of their journeys convert.
-pytestmark = pytest.mark.filterwarnings("ignore:every journey converts")
+pytestmark = pytest.mark.filterwarnings("ignore:every journey converts", "ignore:leave ")
 
 # What journeys are read from
 
@@ -134,6 +134,45 @@ def test_touches_are_counted_before_repeated_ones_are_left_out(repeats):
     game = osv.JourneyGame.from_paths(["A > B > A", "B > A > B", "B"], [10, 5, 1], [7, 8, 9], repeats=repeats)
     touches = game.touches()
     assert touches.loc["A"].tolist() == [15, 10, 10] and touches.loc["B"].tolist() == [16, 6, 6]
+
+
+@pytest.mark.parametrize(
+    ("paths", "won", "lost", "marks"),
+    [
+        (["s > A > c", "s > B > c", "s > A", "s > B"], [9, 5, 0, 0], [0, 0, 4, 3], ["s", "c"]),
+        (["A > c", "B > c", "c", "A > n", "B > n"], [9, 5, 2, 0, 0], [0, 0, 0, 4, 3], ["c", "n"]),
+        (["A > e", "B > e", "A > B > e"], [9, 5, 1], None, ["e"]),
+        (["A", "A > B", "A > B > C"], [5, 20, 30], [95, 80, 70], []),
+        (["A > C", "B > C", "A", "C"], [5, 20, 0, 0], [0, 0, 70, 1], []),
+        (["A > B", "A"], [5, 0], [0, 3], []),
+    ],
+)
+def test_channels_that_mark_beginnings_and_outcomes_are_named(paths, won, lost, marks):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        osv.JourneyGame.from_paths(paths, won, lost)
+    named = [str(one.message) for one in caught if str(one.message).startswith("leave ")]
+    assert len(named) == bool(marks)
+    for mark in marks:
+        assert f"{mark!r} begins every" in named[0] or f"{mark!r} ends every" in named[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names: osv.JourneyGame([[name] for name in names], [1] * 4, [1] * 4),
+        lambda names: osv.TableGame.from_frame(pd.DataFrame({"sequence": names, "value": 1.0})),
+        lambda names: osv.LogisticGame(np.eye(4), [0, 1, 0, 1], np.eye(4), [0, 1, 0, 1], groups=names),
+        lambda names: osv.NearestNeighborGame(np.eye(4), names, np.eye(4), names),
+    ],
+    ids=["channels", "players", "groups", "classes"],
+)
+def test_names_that_differ_in_spaces_or_case_only_are_warned_of(make):
+    with pytest.warns(UserWarning, match="'B b', 'bB'"):
+        make(["a", "B b", "bB", "c"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(["a", "B b", "b", "c"])
 
 
 def test_counts_add_up_over_texts_of_one_path():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
+from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, check_choice
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
     names = found if channels is None else _as_channels(channels, found)
     if len(names) > _MAX_CHANNELS:
         raise ValueError(f"journeys have {len(names):,} channels, expected at most {_MAX_CHANNELS:,}")
+    _warn_of_names(found, paths, sums)
     number = {name: i for i, name in enumerate(names)}
     ways = {path: tuple(number[name] for name in kept[path]) for path in paths}
     ends = ([number[path[end]] for path in paths] for end in (0, -1))
@@ -190,6 +193,30 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
     )
     n_repeated = float(totals[repeated].sum())
     return Counted(names, sequences, conversions, of_each, np.stack(touches, 1), len(some), n_repeated)
+
+
+def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: NDArray[np.float64]) -> None:
+    """Warn of channels that may be one, or mark where journeys begin and how they end."""
+    warn_of_alike(channels, "channels", stacklevel=6)
+    marks = {}
+    for verb, end in (("begins", 0), ("ends", -1)):
+        won, lost = (Counter(path[end] for path, n in zip(paths, row, strict=True) if n) for row in counts)
+        for those, others, journeys in (
+            (won | lost, None, "every journey"),
+            (won, lost, "every journey that converted, and no other"),
+            (lost, won, "every journey that did not convert, and no other"),
+        ):
+            name, n = next(iter(those.items()), ("", 0))
+            # No mark is a journey by itself where it can't be the outcome, as a purchase without a touch is.
+            is_channel = (name,) in paths if others is None else not others or name in others
+            if len(those) == 1 and n > 1 and not is_channel:
+                marks[f"{name!r} {verb} {journeys}"] = repr(name)
+    if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths show nothing
+        warnings.warn(
+            f"leave {', '.join(dict.fromkeys(marks.values()))} out of the journeys if they mark a beginning "
+            f"or an outcome and are no touches: {'; '.join(marks)}",
+            stacklevel=5,
+        )
 
 
 def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:

@@ -92,6 +92,45 @@ def test_credit_of_touches(run, touches, tmp_path):
     assert written(out)["credit"].tolist() == [0.0, 2.0] and written(other)["credit"].tolist() == [2.0, 0.0]
 
 
+def test_advice_about_touches_after_a_conversion(run, touches):
+    code, _, err = run("journeys", touches, "--file-order")
+    assert code == 0 and "2 in 2 of 3 journeys" in err
+    for advice in ("cut", "split", "keep"):
+        assert f"--after-conversion {advice}" in err
+        code, _, silent = run("journeys", touches, "--file-order", "--after-conversion", advice)
+        assert (code, silent) == (0, "")
+
+
+def test_last_touch_is_that_of_the_journeys_whatever_repeats_leaves_out(run, tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text("path,conversions,non_conversions\nads > shop > ads,10,5\nads > shop,0,7\n")
+    code, shown, err = run("journeys", file, "--repeats", "first", "--json")
+    assert (code, err) == (0, "")
+    whole = json.loads(shown)
+    assert {line["channel"]: line["last_touch"] for line in whole["channels"]} == {"ads": 10, "shop": 0}
+    assert whole["data"]["paths"] == 2
+    code, shown, _ = run("journeys", file, "--repeats", "first")
+    assert code == 0 and "in 15 journeys" in shown
+
+
+def test_other_marks_between_columns_and_in_numbers(run, paths, tmp_path):
+    text = PATHS.replace(",", ";").replace("30", "30,5")
+    file, out = tmp_path / "x.csv", tmp_path / "credit.csv"
+    file.write_text(text)
+    code, _, err = run("journeys", file)
+    advised = shlex.split(err[err.index("--sep ") :])[1].rstrip(",")
+    assert code == 2
+    code, _, err = run("journeys", file, "--sep", advised)
+    assert code == 2 and "'30,5' in row 3" in err and "--decimal ," in err
+    code, _, err = run("journeys", file, "--sep", advised, "--decimal", ",", "--out", out, "--bootstrap", 0)
+    assert (code, err) == (0, "")
+    file.write_text(PATHS.replace("30", "30.5"))
+    expected = osv.JourneyGame.from_frame(pd.read_csv(file), non_conversions="non_conversions").credit()
+    np.testing.assert_array_equal(written(out)[["credit", "share"]], expected)
+    code, _, err = run("journeys", file, "--decimal", ",")  # a point may be a thousand's
+    assert code == 2 and "'30.5' in row 3" in err
+
+
 def test_named_columns_and_times_by_number(run, tmp_path):
     file, out = tmp_path / "t.csv", tmp_path / "credit.csv"
     file.write_text("who,what,when,won\na,x,10,TRUE\na,y,9,true\nb,x,-1.5,No\n")
@@ -187,7 +226,7 @@ def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
     counts = {"journeys": 3, "conversions": 2, "paths": 2, "channels": 2}
     assert whole["data"] == {"name": "touches.csv", **counts}
     settings = {"value": "ordinal", "utility": "rate", "unseen": "backoff", "repeats": "error"}
-    settings |= {"bootstrap": 1000, "seed": 0}
+    settings |= {"bootstrap": 1000, "seed": 0, "after_conversion": None, "sep": ",", "decimal": "."}
     assert whole["settings"] == settings
     for name in ("channel", "credit", "share", "stderr", "ci_low", "share_stderr", "share_ci_high", "rank"):
         assert [line[name] for line in whole["channels"]] == table[name].tolist()

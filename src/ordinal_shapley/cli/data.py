@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.tables.table import Table
 
-_SEPS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
-_DECIMALS = (".", ",")
+SEPS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
+SEP = data_option(",", "What separates columns: ',', ';', '|' or tab.", "MARK", choices=tuple(SEPS))
+DECIMAL = data_option(".", "The mark in decimal numbers: '.' or ','.", "MARK", choices=(".", ","))
 _FRACTION = 0.3
 FRACTION = {"above": 0.0, "below": 1.0}
 _FEW = 30
@@ -31,7 +32,7 @@ def file_columns(context: typer.Context, incomplete: str) -> list[str]:
     files = [context.params.get("train") or context.params.get("file"), *context.args]
     try:
         with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
-            sep = _SEPS.get(context.params.get("sep") or ",", ",")
+            sep = SEPS.get(context.params.get("sep") or ",", ",")
             header = next(csv.reader(stream, delimiter=sep))
     except (OSError, UnicodeDecodeError, StopIteration, csv.Error):
         return []
@@ -73,8 +74,8 @@ class DataOptions:
         flag="--impute",
     )
     raw: bool = data_option(False, "Leave numbers as they are; else they are standardised.", flag="--raw")
-    sep: str = data_option(",", "What separates columns: ',', ';', '|' or tab.", "MARK", choices=tuple(_SEPS))
-    decimal: str = data_option(".", "The mark in decimal numbers: '.' or ','.", "MARK", choices=_DECIMALS)
+    sep: str = SEP
+    decimal: str = DECIMAL
 
     def settings(self) -> dict[str, Any]:
         """Return what ``--json`` says of the options."""
@@ -168,7 +169,7 @@ class DataOptions:
             data = datasets.load(self.dataset)
             return Table(self.dataset, data.frame, data.target, data.frame[[]]).drop(drop)
         assert self.train is not None and self.target is not None
-        marks = Marks(_SEPS[self.sep], self.decimal)
+        marks = Marks(SEPS[self.sep], self.decimal)
         return read_table(
             self.train,
             self.target,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli import options, output
-from ordinal_shapley.cli.data import file_columns
+from ordinal_shapley.cli.data import DECIMAL, SEP, SEPS, file_columns
 from ordinal_shapley.cli.options import data_option, either, option
 from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, UNSEEN, UTILITIES, VALUES
 
@@ -44,7 +44,7 @@ class PathOptions:
     )
     path_sep: str | None = data_option(None, "Paths: what separates channels.", "TEXT", without=">")
 
-    def game(self, frame: pd.DataFrame, **options: Any) -> JourneyGame:
+    def game(self, frame: pd.DataFrame, decimal: str, **options: Any) -> JourneyGame:
         """Return the game of the paths in `frame`."""
         from ordinal_shapley.games import JourneyGame
 
@@ -55,9 +55,9 @@ class PathOptions:
         columns = {"paths": self.path or "path", "conversions": self.conversions or "conversions"}
         columns |= {} if lost is None else {"non_conversions": lost}
         paths, *counts = (_texts(frame, name) for name in columns.values())
-        _check(paths, paths.str.strip() == "", f"channels such as 'A {sep} B'")
         with _naming_rows(columns):
-            return JourneyGame.from_paths(paths.tolist(), *map(_as_counts, counts), sep=sep, **options)
+            lists = [_as_counts(texts, decimal) for texts in counts]
+            return JourneyGame.from_paths(paths.tolist(), *lists, sep=sep, **options)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class TouchOptions:
         choices=AFTER_CONVERSION,
     )
 
-    def game(self, frame: pd.DataFrame, **options: Any) -> JourneyGame:
+    def game(self, frame: pd.DataFrame, decimal: str, **options: Any) -> JourneyGame:
         """Return the game of the touches in `frame`."""
         from ordinal_shapley.games import JourneyGame
 
@@ -97,7 +97,7 @@ class TouchOptions:
         _check(columns[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no")
         frame = frame.assign(**{converted: flags.map(_FLAGS)})
         if time is not None:
-            frame[time] = _as_times(frame[time])
+            frame[time] = _as_times(frame[time], decimal)
         options["after_conversion"] = self.after_conversion
         return JourneyGame.from_events(frame, journey, channel, time, converted, **options)
 
@@ -138,6 +138,8 @@ def journeys(
         without=f"{_RESAMPLES}, none where that takes more than seconds",
         limits={"min": 0, "max": 100_000},
     ),
+    sep: str = SEP,
+    decimal: str = DECIMAL,
     seed: int = options.SEED,
     out: Path | None = options.OUT,
     plot: Path | None = options.PLOT,
@@ -174,7 +176,7 @@ def journeys(
     with output.warning_lines() as warned:
         from ordinal_shapley.tables.reading import read_texts
 
-        frame = read_texts(file, "a file of journeys")
+        frame = read_texts(file, "a file of journeys", SEPS[sep])
         try:
             has_touches = bool(given[1]) or (not given[0] and "path" not in frame.columns)
             if has_touches and not given[1] and not {"journey", "channel"} <= set(frame.columns):
@@ -183,7 +185,7 @@ def journeys(
                     "columns by --path, or by --journey, --channel, --time and --converted"
                 )
             form = touches if has_touches else paths
-            game = form.game(frame, repeats=repeats, utility=utility, unseen=unseen)
+            game = form.game(frame, decimal, repeats=repeats, utility=utility, unseen=unseen)
             drawn = _resamples(game) if bootstrap is None else bootstrap or None
             credit = game.credit(value_kind, bootstrap=drawn, random_state=seed)
             places = game.credit(value_kind, by_position=True) if by_position else None
@@ -193,6 +195,8 @@ def journeys(
         rank = credit["credit"].rank(ascending=False, method="first").astype(int)
         credit = credit.assign(rank=rank)
         output.write_csv(credit if places is None else credit.join(places.add_prefix("position_")), out)
+        settings = {"value": value_kind, "bootstrap": drawn, "seed": seed, "sep": sep, "decimal": decimal}
+        settings["after_conversion"] = touches.after_conversion
         kind = value_kind.replace("_", " ").capitalize()
         title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
         bars = credit if places is None else places
@@ -202,7 +206,7 @@ def journeys(
         output.show(
             "journeys",
             as_json,
-            lambda: _document(game, credit, places, file.name, value_kind, drawn, seed),
+            lambda: _document(game, credit, places, file.name, settings),
             lambda console: _show(console, heading, game, credit, places, value_kind, drawn),
             [out, plot],
             warned(),
@@ -252,18 +256,25 @@ def _check(texts: pd.Series, odd: pd.Series, expected: str) -> None:
         raise ValueError(f"{texts.name} is {texts.iloc[row]!r} in row {row + 1}, expected {expected}")
 
 
-def _as_counts(texts: pd.Series) -> Any:
+def _with_points(texts: pd.Series, decimal: str) -> pd.Series:
+    """Return texts with points in decimal numbers; if commas were asked for, points are none."""
+    return texts.str.translate(str.maketrans(",.", ".,")) if decimal == "," else texts
+
+
+def _as_counts(texts: pd.Series, decimal: str) -> Any:
     import pandas as pd
 
-    counts = pd.to_numeric(texts, errors="coerce")
-    _check(texts, ~((counts >= 0) & (counts < float("inf"))), "a number of at least 0")
-    return texts.astype(float).tolist()
+    pointed = _with_points(texts, decimal)
+    counts = pd.to_numeric(pointed, errors="coerce")
+    hint = "; with --decimal , it may be 1,5" if texts.str.contains(",").any() and decimal == "." else ""
+    _check(texts, ~((counts >= 0) & (counts < float("inf"))), f"a number of at least 0{hint}")
+    return pointed.astype(float).tolist()
 
 
-def _as_times(texts: pd.Series) -> Any:
+def _as_times(texts: pd.Series, decimal: str) -> Any:
     import pandas as pd
 
-    numbers = pd.to_numeric(texts, errors="coerce")
+    numbers = pd.to_numeric(_with_points(texts, decimal), errors="coerce")
     if numbers.notna().all():
         return numbers
     # Nothing that can be taken for day before month and the other way round.
@@ -283,9 +294,7 @@ def _document(
     credit: pd.DataFrame,
     places: pd.DataFrame | None,
     name: str,
-    value: str,
-    bootstrap: int | None,
-    seed: int,
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
     touches = game.touches()[["last_touch", "touched"]]
@@ -295,15 +304,8 @@ def _document(
             channel["by_position"] = row
     sizes = {"journeys": game.n_journeys, "conversions": game.n_conversions}
     return {
-        "data": {"name": name, **sizes, "paths": len(game.to_frame()), "channels": game.n_players},
-        "settings": {
-            "value": value,
-            "utility": game.utility,
-            "unseen": game.unseen if game.utility == "rate" else None,
-            "repeats": game.repeats,
-            "bootstrap": bootstrap,
-            "seed": seed,
-        },
+        "data": {"name": name, **sizes, "paths": game._counted.n_paths, "channels": game.n_players},
+        "settings": {name: getattr(game, name) for name in ("utility", "unseen", "repeats")} | settings,
         "channels": channels,
     }
 

@@ -30,13 +30,13 @@ def check_file(path: Path, what: str) -> None:
         raise ValueError(f"{str(path)!r} is a folder, not {what}")
 
 
-def read_texts(path: Path, what: str) -> pd.DataFrame:
+def read_texts(path: Path, what: str, sep: str | None = None) -> pd.DataFrame:
     """Read all columns of a CSV file as texts, for the command that knows what they mean.
 
-    `what` says what is expected to be in the file.
+    `what` says what is expected to be in the file, `sep` what separates its columns.
     """
     check_file(path, what)
-    return _parse(path.name, path.read_bytes(), **_TEXTS)
+    return _parse(path.name, path.read_bytes(), sep, **_TEXTS)
 
 
 def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) -> pd.DataFrame:

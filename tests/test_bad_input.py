@@ -285,6 +285,7 @@ parts = [(np.arange(6), np.arange(6, 12)), (np.arange(6, 12), np.arange(6))]
 curves = partial(osv.remove_high_value, values=np.ones(12), X=X, y=Y, X_test=X_VALID, y_test=Y_VALID)
 journeys = partial(osv.JourneyGame, journeys=[["A"]], conversions=[1])
 credit = osv.JourneyGame([["A"]], [1], [1]).credit
+EVENTS = pd.DataFrame({"journey": [1], "channel": ["A"], "time": [1], "converted": [1]})
 VALUATION, OTHER = (by_hand([1.0, 2.0], [0.1, 0.1], first_permutation=k, seed=k) for k in (0, 100))
 
 
@@ -409,7 +410,8 @@ ARGUMENTS = [
     (credit, "bootstrap", [0, 1, -5, 10**6], [1e3, "1000", True]),
     (partial(credit, by_position=True), "bootstrap", [1000], []),
     (partial(credit, bootstrap=2), "random_state", [-1], ["one", 0.5]),
-    (partial(osv.JourneyGame.from_events), "frame", [], [[["j", "A", 1, 1]]]),
+    (osv.JourneyGame.from_events, "frame", [], [[["j", "A", 1, 1]]]),
+    (partial(osv.JourneyGame.from_events, EVENTS), "after_conversion", ["drop", 1], []),
     (partial(osv.JourneyGame.from_frame), "frame", [], [{"path": ["A"], "conversions": [1]}]),
     (VALUATION.confidence_interval, "level", [0, 1, 95, -0.5, NAN], ["a"]),
     (VALUATION.to_frame, "level", [0, NAN], ["a"]),

@@ -182,6 +182,13 @@ def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
     assert err.count("\n") == 1
 
 
+def test_categories_that_differ_in_spaces_or_case_only_are_warned_of(tmp_path, people):
+    people.loc[0, "city"] = "graz "
+    people.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.warns(UserWarning, match="column 'city' .*'Graz', 'graz '"):
+        DataOptions(train=tmp_path / "people.csv", target="outcome").read(0)
+
+
 @pytest.mark.parametrize(
     ("sep", "mark", "decimal"), [(";", ";", ","), ("tab", "\t", "."), ("|", "|", ","), (",", ",", ",")]
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ordinal_shapley.common import frames
 
 # A dense copy of a sparse matrix above this is more likely a mistake than a wish.
 _MAX_DENSE_BYTES = 8 * 2**30
@@ -47,12 +50,13 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
     TypeError, ValueError
         Not two-dimensional, empty, not numeric, or not finite; the message names row and column.
     """
-    index = columns = None
+    index, columns = frames.row_labels(X), None
+    X = frames.as_pandas(X, name)
     if hasattr(X, "iloc") and hasattr(X, "columns"):
-        index = X.index.to_numpy()
         columns = [str(column) for column in X.columns]
-        for place, (title, dtype) in enumerate(zip(columns, X.dtypes, strict=True)):
-            if getattr(dtype, "kind", "O") not in "biuf" and not _holds_numbers(X.iloc[:, place]):
+        X = with_numbers(X)
+        for title, dtype in zip(columns, X.dtypes, strict=True):
+            if getattr(dtype, "kind", "O") not in "biuf":
                 advice = "encode categories first, for example with sklearn.preprocessing.OneHotEncoder"
                 if getattr(dtype, "kind", "O") in "mM":
                     advice = "turn dates and durations into numbers, such as days, or drop them"
@@ -93,12 +97,21 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
     return Table(values, index, columns)
 
 
-def _holds_numbers(column: Any) -> bool:
-    """Whether a column of objects holds nothing but numbers, as after a transposition."""
+def with_numbers(X: Any, *, flags: bool = True) -> Any:
+    """Return a frame of pandas in which columns of objects that are all numbers, or missing, are floats.
+
+    Such columns come from a transposition or have pd.NA in them. With `flags` booleans are numbers, too.
+    """
     from pandas.api.types import infer_dtype
 
-    kinds = ("integer", "floating", "mixed-integer-float", "boolean", "decimal")
-    return column.dtype == object and infer_dtype(column, skipna=True) in kinds
+    kinds = {"integer", "floating", "mixed-integer-float", "decimal", *["boolean", "empty"] * flags}
+    places = [k for k, dtype in enumerate(X.dtypes) if getattr(dtype, "kind", "") == "O"]
+    places = [k for k in places if infer_dtype(X.iloc[:, k], skipna=True) in kinds]
+    if places:
+        X = X.copy(deep=False)
+        for k in places:
+            X.isetitem(k, X.iloc[:, k].astype(object).where(X.iloc[:, k].notna(), np.nan).astype(np.float64))
+    return X
 
 
 def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> None:
@@ -113,7 +126,7 @@ def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> Non
             labels = set(index) & set(X.index)
         except TypeError:  # labels that can't be looked up can't be compared
             continue
-        counted = any(_is_counted(given) for given in (index, X.index))
+        counted = any(frames.is_counted(given) for given in (index, X.index))
         if not counted and not labels:
             warnings.warn(
                 f"{title} and {name} have no index label in common, and rows are matched by position: if "
@@ -128,11 +141,6 @@ def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> Non
                 UserWarning,
                 stacklevel=stacklevel,
             )
-
-
-def _is_counted(index: Any) -> bool:
-    """Whether an index is the one that frames have if none is given."""
-    return bool(index.dtype.kind == "i" and (index.to_numpy() == np.arange(len(index))).all())
 
 
 def make_dense(X: Any, name: str) -> NDArray[Any]:
@@ -169,9 +177,10 @@ def _check_shape(array: Any, name: str) -> None:
 
 
 def _missing(name: str, value: float, row: Any, column: Any, count: int) -> ValueError:
+    what = "a missing value" if np.isnan(value) else str(value)
     return ValueError(
-        f"{name} holds {value} at row {row!r}, column {column!r} ({count} such values in these rows): "
-        "fill in or drop them first"
+        f"{name} has {what} at row {row!r}, column {column!r} ({count} missing or infinite in these "
+        "rows): fill in or drop them first"
     )
 
 
@@ -198,12 +207,13 @@ def as_tables(
 
 
 def indexable(X: Any, name: str) -> Any:
-    """Return rows as something whose rows can be picked by position."""
+    """Return rows as something whose rows can be picked by position: a frame, an array or sparse rows."""
     if is_sparse(X):
         return X.tocsr()  # not every sparse format has rows
-    X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else as_array(X, name)
-    if X.ndim != 2:
-        raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
+    if frames.frame_of(X, name) is None:
+        X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else as_array(X, name)
+        if X.ndim != 2:
+            raise ValueError(f"{name} has {X.ndim} dimensions, expected 2: rows and features")
     if X.shape[0] == 0:
         raise ValueError(f"{name} has no rows, expected at least one")
     return X
@@ -211,7 +221,20 @@ def indexable(X: Any, name: str) -> Any:
 
 def take(X: Any, positions: NDArray[np.intp]) -> Any:
     """Return the rows at these positions."""
-    return X.iloc[positions] if hasattr(X, "iloc") else X[positions]
+    return X[positions] if is_sparse(X) else frames.take(X, positions)
+
+
+def model_rows(X: Any, name: str) -> Any:
+    """Return rows for a model of scikit-learn's, which asks that names of columns are text, each once."""
+    X = indexable(X, name)
+    columns = frames.columns_of(X) or []
+    kinds = sorted({type(column).__name__ for column in columns})
+    if len(kinds) > 1 and "str" in kinds:
+        raise TypeError(f"{name} has column names of types {', '.join(kinds)}, expected text")
+    repeated = [column for column, number in Counter(columns).items() if number > 1]
+    if repeated:
+        raise ValueError(f"{name} has more than one column {repeated[0]!r}: rename or drop all but one")
+    return X
 
 
 def check_features(n_found: int, n_expected: int, columns: Any, expected: Any, name: str) -> None:
@@ -315,13 +338,19 @@ def as_classes(
     return classes, train_codes, valid_codes
 
 
+def not_usable(name: str, value: float, row: int, expected: str) -> ValueError:
+    """Say which number of a column is missing, or not what was expected."""
+    what = "has a missing value" if np.isnan(value) else f"is {value}"
+    return ValueError(f"{name} {what} at row {row}, expected {expected}")
+
+
 def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
     """Convert row weights: finite, at least 0, not all 0."""
     weights = as_numbers(as_column(values, name, length, "training row"), name)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"{name} is {weights[row]} at row {row}, expected finite weights of at least 0")
+        raise not_usable(name, weights[row], row, "finite weights of at least 0")
     if not weights.any():
         raise ValueError(f"{name} is 0 for every row, expected at least one positive weight")
     return weights
@@ -337,6 +366,9 @@ def _numeric(array: Any, name: str) -> Any:
     """Return an array of real numbers; objects become floats."""
     why = ""
     if array.dtype.kind == "O":
+        import pandas as pd
+
+        array = np.where(pd.isna(array), np.nan, array)  # pd.NA is no float
         try:
             return array.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -354,9 +386,7 @@ def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float
     bad = ~(np.abs(targets) <= _MAX_NUMBER)  # NaN too
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} is {targets[row]} at row {row}, expected finite numbers of size at most {_MAX_NUMBER:g}"
-        )
+        raise not_usable(name, targets[row], row, f"finite numbers of size at most {_MAX_NUMBER:g}")
     return targets
 
 

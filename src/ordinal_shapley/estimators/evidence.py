@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ordinal_shapley.common.frames import columns_of
 from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.evidence.confidence import forest, self_confidence
 from ordinal_shapley.evidence.labels import LabelEvidence
@@ -23,9 +24,10 @@ def label_evidence(X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: 
     from ordinal_shapley.tables.encoding import column_pipeline
 
     try:
-        if not hasattr(X, "iloc"):
+        names = columns_of(X)
+        if names is None:
             columns: Any = SimpleImputer(keep_empty_features=True)
-        elif not all(isinstance(name, str) for name in X.columns):
+        elif not all(isinstance(name, str) for name in names):
             columns = "passthrough"
         else:
             columns = column_pipeline(X, raw=True, impute=True)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.common.seeds import sklearn_state
 from ordinal_shapley.estimators.evidence import label_evidence
 from ordinal_shapley.games import CrossFitGame, LogisticGame
@@ -204,7 +204,7 @@ class _ShapleyEstimator(BaseEstimator):
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
-        names = [*getattr(X, "columns", ())]
+        names = frames.columns_of(X)
         if names and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):

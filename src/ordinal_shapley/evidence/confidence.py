@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.evidence.labels import LabelEvidence
 from ordinal_shapley.games._trainer import is_regression
@@ -147,17 +147,16 @@ def _numbers(X: Any, X_valid: Any) -> tuple[Any, Any, NDArray[Any] | None]:
 
 def _rows(X: Any, X_valid: Any) -> tuple[Any, Any, NDArray[Any] | None]:
     """Return the same as whatever an estimator takes."""
-    X = arrays.indexable(X, "X")
-    names = X.index.to_numpy() if hasattr(X, "iloc") else None
+    X, names = arrays.model_rows(X, "X"), frames.row_labels(X)
     if X_valid is None:
         return X, None, names
-    more = arrays.indexable(X_valid, "X_valid")
-    if hasattr(X, "iloc") != hasattr(more, "iloc"):
+    more = arrays.model_rows(X_valid, "X_valid")
+    columns, expected = frames.columns_of(more), frames.columns_of(X)
+    if (columns is None) != (expected is None) or hasattr(X, "iloc") != hasattr(more, "iloc"):
         raise TypeError(
             f"X_valid is a {type(more).__name__} and X a {type(X).__name__}, expected two of one kind"
         )
-    columns = [None if names is None else list(map(str, rows.columns)) for rows in (more, X)]
-    arrays.check_features(more.shape[1], X.shape[1], columns[0], columns[1], "X_valid")
+    arrays.check_features(more.shape[1], X.shape[1], columns, expected, "X_valid")
     return X, more, names
 
 
@@ -214,10 +213,8 @@ def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:
 
 def _stacked(X: Any, more: Any) -> Any:
     """Return rows one below the other."""
-    if hasattr(X, "iloc"):
-        import pandas as pd
-
-        return pd.concat([X, more.set_axis(X.columns, axis=1)])
+    if frames.columns_of(X) is not None:
+        return frames.stack(X, more)
     if arrays.is_sparse(X) or arrays.is_sparse(more):
         from scipy import sparse
 
@@ -254,6 +251,7 @@ def _probabilities(
 
 def _agreeing(X: Any, codes: NDArray[np.int64], k: int) -> NDArray[np.float64] | None:
     """Return the share of the k nearest other rows that have the label of each; None for text."""
+    X = frames.as_pandas(X, "X")
     if hasattr(X, "iloc") and not all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
         return None
     if arrays.is_sparse(X):

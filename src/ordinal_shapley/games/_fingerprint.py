@@ -13,6 +13,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 from ordinal_shapley.common.arrays import is_sparse
+from ordinal_shapley.common.frames import as_pandas
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(Ellipsis))
 # What a class says of itself by more than its name.
@@ -44,6 +45,7 @@ def fingerprint(func: Any, home: str | None = None) -> str:
 
 def fingerprint_of_rows(X: Any) -> str:
     """Hash what `indexable` returns, row names left out."""
+    X = as_pandas(X, "X")
     if hasattr(X, "iloc"):
         import pandas as pd
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arrays, frames
 from ordinal_shapley.common.arguments import errors_begin_with
 from ordinal_shapley.games._folds import Split, make_splits
 from ordinal_shapley.games._rows import RowGame
@@ -107,7 +107,7 @@ class CrossFitGame(Game):
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         y = arrays.as_column(y, "y", n_rows, "row of X")
         owners = np.arange(n_rows)
-        self.player_names = X.index.to_numpy() if hasattr(X, "iloc") else None
+        self.player_names = frames.row_labels(X)
         if groups is not None:
             groups = arrays.as_names(groups, "groups", n_rows, "row of X")
             self.player_names, owners = arrays.encode(groups, "groups")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.common.parallel import Prefer
 from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
@@ -166,8 +166,8 @@ class EstimatorGame(RowGame):
     ) -> None:
         regression = is_regression(estimator)
         self._awaits_classes, self._predicts_numbers = not regression, regression
-        X, X_valid = arrays.indexable(X, "X"), arrays.indexable(X_valid, "X_valid")
-        columns, valid_columns = ([*x.columns] if hasattr(x, "columns") else None for x in (X, X_valid))
+        X, X_valid = arrays.model_rows(X, "X"), arrays.model_rows(X_valid, "X_valid")
+        columns, valid_columns = frames.columns_of(X), frames.columns_of(X_valid)
         arrays.check_features(X_valid.shape[1], X.shape[1], valid_columns, columns, "X_valid")
         arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
         arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
@@ -188,8 +188,7 @@ class EstimatorGame(RowGame):
         words = ("mean", "majority") if regression else ("majority",)
         known = not callable(self.scoring)
         self._read_empty_value(empty_value, words, lambda: self._constant_score(X_valid, y_valid), known)
-        index = X.index.to_numpy() if hasattr(X, "iloc") else None
-        self._read_players(index, groups, None if regression else self._codes)
+        self._read_players(frames.row_labels(X), groups, None if regression else self._codes)
         if sample_weight is not None:
             sample_weight = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)

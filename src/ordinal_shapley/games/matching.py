@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_class_weight
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.common.parallel import one_thread
 from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._rows import PositionWeight, RowGame
@@ -184,7 +184,7 @@ def game_for(
             model, *rows, **shared, scoring=scoring, error_score=error_score, random_state=seed
         )
     if words and groups is None:
-        game.player_names = X.index.to_numpy() if hasattr(X, "iloc") else None
+        game.player_names = frames.row_labels(X)
     game._model = f"{in_short(shown)}, {way}{words}"
     return game
 
@@ -199,7 +199,7 @@ def _transformed(
 ) -> tuple[Any, tuple[Any, Any, Any, Any], str]:
     """Fit all steps but the last to the training rows; return the last, rows for it, and words."""
     X, y, X_valid, y_valid = rows
-    X, X_valid = arrays.indexable(X, "X"), arrays.indexable(X_valid, "X_valid")
+    X, X_valid = arrays.model_rows(X, "X"), arrays.model_rows(X_valid, "X_valid")
     arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
     arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
     n = X.shape[0]

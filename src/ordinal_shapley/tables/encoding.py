@@ -16,6 +16,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from ordinal_shapley.common.arrays import with_numbers
+from ordinal_shapley.common.frames import as_pandas
 from ordinal_shapley.tables.column_warnings import find_odd_columns
 from ordinal_shapley.vocabulary import MISSING
 
@@ -69,22 +71,32 @@ def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> Colum
     >>> columns.get_feature_names_out().tolist()
     ['size', 'size=missing', 'colour=blue', 'colour=red']
     """
+    X = as_pandas(X, "X")
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
-        raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas")
+        raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame")
     odd = [name for name in X.columns if not isinstance(name, str)]
     if odd:
         raise TypeError(f"X has a column named {odd[0]!r}, expected text: X.rename(columns=str)")
     return clone(Encoder(raw=raw, impute=impute).fit(X).columns)
 
 
-def as_text(X: pd.DataFrame) -> pd.DataFrame:
+def as_text(X: Any) -> pd.DataFrame:
     """Return columns of categories as text, missing values as a category of their own."""
-    return X.astype(object).where(X.notna(), MISSING).astype(str).astype(object)
+    X = as_pandas(X, "X")
+    text: pd.DataFrame = X.astype(object).where(X.notna(), MISSING).astype(str).astype(object)
+    return text
 
 
-def as_marks(X: pd.DataFrame) -> pd.DataFrame:
+def as_floats(X: Any) -> pd.DataFrame:
+    """Return columns of numbers in which objects, pd.NA among them, are floats."""
+    numbers: pd.DataFrame = with_numbers(as_pandas(X, "X"), flags=False)
+    return numbers
+
+
+def as_marks(X: Any) -> pd.DataFrame:
     """Return 1 for each missing value, 0 for others."""
-    return X.isna().astype(np.float64)
+    marks: pd.DataFrame = as_pandas(X, "X").isna().astype(np.float64)
+    return marks
 
 
 def times_powers_of_two(X: Any, exponents: list[int]) -> npt.NDArray[np.float64]:
@@ -137,7 +149,8 @@ class Encoder:
         that become very many columns are warned of. A ValueError names what can't be encoded.
         """
         name_row = name_row or _plain_name
-        frame = _with_text_columns(frame)
+        given = _with_text_columns(frame)
+        frame = with_numbers(given, flags=False)
         self._columns = list(frame.columns)
         self._numeric = [name for name in self._columns if _is_number(frame[name])]
         categorical = [name for name in self._columns if name not in self._numeric]
@@ -156,7 +169,7 @@ class Encoder:
             handle_unknown="ignore", sparse_output=False, feature_name_combiner=category_name
         )
         parts = [
-            ("numbers", self._scaling(frame[self._numeric]), self._numeric),
+            ("numbers", self._scaling(frame[self._numeric], given[self._numeric]), self._numeric),
             ("missing", FunctionTransformer(as_marks, feature_names_out=mark_names), gappy),
             ("categories", make_pipeline(text, one_hot), categorical),
         ]
@@ -224,9 +237,13 @@ class Encoder:
                     raise ValueError(f"{row}, column {name!r}: the number is infinite")
         return pd.DataFrame(columns, index=frame.index)
 
-    def _scaling(self, numbers: pd.DataFrame) -> Any:
-        """Return what makes numbers complete and puts them on one scale."""
-        steps: list[Any] = [SimpleImputer(strategy="median")] if self.impute else []
+    def _scaling(self, numbers: pd.DataFrame, given: pd.DataFrame) -> Any:
+        """Return what makes numbers complete, objects among those given too, and puts them on one scale."""
+        steps: list[Any] = []
+        if not given.select_dtypes(object).empty:
+            steps.append(FunctionTransformer(as_floats, feature_names_out="one-to-one"))
+        if self.impute:
+            steps.append(SimpleImputer(strategy="median"))
         if not self.raw:
             exponents = [int(np.frexp(numbers[name].abs().max())[1]) for name in numbers]
             if max(map(abs, exponents), default=0) > _MAX_EXPONENT:

@@ -30,6 +30,7 @@ PROBLEM = random_problem(3, n=12, n_valid=8)
 X, Y, X_VALID, Y_VALID = PROBLEM
 THREE = random_problem(3, n=12, n_valid=8, n_classes=3)
 NUMBERS = dict(PROBLEM._asdict(), y=X[:, 0], y_valid=X_VALID[:, 0])
+WORDS = {name: np.where(codes, "yes", "no") for name, codes in (("y", Y), ("y_valid", Y_VALID))}
 NAN, INF = math.nan, math.inf
 LIBLINEAR = LogisticRegression(solver="liblinear")
 
@@ -168,6 +169,8 @@ OWN = [
     (partial(osv.RidgeGame, y=FLAT), "y_valid", [np.ones(8), np.full(8, 0.1)]),
     (osv.EstimatorGame, "estimator", [DecisionTreeClassifier, "tree", StandardScaler(), KMeans(2), X]),
     (partial(osv.EstimatorGame, GaussianNB()), "scoring", ["best", 3]),
+    (partial(osv.EstimatorGame, GaussianNB(), empty_value=0.0, **WORDS), "scoring", ["precision", "r2"]),
+    (partial(osv.EstimatorGame, Ridge(), empty_value=0.0), "scoring", ["precision"]),
     (partial(osv.EstimatorGame, GaussianNB()), "empty_value", ["mean", None]),
     (partial(osv.EstimatorGame, GaussianNB()), "error_score", ["ignore", NAN]),
     (partial(osv.EstimatorGame, GaussianNB()), "order_free", [1]),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
 from ordinal_shapley.common import arguments, arrays, frames
@@ -19,6 +19,7 @@ from ordinal_shapley.common.parallel import Prefer
 from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
+from ordinal_shapley.games._scorers import KnownClasses, KnownNumbers, try_scorer
 from ordinal_shapley.games._scores import check_score, check_spread, majority_score
 from ordinal_shapley.games._trainer import Memory, Trainer, is_regression, quiet, weight_name, with_seeds
 from ordinal_shapley.games.function import Callback
@@ -183,6 +184,7 @@ class EstimatorGame(RowGame):
             self._n_classes = len(self.classes_)
             y, y_valid = self.classes_[self._codes], self.classes_[self._truth]
         self._scorer, self.scoring = self._read_scoring(scoring)
+        try_scorer(self._scorer, self.scoring, self.classes_, self._truth, X_valid, y_valid)
         if regression:
             check_spread(self.scoring, y_valid)
         words = ("mean", "majority") if regression else ("majority",)
@@ -274,11 +276,12 @@ class EstimatorGame(RowGame):
     def _constant_score(self, X_valid: Any, y_valid: NDArray[Any]) -> float:
         constant: Any
         if self.classes_ is None:
-            constant = _ConstantRegressor(float(np.mean(y_valid)))
+            constant = KnownNumbers(np.full(len(y_valid), np.mean(y_valid)))
         elif isinstance(self.scoring, str) and self.scoring in SCORINGS:
             return majority_score(self.scoring, self._truth, self._n_classes)
         else:
-            constant = _ConstantClassifier(self.classes_, int(np.bincount(self._truth).argmax()))
+            majority = np.bincount(self._truth).argmax()
+            constant = KnownClasses(self.classes_, np.full(len(y_valid), majority))
         try:
             with quiet():
                 value = float(self._scorer(constant, X_valid, y_valid))
@@ -426,30 +429,6 @@ _ROW_SCORES = {
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
     """What the scorer of that name says; its checks would take as long as a small fit."""
     return float(np.mean(_are_right(model, X, y)))
-
-
-class _ConstantClassifier(ClassifierMixin, BaseEstimator):
-    """Predicts one of the classes; there is nothing to fit."""
-
-    def __init__(self, classes: NDArray[Any], code: int) -> None:
-        self.classes_ = classes
-        self.code = code
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        return np.repeat(self.classes_[[self.code]], X.shape[0])
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        return np.tile(np.eye(len(self.classes_))[self.code], (X.shape[0], 1))
-
-
-class _ConstantRegressor(RegressorMixin, BaseEstimator):
-    """Predicts one number; there is nothing to fit."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        return np.full(X.shape[0], self.value)
 
 
 def _weight_name(estimator: Any, given: str | None, weighted: bool) -> str | None:

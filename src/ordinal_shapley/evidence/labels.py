@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arrays, frames
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +72,22 @@ class LabelEvidence:
         differ = int((self.given_label != self.predicted_label).sum())
         return f"LabelEvidence({len(self)} rows, of {differ} of which another label is predicted)"
 
+    def take(self, rows: NDArray[np.intp]) -> LabelEvidence:
+        """Return the evidence of these rows, in this order.
+
+        Parameters
+        ----------
+        rows : array of int
+            Their positions.
+
+        Returns
+        -------
+        LabelEvidence
+            What is known of them.
+        """
+        columns = {name: kept[rows] for name, kept in vars(self).items() if isinstance(kept, np.ndarray)}
+        return LabelEvidence(**{**vars(self), **columns})
+
     def to_frame(self) -> pd.DataFrame:
         """Return one line per row, in the order of the rows.
 
@@ -86,7 +102,9 @@ class LabelEvidence:
         columns = ["given_label", "predicted_label", "self_confidence", "predicted_probability"]
         if self.agreeing_neighbors is not None:
             columns.append("agreeing_neighbors")
-        return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.row_names)
+        return pd.DataFrame(
+            {name: getattr(self, name) for name in columns}, index=frames.as_index(self.row_names)
+        )
 
 
 def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
@@ -100,15 +118,16 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     ----------
     values : Valuation, fitted estimator or array-like of shape (n_rows,)
         A value for each row, low where a row looks bad. NaN for a row without one: self-confidence alone
-        ranks it.
+        ranks it. A Series may be in another order: it is matched with ``evidence`` by its index.
     evidence : LabelEvidence or array-like of shape (n_rows,)
-        Of the same rows in the same order; or the probability of each row's label, from any model that was
-        not trained on the row.
+        Of the same rows; or the probability of each row's label, from any model that was not trained on the
+        row. Rows without an index count from 0.
 
     Returns
     -------
     ndarray of intp, shape (n_rows,)
-        The rank of each row, 1 for the most suspicious; the earlier of two equal rows has the lower rank.
+        The rank of each row of ``evidence``, 1 for the most suspicious; the earlier of two equal rows has the
+        lower rank.
 
     Raises
     ------
@@ -131,6 +150,7 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     >>> combined_rank([0.3, -0.2, 0.1, 0.2], [0.9, 0.6, 0.01, 0.6])
     array([4, 2, 1, 3])
     """
+    order = frames.order_like(values, evidence, "values", "evidence")
     p = getattr(evidence, "self_confidence", evidence)
     n = arrays.as_array(p, "evidence").size
     p = arrays.as_numbers(arrays.as_column(p, "evidence", n, "row"), "evidence")
@@ -139,12 +159,13 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     bad = ~((p >= 0) & (p <= 1))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"evidence is {p[row]} at row {row}, expected a probability from 0 to 1")
+        raise arrays.not_usable("evidence", p[row], row, "a probability from 0 to 1")
     values = getattr(values, "values_", getattr(values, "values", values))
     column = arrays.as_numbers(arrays.as_column(values, "values", n, "row of evidence"), "values")
     if np.isinf(column).any():
         row = int(np.argmax(np.isinf(column)))
         raise ValueError(f"values is {column[row]} at row {row}, expected finite values")
+    column = column if order is None else column[order]
     p = np.clip(p, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     order = np.argsort(np.log(p / (1 - p)) + _VALUE_WEIGHT * _standardised(column), kind="stable")
     ranks = np.empty(n, np.intp)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.compiling import says_when_compiling
+from ordinal_shapley.common.frames import as_index
 from ordinal_shapley.exact.enumeration import Wanted, enumerate_game
 from ordinal_shapley.exact.plan import plan_exact, tabulate_weights
 from ordinal_shapley.games.base import Game, check_game
@@ -84,7 +85,7 @@ class ExactValues:
 
         rank = np.empty(len(self), dtype=np.int64)
         rank[self.ranking()] = np.arange(1, len(self) + 1)
-        return pd.DataFrame({"value": self.values, "rank": rank}, index=self.player_names)
+        return pd.DataFrame({"value": self.values, "rank": rank}, index=as_index(self.player_names))
 
     def __repr__(self) -> str:
         return f"ExactValues({len(self)} players, kind={self.kind!r}, n_evaluations={self.n_evaluations})"

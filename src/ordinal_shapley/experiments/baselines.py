@@ -71,6 +71,8 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     """
     train, valid = (table.values for table in arrays.as_tables(X, X_valid))
     n, n_valid = len(train), len(valid)
+    arrays.warn_of_order(X, "X", y=y)
+    arrays.warn_of_order(X_valid, "X_valid", y_valid=y_valid)
     _, codes, truth = arrays.as_classes(y, y_valid, n, n_valid)
     k = arguments.integer("n_neighbors", n_neighbors, max=_MAX)
     ranks = np.arange(1, n + 1)
@@ -128,6 +130,7 @@ def data_oob(
     3
     """
     rows = arrays.as_table(X, "X").values
+    arrays.warn_of_order(X, "X", y=y)
     _, codes = arrays.encode(arrays.as_labels(y, "y", len(rows), "row of X"), "y")
     n_trees = arguments.integer("n_estimators", n_estimators, max=_MAX)
     check_n_jobs(n_jobs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.experiments.noise import LabelNoise
 
 if TYPE_CHECKING:
@@ -85,9 +85,11 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     Parameters
     ----------
     values : Valuation or array-like of shape (n_rows,)
-        Any value for each training row, low where a row looks bad; also a fitted estimator.
+        Any value for each training row, low where a row looks bad; also a fitted estimator. A Series may be
+        in another order: it is matched with ``noisy`` by its index.
     noisy : LabelNoise, array of bool of shape (n_rows,), or array of int
-        The rows whose labels are wrong: what `corrupt_labels` returned, a mask, or their numbers.
+        The rows whose labels are wrong: what `corrupt_labels` returned, a mask, or their numbers. Rows
+        without an index count from 0.
 
     Returns
     -------
@@ -112,7 +114,8 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     >>> osv.detect_noisy_labels(valuation, noise).auc > 0.8
     True
     """
-    column = as_values(values)
+    masked = isinstance(noisy, LabelNoise) or arrays.as_array(noisy, "noisy").dtype.kind == "b"
+    column = as_values(values, None, noisy if masked else None, "noisy")
     n = len(column)
     mask = _as_mask(noisy, n)
     n_noisy = int(mask.sum())
@@ -131,8 +134,9 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     return NoiseDetection(steps, found, n_noisy, auc, float(found[n_noisy]))
 
 
-def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
-    """Return the values of a Valuation, a fitted estimator or an array: finite, one a row."""
+def as_values(values: Any, n_rows: int | None, rows: Any, of: str) -> NDArray[np.float64]:
+    """Return the values of a Valuation, a fitted estimator or an array: finite, in the order of `rows`."""
+    order = frames.order_like(values, rows, "values", of)
     for name in ("values_", "values"):  # of an estimator; of a Valuation, of ExactValues or a Series
         inner = getattr(values, name, None)
         if inner is not None and not callable(inner):
@@ -146,8 +150,8 @@ def as_values(values: Any, n_rows: int | None = None) -> NDArray[np.float64]:
     bad = ~np.isfinite(column)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"values is {column[row]} at row {row}, expected a finite value for every row")
-    return column
+        raise arrays.not_usable("values", column[row], row, "a finite value for every row")
+    return column if order is None else column[order]
 
 
 def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments, arrays
+from ordinal_shapley.common import arguments, arrays, frames
 from ordinal_shapley.common.seeds import seed_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class LabelNoise:
         The rows that were changed, in increasing order.
     original : ndarray of shape (n_rows,)
         The labels before.
+    row_names : ndarray of shape (n_rows,) or None
+        Index of the labels if they were a Series.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class LabelNoise:
     labels: NDArray[Any]
     rows: NDArray[np.intp]
     original: NDArray[Any]
+    row_names: NDArray[Any] | None = None
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -54,7 +57,8 @@ class LabelNoise:
         """Return one line a row: its label, the one before, whether they differ."""
         import pandas as pd
 
-        return pd.DataFrame({"label": self.labels, "original": self.original, "changed": self.mask})
+        columns = {"label": self.labels, "original": self.original, "changed": self.mask}
+        return pd.DataFrame(columns, index=frames.as_index(self.row_names))
 
 
 def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> LabelNoise:
@@ -99,4 +103,4 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
     random = np.random.default_rng(seed_of(random_state))
     rows = np.sort(random.permutation(n)[: int(np.floor(fraction * n + 0.5))])
     codes[rows] = (codes[rows] + random.integers(1, len(classes), size=len(rows))) % len(classes)
-    return LabelNoise(classes[codes], rows, original)
+    return LabelNoise(classes[codes], rows, original, frames.row_labels(y))

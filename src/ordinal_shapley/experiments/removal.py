@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arguments, arrays
-from ordinal_shapley.common.arrays import indexable, take
+from ordinal_shapley.common import arguments, arrays, frames
+from ordinal_shapley.common.arrays import indexable, model_rows, take
 from ordinal_shapley.experiments.detection import as_values
 from ordinal_shapley.games import LogisticGame
 
@@ -106,7 +106,8 @@ def remove_high_value(
     Parameters
     ----------
     values : Valuation or array-like of shape (n_rows,)
-        Any value for each training row; also a fitted estimator.
+        Any value for each training row; also a fitted estimator. A Series may be in another order: it is
+        matched with ``X`` or ``y`` by its index; rows without one count from 0.
     X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
         Training rows.
     y : array-like of shape (n_rows,)
@@ -155,9 +156,14 @@ def remove_high_value(
     >>> curves.high_first.shape, bool(curves.auc < curves.auc_low_first)
     ((20,), True)
     """
-    X, X_test = indexable(X, "X"), indexable(X_test, "X_test")
+    rows_for = indexable if estimator is None else model_rows
+    X, X_test = rows_for(X, "X"), rows_for(X_test, "X_test")
+    columns, expected = frames.columns_of(X_test), frames.columns_of(X)
+    arrays.check_features(X_test.shape[1], X.shape[1], columns, expected, "X_test")
     n, n_test = X.shape[0], X_test.shape[0]
-    column = as_values(values, n)
+    column = as_values(values, n, *((X, "X") if hasattr(X, "iloc") else (y, "y")))
+    arrays.warn_of_order(X, "X", y=y)
+    arrays.warn_of_order(X_test, "X_test", y_test=y_test)
     y = arrays.as_labels(y, "y", n, "row of X")
     y_test = arrays.as_labels(y_test, "y_test", n_test, "row of X_test")
     known = set(y.tolist())

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arrays, frames
 from ordinal_shapley.common.names import shorten
 from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named, names_of_players
 
@@ -26,7 +27,8 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     Parameters
     ----------
     exact : ExactValues, Valuation or array-like of shape (n_players,)
-        The values to compare with: exact ones, or those of a much longer run.
+        The values to compare with: exact ones, or those of a much longer run. Players with names are matched
+        by these.
     estimates : Valuation or dict of str to Valuation
         One estimate, or several by name.
     ax : matplotlib.axes.Axes, optional
@@ -54,13 +56,16 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     x = arrays.as_numbers(arrays.as_array(getattr(exact, "values", exact), "exact"), "exact")
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"exact has shape {x.shape}, expected one value for each player")
-    for valuation, *more in groups.values():
+    exact_by: dict[str, NDArray[np.float64]] = {}  # in the order of each estimate's players
+    for name, (valuation, *more) in groups.items():
         if more:
             raise TypeError("estimates is a list, expected a Valuation, or a dictionary of names to them")
         if len(valuation.values) != len(x):
             raise ValueError(
                 f"estimates has {len(valuation.values)} players, expected {len(x)}, as exact has"
             )
+        order = frames.order_like(exact, valuation, "exact", "estimates")
+        exact_by[name] = x if order is None else x[order]
     # Of the game that is played: exact values are those with its validation rows, too.
     intervals = {
         name: group[0].confidence_interval(level, errors="monte_carlo") for name, group in groups.items()
@@ -69,7 +74,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     ax = axes_for("plot_estimates", ax, (5.2, 4.6))
     size = float(np.clip(60 / np.sqrt(len(x)), 2.5, 6.0))
     for index, (name, (valuation,)) in enumerate(groups.items()):
-        style = line_style(index)
+        style, x = line_style(index), exact_by[name]
         low, high = intervals[name]
         known = np.isfinite(low) & np.isfinite(x)
         ax.vlines(
@@ -84,7 +89,8 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
     ax.axline((float(np.nanmean(x)),) * 2, slope=1.0, color="black", linewidth=0.9, linestyle="--", zorder=1)
     few = len(x) <= _MAX_NAMED
     if few:
-        first = next(iter(groups.values()))[0]
+        key, (first,) = next(iter(groups.items()))
+        x = exact_by[key]
         middle = (np.nanmin(x) + np.nanmax(x)) / 2
         for player, name in enumerate(names_of_players(first.player_names, len(x))):
             if np.isfinite(x[player]) and np.isfinite(first.values[player]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arrays, frames
 from ordinal_shapley.plots._axes import MARKERS, axes_for, drawn, finish, names_of_players, player_mask
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def plot_values(
     highlight : sequence of int, optional
         Player indices to ring, for instance rows known to be mislabelled.
     classes : sequence, optional
-        One class per player; each class gets a marker of its own, unless there are more than 10.
+        One class per player; each class gets a marker of its own, unless there are more than 10. A Series is
+        matched with the names of the players by its index.
 
     Returns
     -------
@@ -72,6 +73,7 @@ def plot_values(
     ringed = player_mask(highlight, n, "highlight")
     if classes is not None and len(classes) != n:
         raise ValueError(f"classes has {len(classes)} entries; give one per player ({n})")
+    by_name = None if classes is None else frames.order_like(classes, valuation, "classes", "valuation")
     low, high = valuation.confidence_interval(level)
 
     order = np.argsort(values, kind="stable")
@@ -88,6 +90,7 @@ def plot_values(
     size = float(np.clip(2400 / max(order.size, 1), 7.0, 36.0))
     style: dict[str, Any] = {"s": size, "edgecolors": "black", "linewidths": 0.8, "zorder": 3}
     kinds, codes = arrays.encode(np.asarray([] if classes is None else classes), "classes")
+    codes = codes if by_name is None else codes[by_name]
     if not 0 < len(kinds) <= len(MARKERS):
         ax.scatter(at, values[order], marker="o", facecolors="black", label="value", **style)
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ordinal_shapley.common import arrays
+from ordinal_shapley.common import arrays, frames
 from ordinal_shapley.common.names import names_of
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.report.rows import MAX_COLUMNS
@@ -52,8 +52,10 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
             raise ValueError(
                 f"history is of {history.values.shape[1]:,} players, expected that of these {n:,} values"
             )
-    frame = None if X is None else _frame(X, n)
+    frame = None if X is None else _frame(X, n, valuation)
     labels = None if y is None else arrays.as_column(y, "y", n, "player")
+    order = frames.order_like(y, valuation, "y", "valuation")
+    labels = labels if labels is None or order is None else labels[order]
     rows = game is not None and game._players_are_rows
     if labels is None and rows:
         labels = game._row_labels()
@@ -61,7 +63,7 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
     return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.player_names, n))
 
 
-def _frame(X: Any, n: int) -> pd.DataFrame:
+def _frame(X: Any, n: int, valuation: Valuation) -> pd.DataFrame:
     import pandas as pd
 
     X = arrays.indexable(X, "X")
@@ -69,8 +71,10 @@ def _frame(X: Any, n: int) -> pd.DataFrame:
         raise ValueError(
             f"X has {X.shape[0]:,} rows, expected {n:,}, one per player: those that were valued, in order"
         )
+    order = frames.order_like(X, valuation, "X", "valuation")
+    X = frames.as_pandas(X, "X")
     if isinstance(X, pd.DataFrame):
-        return X
+        return X if order is None else X.iloc[order]
     if hasattr(X, "iloc"):
         raise TypeError(f"X is a {type(X).__name__}, expected a DataFrame of pandas, an array or a matrix")
     if arrays.is_sparse(X):

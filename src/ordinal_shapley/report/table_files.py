@@ -47,13 +47,7 @@ def write_parquet(valuation: Valuation, path: str | PathLike[str], level: float)
 
 def _named_frame(valuation: Valuation, level: float) -> pd.DataFrame:
     """Return the table with named index columns: names that are tuples of one length have several."""
-    import pandas as pd
-
     frame = valuation.to_frame(level)
-    labels = frame.index.tolist()
-    lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
-    if len(lengths) == 1 and (n_parts := lengths.pop()) > 0:
-        names = [f"{_INDEX}_{part}" for part in range(n_parts)]
-        frame.index = pd.MultiIndex.from_tuples(labels, names=names)
-        return frame
-    return frame.rename_axis(_INDEX)
+    if frame.index.nlevels == 1:
+        return frame.rename_axis(_INDEX)
+    return frame.rename_axis([f"{_INDEX}_{level}" for level in range(frame.index.nlevels)])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
+from ordinal_shapley.common.frames import with_names
 from ordinal_shapley.evidence.labels import LabelEvidence
 from ordinal_shapley.valuation.moments import N_ARRAYS, Folds, Moments, Ranges
 from ordinal_shapley.valuation.settings import Settings
@@ -50,6 +51,7 @@ def write_file(path: str | PathLike[str], file: File) -> None:
         **file.header,
         "format": _FORMAT,
         "labels": kind,
+        "label_names": [_plain(name)[0] for name in getattr(file.player_names, "names", ())],
         "ranges": file.ranges,
         "settings": file.settings.to_json(),
         "counts": [
@@ -84,6 +86,8 @@ def read_file(path: str | PathLike[str]) -> File:
                 raise ValueError(f"its format is {header['format']!r}")
             moments = _read_moments(file, header)
             labels = _decode_labels(file["labels"], header["labels"])
+            if labels is not None:
+                labels = with_names(labels, [*map(_tuples, header.get("label_names", ()))])
             known = {"header", "labels", *Moments._fields, "players"}
             more = {name: file[name] for name in file.files if name.split(".")[0] not in known}
         ranges = tuple((operator.index(start), operator.index(stop)) for start, stop in header["ranges"])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ordinal_shapley.common.frames import order_like
 from ordinal_shapley.valuation.file import (
     FIELDS,
     OPTIONAL,
@@ -105,7 +106,8 @@ class Valuation(Views):
         In words, the model that was fitted and whether it was compiled; None for games without one.
     evidence : LabelEvidence or None
         What models that do not know the label of a row say of it, beside which tables show values. The
-        estimators and the command `value` find it; ``dataclasses.replace(valuation, evidence=...)`` sets it.
+        estimators and the command `value` find it; ``dataclasses.replace(valuation, evidence=...)`` sets it,
+        matched by the names of rows and players where both have some.
 
     Examples
     --------
@@ -141,6 +143,16 @@ class Valuation(Views):
     sampling_seconds: float | None = None
     model: str | None = None
     evidence: LabelEvidence | None = None
+
+    def __post_init__(self) -> None:
+        if self.evidence is not None:
+            if len(self.evidence) != len(self):
+                raise ValueError(
+                    f"evidence is of {len(self.evidence)} rows, expected {len(self)}, one a player"
+                )
+            order = order_like(self.evidence, self, "evidence", "valuation")
+            if order is not None:
+                object.__setattr__(self, "evidence", self.evidence.take(order))
 
     @property
     def kind(self) -> Value:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
+from ordinal_shapley.common.frames import as_index
 from ordinal_shapley.evidence.labels import combined_rank
 from ordinal_shapley.vocabulary import ERRORS, check_choice
 
@@ -155,7 +156,7 @@ class Views:
                 "count": self.counts,
                 "below_zero": high < 0,
             },
-            index=None if self.player_names is None else pd.Index(self.player_names),
+            index=as_index(self.player_names),
         )
         if self.evidence is not None:
             found = self.evidence.to_frame().set_axis(frame.index)
@@ -327,9 +328,10 @@ class Views:
         path : path-like, optional
             Where to write the page; an existing file is overwritten once the new one is complete.
         X : DataFrame, array or sparse matrix with one row per player, optional
-            The players' own columns, of any type, for the table.
+            The players' own columns, of any type, for the table. A DataFrame is matched with
+            ``player_names`` by its index.
         y : array-like with one entry per player, optional
-            Their labels; by default those that ``game`` knows.
+            Their labels; by default those that ``game`` knows. A Series is matched in the same way.
         game : Game, optional
             The game that was played. It is played some hundreds of times more: as players are removed, and,
             if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, for leave-one-out

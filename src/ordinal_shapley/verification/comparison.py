@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
 from ordinal_shapley.common.compiling import says_when_compiling
+from ordinal_shapley.common.frames import as_index
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game
 from ordinal_shapley.exact.plan import Budget, check_cost, plan_exact, tabulate_weights, times_factorials
@@ -174,10 +175,10 @@ class Verification:
         import pandas as pd
 
         low, high = self.valuation.confidence_interval(self.level, errors="monte_carlo")
-        labels = self.valuation.player_names
         names = ["exact", "expected", "estimate", "stderr", "error", "bias", "class_bias", "truncation_bias"]
         names += ["noise", "z", "holds_expected", "holds_exact"]
-        frame = pd.DataFrame({name: getattr(self, name) for name in names}, index=labels)
+        index = as_index(self.valuation.player_names)
+        frame = pd.DataFrame({name: getattr(self, name) for name in names}, index=index)
         frame.insert(4, "ci_low", low)
         frame.insert(5, "ci_high", high)
         return frame

@@ -94,7 +94,6 @@ OTHERWISE = {
     "check_complex_data": "the message has expected real numbers for scikit-learn's not supported",
     "check_all_zero_sample_weights_error": "the message has a 0 for scikit-learn's zero",
     "check_estimators_empty_data_messages": "the message has no for scikit-learn's 0",
-    "check_estimators_nan_inf": "the message has nan for scikit-learn's NaN",
     "check_fit2d_1sample": "the message is about rows that cannot be both valued and held out",
 }
 

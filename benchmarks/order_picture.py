@@ -35,9 +35,10 @@ def draw_scores(axes: Axes) -> None:
     right = np.rint(scores * n_valid)  # a bar for each number of rows
     edges = np.arange(right.min() - 0.5, right.max() + 1.0) / n_valid
     axes.hist(100 * scores, bins=100 * edges, color=BLUE, edgecolor="white", linewidth=0.5)
-    axes.set_title(f"One set of {N_ROWS} training rows, {N_ORDERS:,} orders of it", fontsize=11, color=INK)
-    axes.set_xlabel("% of validation rows right")
+    axes.set_title(f"The same {N_ROWS} rows in {N_ORDERS:,} orders", fontsize=11, color=INK)
+    axes.set_xlabel("validation accuracy (%)")
     axes.set_ylabel("orders")
+    axes.margins(x=0.01)
 
 
 def draw_shares(axes: Axes) -> None:

@@ -1,13 +1,12 @@
-"""Cost against the number of rows, features, classes and workers: the points of the pictures.
+"""Cost against the number of rows, features and classes: the points of the picture.
 
-CPU time a fit, of full permutations, beside that of liblinear's C++ alone on some of the prefixes; for
-workers wall time. Under the patience rule: what one more permutation costs.
+CPU time per fit, of full permutations, beside that of liblinear's C++ alone on some of the prefixes. Under
+the patience rule: what one more permutation costs.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import time
 from statistics import median
 
@@ -28,7 +27,6 @@ SIZES = {
 POINTS = [(axis, size) for axis, sizes in SIZES.items() for size in (sizes if FULL else sizes[:1])]
 N_REFITTED = 8
 SECONDS = 0.3
-WORKERS = [k for k in (1, 2, 4, 8, 16, 32) if k <= (os.cpu_count() or 1)]
 ROWS_OF_ADULT = (1_000, 4_000, 16_000, problems.ADULT_ROWS) if FULL else (500,)
 
 
@@ -79,21 +77,6 @@ def test_cost_a_fit(benchmark, axis, size):
         axis=axis,
         size=size[("rows", "features", "classes").index(axis)],
     )
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_workers(benchmark, workers):
-    game = make_game(problems.wdbc())
-
-    def run(n_permutations):
-        return osv.sample_values(
-            game, "partial_ordinal", "mc", n_permutations=n_permutations, random_state=0, n_jobs=workers
-        )
-
-    run(1)
-    n_permutations = 40 * max(1, enough_permutations(run) // 20)
-    benchmark.pedantic(run, args=(n_permutations,), rounds=rounds(3))
-    report(benchmark, "scaling", f"{workers} workers", units=n_permutations, axis="workers", size=workers)
 
 
 @functools.cache

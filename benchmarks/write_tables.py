@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md, its pictures and the table of speeds in README.md from a pytest-benchmark run.
+"""Write docs/benchmarks.md, its picture and the table of speeds in README.md from a pytest-benchmark run.
 
 Usage: python benchmarks/write_tables.py build/benchmarks.json
        python benchmarks/write_tables.py --render

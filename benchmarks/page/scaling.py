@@ -1,4 +1,4 @@
-"""Cost against size: two pictures and a table."""
+"""Cost against size: a picture and a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ for the classes), 2 classes."""
 
 def write(run: dict[str, Any]) -> str:
     """Return the section."""
-    found = [entry for entry in entries(run, "scaling") if entry["extra_info"]["axis"] != "workers"]
+    found = entries(run, "scaling")
     if not found:
         return section(TITLE, "", None)
     rows = []
@@ -35,6 +35,5 @@ def write(run: dict[str, Any]) -> str:
             )
         )
     columns = ("what varies", "size", "ours µs/fit", "ours fits/s", "liblinear µs/fit", "ratio")
-    files = pictures.captions(run)
-    shown = "\n\n".join(f"![{caption}](images/{name})" for name, caption in files.items())
-    return section(TITLE, TEXT, shown + "\n\n" + table(columns, rows))
+    picture = f"![{pictures.CAPTION}](images/{pictures.NAME})"
+    return section(TITLE, TEXT, picture + "\n\n" + table(columns, rows))

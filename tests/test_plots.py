@@ -72,7 +72,7 @@ def test_values_are_sorted_and_carry_their_intervals():
     half = NormalDist().inv_cdf(0.975) * np.array([0.02, 0.03, 0.01])
     np.testing.assert_allclose(np.diff(intervals(ax), axis=1).ravel(), 2 * half)
     assert ax.get_ylabel() == "value"
-    assert "Partial ordinal Shapley value, full permutations, 1,200 permutations" in ax.get_title()
+    assert "1,200" in ax.get_title()
 
 
 def test_players_without_a_value_are_left_out_and_without_an_error_have_no_interval():
@@ -266,8 +266,10 @@ def lines(ax):
     return {line.get_label(): line.get_xydata() for line in ax.lines}
 
 
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+def labels(ax):
+    """What stands beside the ends of lines, from the top."""
+    texts = sorted(ax.texts, key=lambda text: -text.xyann[1])
+    return [text.get_text() for text in texts]
 
 
 def bands(ax):
@@ -306,6 +308,30 @@ def test_removal_of_one_run():
     np.testing.assert_allclose(both["mine, lowest first"][:, 1], curves.low_first)
 
 
+def test_curves_of_one_method_share_a_colour_and_sides_a_dash():
+    ax = plot_removal({name: removal(seed) for seed, name in enumerate("ab")}, first="both")
+    styles = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.lines]
+    for high, low in (styles[:2], styles[2:]):
+        assert high[:2] == low[:2] and (high[2], low[2]) == ("-", "--")
+    assert styles[0][0] != styles[2][0] and styles[0][1] != styles[2][1]
+
+
+def test_labels_stand_at_the_ends_of_lines_and_apart():
+    curves = [removal(0) for _ in range(4)]
+    for run, end in zip(curves, (0.5, 0.5, 0.501, 0.9), strict=True):
+        run.high_first[-1] = end
+    ax = plot_removal(dict(zip("abcd", curves, strict=True)))
+    assert labels(ax) == ["d", "c", "b", "a"]
+    assert [text.xy[1] for text in ax.texts] == [0.5, 0.5, 0.501, 0.9]
+    ax.figure.canvas.draw()
+    boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]  # without their leaders
+    boxes.sort(key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 2 for low, high in zip(boxes, boxes[1:], strict=False))
+    assert boxes[0].x0 > ax.get_window_extent().x1
+    plain = plot_removal(curves[0], ax=plt.subplots()[1])
+    assert plain.get_legend() is not None and not plain.texts
+
+
 def test_runs_are_averaged_and_their_spread_is_a_band():
     runs = [removal(seed) for seed in range(4)]
     ax = plot_removal({"many": runs, "one": removal(9)})
@@ -314,7 +340,7 @@ def test_runs_are_averaged_and_their_spread_is_a_band():
     (band,) = bands(ax)
     mean, spread = heights.mean(axis=0), np.std(heights, axis=0, ddof=1)
     np.testing.assert_allclose(band, np.c_[mean - spread, mean + spread])
-    assert ax.get_legend().get_title().get_text() == "mean ± SD of 1 to 4 runs"
+    assert "mean ± SD of 1 to 4 runs" in ax.get_title()
     np.testing.assert_allclose(plot_removal(runs).lines[0].get_ydata(), mean)
 
 
@@ -345,7 +371,7 @@ def test_convergence_of_few_players():
     values = RNG.normal(size=(5, 3))
     ax = plot_convergence(history_of(values), player_names=["a", "b", "c"], level=0.5)
     names = np.array(["a", "b", "c"])[np.argsort(-values[-1])]
-    assert legend(ax) == names.tolist()
+    assert labels(ax) == names.tolist()
     for player, name in enumerate("abc"):
         np.testing.assert_allclose(lines(ax)[name], np.c_[100 * np.arange(1, 6), values[:, player]])
     top = values[:, np.argmax(values[-1])]
@@ -357,11 +383,11 @@ def test_convergence_of_many_names_the_ends():
     values = np.tile(np.arange(40.0), (4, 1))
     values[:, 39] = np.nan
     ax = plot_convergence(history_of(values))
-    assert legend(ax) == ["33 other players", "38", "37", "36", "2", "1", "0"]
+    assert labels(ax) == ["38", "37", "36", "33 other players", "2", "1", "0"]
     drawn = sorted(line.get_ydata()[-1] for line in ax.lines if len(line.get_ydata()) == 4)
     assert drawn == list(range(39))
     chosen = plot_convergence(history_of(values), players=[3, 20])
-    assert legend(chosen) == ["37 other players", "20", "3"]
+    assert labels(chosen) == ["20", "37 other players", "3"]
 
 
 def test_stopping_is_what_the_rule_measured():

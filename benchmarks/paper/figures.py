@@ -52,42 +52,47 @@ def _runs_of(
 
 def draw_removal(results: Results) -> Figure:
     """Draw the paper's Figure 2: rows removed from the highest value down, labels as published."""
-    figure, panels = _grid(results, (5.0, 3.6))
+    figure, panels = _grid(results, (5.0, 3.0))
     methods = ("tmc", "cmc", "ctmc", "ordinal", "random")
     for dataset, ax in panels.items():
         plot_removal(_runs_of(results, dataset, False, methods, "curves"), first="high", ax=ax)
         ax.set_title(DATASETS[dataset])
-        ax.set_ylim(0, 1.02)
-    _one_legend(figure, list(panels.values()), len(methods))
     return figure
 
 
 def draw_noisy(results: Results) -> Figure:
-    """Draw the paper's Figure 3, rows removed from both ends under wrong labels, beside other values."""
-    datasets = results.settings.datasets
-    figure, axes = _panels(len(datasets), 2, (5.0, 3.4))
-    for column, methods in enumerate((("tmc", "cmc", "ctmc"), ("ordinal", "classic", "oob"))):
-        for dataset, ax in zip(datasets, axes[:, column], strict=True):
-            plot_removal(_runs_of(results, dataset, True, methods, "curves"), first="both", ax=ax)
-            ax.set_title(DATASETS[dataset])
-            ax.set_ylim(0, 1.02)
-            ax.get_legend().remove()
-        axes[-1, column].legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize="small", handlelength=3.2,
-            frameon=False,
-        )  # fmt: skip
+    """Draw the paper's Figure 3 under wrong labels beside other values: a row for each data set.
+
+    A panel has one method: rows removed from both ends.
+    """
+    datasets, methods = results.settings.datasets, ("tmc", "cmc", "ctmc", "ordinal", "classic", "oob")
+    figure = Figure(figsize=(10.6, 2.0 * len(datasets)), layout="constrained")
+    axes = figure.subplots(len(datasets), len(methods), squeeze=False, sharex=True, sharey="row")
+    for row, dataset in zip(axes, datasets, strict=True):
+        for ax, method in zip(row, methods, strict=True):
+            (runs,) = _runs_of(results, dataset, True, (method,), "curves").values()
+            plot_removal(runs, first="both", ax=ax)
+            for text in ax.texts:
+                text.remove()
+            ax.set(title="", xlabel="", ylabel="")
+            ax.grid(color="0.92", linewidth=0.6)
+        row[0].set_ylabel(DATASETS[dataset])
+    for ax, method in zip(axes[0], methods, strict=True):
+        ax.set_title(NAMES[method], fontsize="medium")
+    figure.supxlabel(
+        "training rows removed (%): highest values first (solid), lowest first (dashed)", fontsize="medium"
+    )
+    figure.supylabel("accuracy on the test set", fontsize="medium")
     return figure
 
 
 def draw_detection(results: Results) -> Figure:
     """Draw wrong labels found against rows inspected, in the paper's setting."""
-    figure, panels = _grid(results, (5.0, 4.0))
+    figure, panels = _grid(results, (5.6, 3.4))
     for dataset, ax in panels.items():
         methods = ("tmc", "mc", "ordinal", "classic", "oob")
         plot_detection(_runs_of(results, dataset, True, methods, "detection"), ax=ax)
         ax.set_title(DATASETS[dataset])
-        ax.set_ylim(-2, 102)
-        ax.legend(loc="lower right", fontsize="x-small", handlelength=3.2, framealpha=0.7, edgecolor="none")
     return figure
 
 

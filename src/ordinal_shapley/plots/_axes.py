@@ -13,8 +13,10 @@ from ordinal_shapley.common.names import names_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FAINT = "0.75"
 MARKERS = "o^sDvPX<>p"  # differ in shape, and are alternately filled and open
 _COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
+_LABEL_POINTS = 11  # from one line of small text to the next
 _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 
 
@@ -34,17 +36,18 @@ def axes_for(function: str, ax: Axes | None, size: tuple[float, float] = (6.4, 4
     return ax
 
 
-def line_style(index: int, n_points: int = 0) -> dict[str, Any]:
+def line_style(index: int, n_points: int = 0, dash: int | None = None) -> dict[str, Any]:
     """Dashes, marker, filling and colour of a series, its markers apart from those of other series."""
     step = max(1, n_points // 8)
     colour = _COLOURS[index % len(_COLOURS)]
+    dash = index if dash is None else dash
     return {
         "color": colour,
-        "linestyle": _DASHES[index % len(_DASHES)],
+        "linestyle": _DASHES[dash % len(_DASHES)],
         "linewidth": 1.4,
         "marker": MARKERS[index % len(MARKERS)],
         "markersize": 4.5,
-        "markerfacecolor": colour if index % 2 == 0 else "white",
+        "markerfacecolor": colour if dash % 2 == 0 else "white",
         "markevery": (index * max(1, step // 3) % step, step),
     }
 
@@ -92,6 +95,11 @@ def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any
     return found
 
 
+def has_room(ax: Axes) -> bool:
+    """Whether the figure makes room for what stands beside the axes."""
+    return ax.figure.get_layout_engine() is not None
+
+
 def finish(ax: Axes, place: str | None, max_inside: int = 4, title: str | None = None) -> Axes:
     """Take away the box, and put a legend at a place inside, if any, or beside the axes if it is long."""
     for side in ("top", "right"):
@@ -106,3 +114,33 @@ def finish(ax: Axes, place: str | None, max_inside: int = 4, title: str | None =
             framealpha=0.7, edgecolor="none", **where,
         )  # fmt: skip
     return ax
+
+
+def label_ends(ax: Axes) -> Axes:
+    """Finish axes with the name of each line at its right end; a legend inside if there is no room beside."""
+    if not has_room(ax):
+        return finish(ax, "best", max_inside=len(ax.lines))
+    lines: list[Any] = ax.get_legend_handles_labels()[0]
+    ax.get_ylim()  # the limits may be those of before the lines
+    ends = [line.get_xydata()[np.isfinite(line.get_ydata())][-1] for line in lines]
+    heights = (ax.transScale + ax.transLimits).transform(np.reshape(ends, (-1, 2)))[:, 1]
+    gap = _LABEL_POINTS / (72 * ax.get_window_extent().height / ax.figure.dpi)
+    for line, end, height in zip(lines, ends, _apart(heights, gap), strict=True):
+        colour = "0.45" if line.get_color() == FAINT else line.get_color()
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4}
+        ax.annotate(
+            str(line.get_label()), end, (1.03, height), textcoords="axes fraction", va="center",
+            fontsize="small", color=colour, arrowprops=leader, annotation_clip=False,
+        )  # fmt: skip
+    return finish(ax, None)
+
+
+def _apart(heights: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.float64]:
+    """Move heights as little as can be until they lie a gap apart: isotonic regression."""
+    order, steps = np.argsort(heights, kind="stable"), gap * np.arange(len(heights))
+    wanted, n = heights[order] - steps, len(heights)
+    moved = np.empty(n)
+    moved[order] = steps + [
+        max(min(wanted[j:k].mean() for k in range(i + 1, n + 1)) for j in range(i + 1)) for i in range(n)
+    ]
+    return moved

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.plots._axes import axes_for, finish, line_style, names_of_players, player_mask
+from ordinal_shapley.plots._axes import FAINT, axes_for, label_ends, line_style, names_of_players, player_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.sampling.history import History
 
 _MAX_NAMED = 6  # lines with a style of their own
-_MAX_INSIDE = 4  # names in small axes
 
 
 def plot_convergence(
@@ -75,13 +74,13 @@ def plot_convergence(
     else:
         chosen = np.flatnonzero(player_mask(players, n, "players"))
         chosen = chosen[np.argsort(-values[-1][chosen], kind="stable")]
-    max_inside = 0 if ax is None else _MAX_INSIDE
     ax = axes_for("plot_convergence", ax)
     others = np.setdiff1d(np.flatnonzero(np.isfinite(values).any(axis=0)), chosen)
     if others.size:
         width = float(np.clip(60 / others.size, 0.3, 0.8))
-        lines = ax.plot(at, values[:, others], color="0.75", linewidth=width, zorder=1)
-        lines[0].set_label(f"{len(others):,} other player{'s' if len(others) > 1 else ''}")
+        lines = ax.plot(at, values[:, others], color=FAINT, linewidth=width, zorder=1)
+        middle = np.argsort(values[-1, others])[np.isfinite(values[-1, others]).sum() // 2]
+        lines[middle].set_label(f"{len(others):,} other player{'s' if len(others) > 1 else ''}")
     ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
     for index, player in enumerate(chosen):
         style = line_style(index, len(at))
@@ -90,8 +89,10 @@ def plot_convergence(
         ax.plot(at, values[:, player], label=names[player], zorder=3, **style)
     ax.set_xlabel("permutations")
     ax.set_ylabel("value")
-    ax.set_title("Values as the run went on", fontsize="medium")
-    return finish(ax, "upper right", max_inside, title=f"{100 * level:g} % intervals of Monte Carlo noise")
+    ax.set_title(
+        f"Values as the run went on\n({100 * level:g} % intervals of Monte Carlo noise)", fontsize="medium"
+    )
+    return label_ends(ax)
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
@@ -134,9 +135,9 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     for index, (name, reading) in enumerate(known.items()):
         style = line_style(index, len(at))
         ax.plot(at, reading, label=name if len(known) > 1 else None, zorder=3, **style)
-        ax.axhline(
-            limits[name], color=style["color"], linewidth=0.9, linestyle=(0, (1, 3)), zorder=2,
-            label=f"stops at {limits[name]:g}",
+        ax.plot(
+            at[[0, -1]], [limits[name]] * 2, color=style["color"], linewidth=0.9, linestyle=(0, (1, 3)),
+            zorder=2, label=f"stops at {limits[name]:g}",
         )  # fmt: skip
     smallest = min(np.nanmin(reading) for reading in known.values())
     if smallest > 0 and min(limits[name] for name in known) > 0:
@@ -147,7 +148,7 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("permutations")
     ax.set_ylabel(textwrap.fill(next(iter(known)), 24) if len(known) == 1 else "stopping figure")
     ax.set_title("What the stopping rule looked at", fontsize="medium")
-    return finish(ax, "upper right", max_inside=2)
+    return label_ends(ax)
 
 
 def _check_history(history: Any) -> None:

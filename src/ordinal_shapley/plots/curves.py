@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.common.names import shorten
-from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, named
+from ordinal_shapley.plots._axes import axes_for, drawn, finish, has_room, label_ends, line_style, named
 from ordinal_shapley.vocabulary import check_choice
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
         mean is drawn, with one standard deviation to both sides: as a band, or for many curves as bars at the
         markers. A dictionary holds methods by name.
     first : {"high", "low", "both"}, default "high"
-        Which rows are removed first: those with the highest values, the lowest, or a curve for each.
+        Which rows are removed first: those with the highest values (solid lines), the lowest (dashed), or a
+        curve for each.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure is made.
 
@@ -51,19 +52,18 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
     check_choice("first", first, ("high", "low", "both"))
     groups = named(curves, "curves", "RemovalCurves", "high_first")
     sides = ("high", "low") if first == "both" else (first,)
-    series = [
-        (_label(name, f"{side}est first" if first == "both" or not name else ""),
-         *_runs(name, group, "share", f"{side}_first"))
-        for name, group in groups.items()
-        for side in sides
-    ]  # fmt: skip
-    ax = axes_for("plot_removal", ax)
-    _draw(ax, series)
+    ax, n_curves = axes_for("plot_removal", ax), len(groups) * len(sides)
+    for index, (name, group) in enumerate(groups.items()):
+        for side in sides:
+            at, runs = _runs(name, group, "share", f"{side}_first")
+            label = _label(name, f"{side}est first" if first == "both" or not name else "")
+            style = line_style(index, len(at), dash=("high", "low").index(side))
+            _draw(ax, label, at, runs, style, n_curves)
     ax.set_xlabel("training rows removed (%)")
     ax.set_ylabel("accuracy on the test set")
     order = " by their values" if first == "both" else f", {first}est values first"
-    ax.set_title(f"Rows removed{order}", fontsize="medium")
-    return finish(ax, "best", title=_spread_of(groups))
+    ax.set_title(f"Rows removed{order}{_spread_of(groups)}", fontsize="medium")
+    return label_ends(ax)
 
 
 def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
@@ -94,13 +94,12 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     'wrong labels found (%)'
     """
     groups = named(detections, "detections", "NoiseDetection", "found")
-    series = []
-    for name, group in groups.items():
-        area = np.mean([detection.auc for detection in group])
-        runs = _runs(name, group, "inspected", "found")
-        series.append((_label(name or "by value", f"AUC {area:.2f}"), runs[0], 100 * runs[1]))
     ax = axes_for("plot_detection", ax)
-    _draw(ax, series)
+    areas = {name: np.mean([detection.auc for detection in group]) for name, group in groups.items()}
+    for name in sorted(groups, key=lambda name: -areas[name]):  # the legend's order is that of the curves
+        at, runs = _runs(name, groups[name], "inspected", "found")
+        label = _label(name or "by value", f"AUC {areas[name]:.2f}")
+        _draw(ax, label, at, 100 * runs, line_style([*groups].index(name), len(at)), len(groups))
     shares = {d.n_noisy / (len(d.inspected) - 1) for group in groups.values() for d in group}
     if len(shares) == 1:
         rate = 100 * shares.pop()
@@ -108,21 +107,21 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot([0, 100], [0, 100], color="0.4", linewidth=0.9, linestyle=(0, (1, 3)), label="at random")
     ax.set_xlabel("rows inspected, lowest values first (%)")
     ax.set_ylabel("wrong labels found (%)")
-    ax.set_title("Wrong labels found", fontsize="medium")
-    return finish(ax, "lower right", title=_spread_of(groups))
+    ax.set_title(f"Wrong labels found{_spread_of(groups)}", fontsize="medium")
+    return finish(ax, "lower right", 0 if has_room(ax) else 4)
 
 
 def _label(name: str, more: str) -> str:
     return ", ".join(part for part in (drawn(shorten(name)) if name else "", more) if part)
 
 
-def _spread_of(groups: Mapping[str, list[Any]]) -> str | None:
-    """What the legend says of runs."""
+def _spread_of(groups: Mapping[str, list[Any]]) -> str:
+    """What the title says of runs."""
     sizes = {len(group) for group in groups.values()}
     if sizes == {1}:
-        return None
+        return ""
     runs = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else str(max(sizes))
-    return f"mean ± SD of {runs} runs"
+    return f" (mean ± SD of {runs} runs)"
 
 
 def _runs(name: str, group: list[Any], x: str, y: str) -> tuple[_Points, _Points]:
@@ -134,17 +133,15 @@ def _runs(name: str, group: list[Any], x: str, y: str) -> tuple[_Points, _Points
     return 100 * marks[0], np.array([getattr(run, y) for run in group], np.float64)
 
 
-def _draw(ax: Axes, series: list[tuple[str, _Points, _Points]]) -> None:
-    for index, (label, at, runs) in enumerate(series):
-        style = line_style(index, len(at))
-        mean = runs.mean(axis=0)
-        if len(runs) > 1:
-            spread = runs.std(axis=0, ddof=1)
-            low, high = mean - spread, mean + spread
-            if len(series) <= _MAX_BANDS:
-                ax.fill_between(at, low, high, color=style["color"], alpha=0.12, linewidth=0)
-            else:  # bars at the markers
-                start, step = style["markevery"]
-                some = slice(start, None, step)
-                ax.vlines(at[some], low[some], high[some], color=style["color"], alpha=0.5, linewidth=0.8)
-        ax.plot(at, mean, label=label, zorder=3, **style)
+def _draw(ax: Axes, label: str, at: _Points, runs: _Points, style: dict[str, Any], n_curves: int) -> None:
+    mean = runs.mean(axis=0)
+    if len(runs) > 1:
+        spread = runs.std(axis=0, ddof=1)
+        low, high = mean - spread, mean + spread
+        if n_curves <= _MAX_BANDS:
+            ax.fill_between(at, low, high, color=style["color"], alpha=0.12, linewidth=0)
+        else:  # bars at the markers
+            start, step = style["markevery"]
+            some = slice(start, None, step)
+            ax.vlines(at[some], low[some], high[some], color=style["color"], alpha=0.5, linewidth=0.8)
+    ax.plot(at, mean, label=label, zorder=3, **style)

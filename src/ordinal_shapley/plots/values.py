@@ -108,8 +108,7 @@ def plot_values(
         )  # fmt: skip
     ax.set_ylabel("value")
     ax.set_title(
-        f"{valuation.kind.title} Shapley value, {valuation.sampler.words}, "
-        f"{valuation.n_permutations:,} permutations",
+        f"{valuation.kind.title} Shapley values from {valuation.n_permutations:,} permutations",
         fontsize="medium",
         wrap=True,
     )

@@ -151,7 +151,7 @@ def draw(record: Record, docs: Path) -> None:
     axes = figure.subplots()
     lines = {
         "free": ("no overhead", ":"),
-        "as_is": (f"{record['task_overhead_ms']:.1f} ms a task", "-"),
+        "as_is": (f"{record['task_overhead_ms']:.1f} ms per task", "-"),
         "long": ("the same, shards 100 times as long", "--"),
     }
     for way, (label, style) in lines.items():
@@ -163,6 +163,8 @@ def draw(record: Record, docs: Path) -> None:
         workers = [int(n) for n in rates]
         axes.plot(workers, speeds, marker, label=f"{name}, measured", markersize=6, fillstyle="none")
     axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="times as fast as one worker")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,g}")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(docs / "images" / "scaling.png", dpi=130)
@@ -187,7 +189,7 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
             )
         ),
         table(("", "1 worker", "2 workers", "times faster"), rows),
-        "![Permutations a second against workers](images/scaling.png)",
+        "![Speed against workers](images/scaling.png)",
         wrap(
             SIMULATION.format(
                 simulated=record["simulated_permutations"],

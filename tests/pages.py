@@ -9,11 +9,11 @@ VOID = {"meta", "input", "br", "link", "img", "rect", "path", "circle", "polylin
 
 
 class Page(HTMLParser):
-    """Texts and tables by the id of their element, facts by their term, tags, and the data of the script."""
+    """Text, also by the id of its element, tables by theirs, facts by their term, tags, the script's data."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.texts, self.tables, self.facts, self.tags, self.scripts = {}, {}, {}, [], []
+        self.texts, self.tables, self.facts, self.tags, self.scripts, self.text = {}, {}, {}, [], [], ""
         self._open, self._rows, self._term = [], None, ""
         self.feed(html)
         self.close()
@@ -56,6 +56,7 @@ class Page(HTMLParser):
         if "script" in tags:
             self.scripts[-1] += data
             return
+        self.text += data
         for _, name in self._open:
             if name:
                 self.texts[name] += data

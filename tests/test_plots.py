@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from statistics import NormalDist
 from types import SimpleNamespace
@@ -326,7 +327,7 @@ def test_labels_stand_at_the_ends_of_lines_and_apart():
     ax.figure.canvas.draw()
     boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]  # without their leaders
     boxes.sort(key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 + 2 for low, high in zip(boxes, boxes[1:], strict=False))
+    assert all(low.y1 <= high.y0 + 2 for low, high in itertools.pairwise(boxes))
     assert boxes[0].x0 > ax.get_window_extent().x1
     plain = plot_removal(curves[0], ax=plt.subplots()[1])
     assert plain.get_legend() is not None and not plain.texts

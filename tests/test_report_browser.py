@@ -127,13 +127,13 @@ def search(page, words):
 
 
 class TestTable:
-    def test_begins_with_the_lowest(self, visit, plain, valuation):
+    def test_begins_with_the_suspects(self, visit, plain, valuation):
         page = visit(plain)
-        lowest = valuation.ranking()[::-1][:25]
-        assert cells(page, "row") == [f"id {k}" for k in lowest]
+        suspects = valuation.suspects().index.tolist()
+        others = [f"id {k}" for k in valuation.ranking()[::-1] if f"id {k}" not in suspects]
+        assert cells(page, "row") == (suspects + others)[:25]
         assert status(page) == f"1 to 25 of {N}"
-        below = valuation.to_frame()["below_zero"].to_numpy()[lowest]
-        assert page.locator("#rows tbody tr.below").count() == below.sum() > 0
+        assert page.locator("#rows tbody tr.suspect").count() == len(suspects) > 0
         assert page.locator("#rows td.interval circle").count() == 25
 
     def test_sorts_by_numbers_with_what_is_missing_last(self, visit, plain, frame):
@@ -184,7 +184,7 @@ class TestTable:
         assert page.locator("#next").is_disabled()
         search(page, "")
         assert status(page) == f"1 to 25 of {N}"
-        page.locator("#below").check()
+        page.locator("#suspects").check()
         assert status(page).endswith(f"of {len(valuation.suspects())} found in {N}")
 
     def test_without_a_script(self, visit, plain):
@@ -198,6 +198,7 @@ class TestLooks:
     @pytest.mark.parametrize("screen", ["desktop", "phone"])
     def test_pictures_are_seen(self, visit, full, screen):
         page = visit(full, screen)
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
         pictures = page.locator("figure > svg")
         assert pictures.count() == 5
         for k in range(5):
@@ -225,13 +226,29 @@ class TestLooks:
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         outside = page.evaluate(
-            "[...document.querySelectorAll('h1, h2, p, dd, figure, .scroll, .controls, input, pre')]"
+            "[...document.querySelectorAll('h1, h2, p, dd, td, figure, .scroll, .controls, input, pre')]"
             ".filter(part => part.getBoundingClientRect().right > 390.5)"
             ".map(part => part.outerHTML.slice(0, 80))"
         )
         assert outside == []
+        inside = page.evaluate(
+            "[...document.querySelectorAll('.scroll, pre')].filter(box => box.scrollWidth > box.clientWidth)"
+            ".map(box => box.outerHTML.slice(0, 80))"
+        )
+        assert inside == []
+
+    def test_whose_row_it_is_stays_in_sight(self, visit, plain):
+        page = visit(plain)
         table = page.locator("#rows").locator("..")
-        assert table.evaluate("box => box.scrollWidth > box.clientWidth"), "the table scrolls by itself"
+        assert table.evaluate("box => box.scrollWidth > box.clientWidth")
         table.evaluate("box => { box.scrollLeft = 300; }")
-        name_cell = page.locator("#rows tbody td:nth-child(2)").first.bounding_box()
-        assert 0 <= name_cell["x"] < 60, "whose row it is stays in sight"
+        name = page.locator("#rows tbody td").first.bounding_box()
+        assert abs(name["x"] - table.bounding_box()["x"]) < 3
+
+    def test_what_few_want_to_know_is_folded_away(self, visit, full):
+        page = visit(full)
+        for name in ("settings", "convergence", "cite"):
+            content = page.locator(f"#{name} > :not(summary)").first
+            assert not content.is_visible()
+            page.locator(f"#{name} > summary").click()
+            assert content.is_visible()

@@ -143,13 +143,6 @@ class Features:
         # Errors of the many terms of an inner product cancel: four standard deviations of their sum.
         return 8.0 + 4.0 * math.sqrt(self.n_terms + self.span_limit)
 
-    def row(self, row: int) -> NDArray[np.float64]:
-        """A training row by column of the data, the 1 of the intercept last."""
-        out = self._by_column(_block(self.rows, slice(row, row + 1), self.intercept))[0]
-        if self.centre is not None and self.basis is not None:
-            out[self.used] += self.centre
-        return np.asarray(out)
-
     def _by_column(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows of features by column of the data, that of the intercept last."""
         out = np.zeros((len(features), self.n_terms))
@@ -162,14 +155,6 @@ class Features:
     def with_product(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inner products of the training rows, and of that of a free intercept with all."""
         return np.pad(products, ((0, 1), (0, 1)), constant_values=1.0) if self.free else products
-
-    def squared_distances(self, row: int) -> NDArray[np.float64]:
-        """Squared Euclidean distances of all training rows from one."""
-        if len(self.products):
-            squares = self.norms[: self.rows.shape[0]] ** 2
-            return np.asarray(squares + squares[row] - 2 * self.products[row, : len(squares)])
-        own = _block(self.rows, slice(row, row + 1), self.intercept, self._shift)
-        return np.concatenate([((block - own) ** 2).sum(axis=1) for block in self.blocks()])
 
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """Coefficients by column of the models in a workspace whose sequence holds the rows `order`."""

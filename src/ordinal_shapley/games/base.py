@@ -193,17 +193,6 @@ class Game(ABC):
         """Class of each player, where players are rows and have one."""
         return None
 
-    def _leave_one_out(self) -> Callable[[int], Any] | None:
-        """A function that gives a row's class by the model of all others, each of which weighs the same.
-
-        It returns None for a row without such a model; None in its place if there are no such models.
-        """
-        return None
-
-    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
-        """Of all rows from one, where players are rows of numbers."""
-        return None
-
     def _listening(self) -> AbstractContextManager[None]:
         """Hold this open while kernels run: it raises what they cannot pass on."""
         return heeding_interrupts()

@@ -212,33 +212,6 @@ class CrossFitGame(Game):
     def _row_labels(self) -> NDArray[Any] | None:
         return self._labels
 
-    def _leave_one_out(self) -> Callable[[int], Any] | None:
-        if not self._players_are_rows:
-            return None
-        predictors = [fold._leave_one_out() for fold in self.folds]
-        if any(predict is None for predict in predictors):
-            return None
-
-        def predict(row: int) -> Any:
-            # The first fold in which the row trains.
-            for predictor, players in zip(predictors, self.players, strict=True):
-                if row in players:
-                    return predictor(int(np.searchsorted(players, row)))  # type: ignore[misc]
-            return None
-
-        return predict
-
-    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
-        # Infinite to rows that share no fold with it.
-        distances = np.full(self.n_players, np.inf)
-        for k, players in enumerate(self.players):
-            if row in players:
-                found = self.folds[k]._squared_distances(int(np.searchsorted(players, row)))
-                if found is None:
-                    return None
-                distances[players] = found
-        return distances if self._players_are_rows else None
-
     def __repr__(self) -> str:
         return f"CrossFitGame({self.n_players} players, {len(self.folds)} folds of {self.folds[0]!r})"
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 
 from ordinal_shapley.common import arguments, arrays, frames
@@ -353,25 +352,6 @@ class EstimatorGame(RowGame):
         if len(present) < self._n_classes:
             return self.empty_value_
         return self._callback.value(players)
-
-    def _leave_one_out(self) -> Callable[[int], Any] | None:
-        if self.n_players < 2 or not self._players_are_rows or self.classes_ is None:
-            return None
-        X, y = self._trainer.rows[:2]
-        everyone = np.arange(self.n_players)
-
-        def predict(row: int) -> Any:
-            others = np.delete(everyone, row)
-            if y[row] not in y[others]:
-                return None
-            try:
-                with quiet():
-                    model = clone(self.estimator).fit(arrays.take(X, others), y[others])
-                    return model.predict(arrays.take(X, everyone[[row]]))[0]
-            except Exception:  # whatever a model of the user's makes of the other rows: then it says nothing
-                return None
-
-        return predict
 
     def _listening(self) -> AbstractContextManager[None]:
         return self._callback.listening()

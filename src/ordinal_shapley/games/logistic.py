@@ -305,26 +305,6 @@ class LogisticGame(CompiledRowGame):
                 stacklevel=3,
             )
 
-    def _leave_one_out(self) -> Callable[[int], Any] | None:
-        if self.n_players < 2 or not self._players_are_rows:
-            return None
-        twin = copy.copy(self)
-        twin._read_position_weight("uniform")
-        everyone = np.arange(self.n_players)
-
-        def predict(row: int) -> Any:
-            others = np.delete(everyone, row)
-            if self._codes[row] not in self._codes[others]:
-                return None
-            decisions = twin.coefficients(others) @ self._features.row(row)
-            code = int(decisions[0] > 0) if len(self.classes_) == 2 else int(decisions.argmax())
-            return self.classes_[code]
-
-        return predict
-
-    def _squared_distances(self, row: int) -> NDArray[np.float64] | None:
-        return self._features.squared_distances(row) if self._players_are_rows else None
-
     def coefficients(
         self, sequence: Sequence[int] | NDArray[np.int64], tol: float = 1e-10
     ) -> NDArray[np.float64]:

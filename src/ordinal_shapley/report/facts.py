@@ -11,6 +11,7 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.report.text import (
+    count,
     number,
     reliability_words,
     score_words,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordinal_shapley.report.given import Given
-    from ordinal_shapley.valuation.result import Valuation
+    from ordinal_shapley.report.rows import RowTable
 
 Facts = list[tuple[str, str]]
 
@@ -57,6 +58,45 @@ BIBTEX = f"""@article{{liu2023partial,
   author  = {{{{ordinal-shapley contributors}}}},
   version = {{{__version__}}}
 }}"""
+
+
+def opening(given: Given, table: RowTable) -> Facts:
+    """Return what a reader who was not there must know first: strong words, and more."""
+    valuation, game, noun, n = given.valuation, given.game, given.noun, len(given.valuation)
+    n_below, n_other = int(table.below.sum()), int(table.other.sum())
+    n_suspects, checked = int((table.below | table.other).sum()), valuation.evidence is not None
+    one, beyond = n_suspects == 1, f"beyond the margin of error ({100 * given.level:g} % CI entirely below 0)"
+    if not n_suspects:
+        found = f"No {noun} {'looks wrong' if checked else 'is known to lower the score'}:"
+        why = f"no value is below 0 {beyond}"
+        why += f", and for no {noun} another label is predicted." if checked else "."
+    else:
+        looks = f"look{'s' * one} wrong" if checked else f"lower{'s' * one} the score"
+        found = f"{n_suspects:,} of {count(n, noun)} {looks}."
+        why = f"{'Its value is' if one else 'Their values are'} below 0 {beyond}. "
+        if checked:
+            why = f"For {n_other:,} a model that does not know the {noun}'s label predicts another one. "
+            why += f"{n_below:,} {'has' if n_below == 1 else 'have'} a value below 0 {beyond}. "
+        why += f"Look at {'it' if one else 'these'} first, on top of the table."
+    score = "score"
+    if game is not None and game._n_valid is not None:
+        score = f"{game._score_name} on validation rows"
+        if len(valuation.moments.parts) == 1:
+            why += f" The {game._n_valid:,} validation rows were not checked: they are taken as right."
+    meaning = (
+        f"It is how much a {noun} adds to the {score} on average as {noun}s join one after another in random "
+        f"order. Below 0: the score is better without the {noun}. Near 0: it makes little difference."
+    )
+    words = [(found, why), ("What is a value?", meaning)]
+    if noun == "row" and n_suspects:
+        column = "label" if given.classes else "target"
+        todo = (
+            f"Compare the {column} of each with its columns and with its source, and correct it if it is "
+            "wrong. Otherwise keep the row: rare and borderline rows look the same. Before you remove rows "
+            "for their values, measure on a test set what that does."
+        )
+        words.append(("What to do?", todo))
+    return words
 
 
 def settings(given: Given, more: Mapping[str, Any]) -> Facts:
@@ -96,26 +136,25 @@ def _why_it_stopped(given: Given) -> str:
     return f"{words[:1].upper()}{words[1:]}{rule}; {kind} ended the run."
 
 
-def score_tiles(valuation: Valuation) -> Facts:
-    """Return what the model of all rows and the baseline score, as far as it is known."""
-    scores = [("score of all rows", valuation.full_score), ("baseline score", valuation.baseline_score)]
-    return [(term, f"{score:.4g}") for term, score in scores if score is not None]
+def run(given: Given) -> Facts:
+    """Return how the run went, in pairs of a term and its words."""
+    valuation, seconds = given.valuation, given.valuation.seconds
+    speed = ""
+    if seconds > 0:
+        speed = f" in {number(seconds)} s, {number(valuation.n_evaluations / seconds)} per second"
+    return [
+        ("Permutations", f"{valuation.n_permutations:,}"),
+        ("Why it stopped", _why_it_stopped(given)),
+        ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
+        (f"Mean {given.noun}s evaluated", f"{number(valuation.mean_evaluated)} per permutation"),
+    ]
 
 
 def certainty(given: Given) -> Facts:
     """Return how certain the values are, in pairs of a term and its words."""
     valuation, noun = given.valuation, given.noun
-    seconds, speed = valuation.seconds, ""
-    if seconds > 0:
-        speed = f" in {number(seconds)} s, {number(valuation.n_evaluations / seconds)} per second"
     model = score_words(valuation, given.game)
     facts = [("Score reached", model)] * bool(model)
-    facts += [
-        ("Permutations", f"{valuation.n_permutations:,}"),
-        ("Why it stopped", _why_it_stopped(given)),
-        ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
-        (f"Mean {noun}s evaluated", f"{number(valuation.mean_evaluated)} per permutation"),
-    ]
     errors = shown_errors(valuation)
     errors = errors[np.isfinite(errors)]
     n, n_known = len(valuation), len(errors)
@@ -129,6 +168,7 @@ def certainty(given: Given) -> Facts:
     intervals += f"; {n - n_known:,} {noun}s have none" * (n_known < n)
     found, reliable = len(valuation.suspects(fdr=_FDR)), reliability_words(valuation)
     alone = valuation.stderr[np.isfinite(valuation.stderr)]
+    facts += [("Reliability", reliable)] * bool(reliable)
     facts.append(("Standard errors", _median_and_largest(errors)))
     if valuation.stderr_total is not None:
         facts.append(("Monte Carlo noise alone", _median_and_largest(alone)))
@@ -136,7 +176,6 @@ def certainty(given: Given) -> Facts:
         *facts,
         (f"{100 * given.level:g} % CIs", intervals),
         (f"Below 0 at a false discovery rate of {100 * _FDR:g} %", f"{found:,}"),
-        *[("Reliability", reliable)] * bool(reliable),
     ]
 
 

@@ -27,6 +27,7 @@ class Given(NamedTuple):
     valuation: Valuation
     X: pd.DataFrame | None  # the players' own columns
     labels: npt.NDArray[Any] | None
+    classes: bool  # whether labels are classes, and not measurements
     game: Game | None
     history: History | None
     noun: str  # what to call the players: "row" or "player"
@@ -60,7 +61,10 @@ def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: f
     if labels is None and rows:
         labels = game._row_labels()
     noun = "row" if rows or frame is not None or labels is not None else "player"
-    return Given(valuation, frame, labels, game, history, noun, level, names_of(valuation.player_names, n))
+    classes = labels is not None and (labels.dtype.kind != "f" or len(np.unique(labels)) <= _MAX_KINDS)
+    classes = classes and not (game is not None and game._predicts_numbers)
+    names = names_of(valuation.player_names, n)
+    return Given(valuation, frame, labels, classes, game, history, noun, level, names)
 
 
 def _frame(X: Any, n: int, valuation: Valuation) -> pd.DataFrame:
@@ -81,11 +85,6 @@ def _frame(X: Any, n: int, valuation: Valuation) -> pd.DataFrame:
         shown = pd.DataFrame(X[:, :MAX_COLUMNS].toarray())
         return shown.reindex(columns=range(X.shape[1]))
     return pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
-
-
-def are_classes(labels: npt.NDArray[Any] | None) -> bool:
-    """Whether labels are classes, and not measurements."""
-    return labels is not None and (labels.dtype.kind != "f" or len(np.unique(labels)) <= _MAX_KINDS)
 
 
 def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -15,8 +15,7 @@ from ordinal_shapley.common.arguments import file_name
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.report import facts, pictures
 from ordinal_shapley.report.drawing import Picture
-from ordinal_shapley.report.given import Given, are_classes, read, texts
-from ordinal_shapley.report.lowest import lowest_rows
+from ordinal_shapley.report.given import Given, read, texts
 from ordinal_shapley.report.removal import Removal, removal_curves
 from ordinal_shapley.report.rows import MAX_COLUMNS, PAGE, row_table
 from ordinal_shapley.report.text import count, covered, is_better, number, short
@@ -56,40 +55,38 @@ def page(
     n, noun = len(valuation), given.noun
     table = row_table(valuation, given.X, given.labels, noun, level)
     removal, removal_note = _removal(given)
-    low, high = valuation.confidence_interval(level)
-    tiles = [
-        (f"{noun}{'s' * (n != 1)}", f"{n:,}"),
-        ("permutations", f"{valuation.n_permutations:,}"),
-        ("CIs below 0", f"{int((high < 0).sum()):,}"),
-        ("CIs above 0", f"{int((low > 0).sum()):,}"),
-        *facts.score_tiles(valuation),
-    ]
+    classes = noun == "row" and given.classes
+    by_order = valuation.kind.name == "partial_ordinal" and (game is None or not game.order_free)
     content = {
         "title": title or f"{valuation.kind.title} Shapley values of {count(n, noun)}",
         "noun": noun,
         "n": n,
         "level": f"{100 * level:g}",
-        "tiles": tiles,
+        "opening": facts.opening(given, table),
+        "poor": classes and by_order,  # at finding label errors
+        "unpredicted": classes and valuation.evidence is None,
         "warnings": [str(line) for line in warnings],
         "settings": facts.settings(given, settings or {}),
         "certainty": facts.certainty(given),
+        "run": facts.run(given),
         "says_little": is_better(valuation) is False,
         "covered": covered(valuation, game),
         "not_covered": facts.not_covered(given),
         "table": table,
-        "first": table.lowest_first[:PAGE].tolist(),
+        "first": table.order[:PAGE].tolist(),
+        "n_suspects": int((table.below | table.other).sum()),
         "max_columns": MAX_COLUMNS,
-        "data": table.data(level),
+        "data": table.data(),
         "has_both": valuation.stderr_total is not None,
         "has_evidence": valuation.evidence is not None,
         "has_columns": given.X is not None,
         "spread": pictures.histogram(valuation, noun, level),
         "classes": _classes(given),
+        "class_header": ["class", f"{noun}s", "mean", "median", "lowest", "highest", "CIs below 0"],
         "convergence": _convergence(given),
         "history": given.history,
         "removal": removal,
         "removal_note": removal_note,
-        "lowest": lowest_rows(given, table.column("value").digits),
         "citation": facts.CITATION,
         "bibtex": facts.BIBTEX,
     }
@@ -119,7 +116,7 @@ def _fill(content: dict[str, Any]) -> str:
 
 def _classes(given: Given) -> list[list[str]]:
     """One line per class: how its values are spread."""
-    if not are_classes(given.labels):
+    if not given.classes:
         return []
     assert given.labels is not None
     labels = texts(given.labels)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MAX_BARS = 40
 _FOLLOWED = 3  # players at either end
-_EARLY = 0.1  # share of a run in which values may leave the picture
+_EARLY = 0.1  # share of a run that is not drawn
 _MAX_LINES = 25  # of numbers below a picture
 
 _Numbers = npt.NDArray[np.float64]
@@ -84,10 +84,11 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     order = order[np.isfinite(values[-1][order])]
     few = len(order) <= 2 * _FOLLOWED
     chosen = order if few else np.concatenate([order[:_FOLLOWED], order[-_FOLLOWED:]])
+    # What came early was noise, beside which nothing else would be seen.
     late = at >= _EARLY * at[-1]
-    last = [(values + sign * half)[-1, chosen] for sign in (-1, 1)]
-    shown = np.concatenate([values[np.ix_(late, chosen)].ravel(), *last, [0.0]])
-    shown = shown[np.isfinite(shown)]
+    at, values, half = at[late], values[late], half[late]
+    shown = np.concatenate([(values + sign * np.nan_to_num(half))[:, chosen].ravel() for sign in (-1, 1)])
+    shown = np.append(shown[np.isfinite(shown)], 0.0)
     room = 0.05 * (shown.max() - shown.min())
     chart = Chart(_span(at), (shown.min() - room, shown.max() + room), ("permutations", "value"))
     chart.across(0.0, "zero")

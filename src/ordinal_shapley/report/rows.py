@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 60
 PAGE = 25  # rows to begin with
 _MAX_TEXT = 1_000
-_FIGURES = {"value": "value", "std. error": "stderr", "low": "ci_low", "high": "ci_high"}
+_FIGURES = {"std. error": "stderr", "low": "ci_low", "high": "ci_high"}
 _BOTH = {
-    "value": "value", "std. error": "stderr_total", "Monte Carlo error": "stderr",
-    "low": "ci_low", "high": "ci_high",
+    "std. error": "stderr_total", "Monte Carlo error": "stderr", "low": "ci_low", "high": "ci_high",
 }  # fmt: skip
+_VERDICTS = {(True, True): "both", (True, False): "value below 0", (False, True): "other label predicted"}
 _MAX_EXACT = 2**53  # of the whole numbers of JavaScript
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -56,21 +56,23 @@ class RowTable(NamedTuple):
     """The table."""
 
     columns: list[Column]
-    lowest_first: npt.NDArray[np.intp]  # the players in the order of the page as it opens
+    order: npt.NDArray[np.intp]  # the players as the page opens: suspects first, the most suspicious on top
+    below: npt.NDArray[np.bool_]  # whose CI is entirely below 0
+    other: npt.NDArray[np.bool_]  # of whom another label is predicted
     n_left_out: int  # columns of the rows that are not shown
 
     def column(self, title: str) -> Column:
         """Return a column of the result."""
         return next(column for column in self.columns if column.title == title and not column.own)
 
-    def data(self, level: float) -> str:
+    def data(self) -> str:
         """Return all as JSON that can stand in a page."""
         ends = [x for title in ("value", "low", "high") for x in self.column(title).cells if x is not None]
         content = {
             "columns": [column._asdict() for column in self.columns],
-            "order": self.lowest_first.tolist(),
+            "order": self.order.tolist(),
             "scale": [min([0.0, *ends]), max([0.0, *ends])],
-            "level": level,
+            "suspects": int((self.below | self.other).sum()),
             "page": PAGE,
         }
         return json.dumps(content, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
@@ -88,34 +90,45 @@ def row_table(
         named = Column(noun, "number", False, 0, names.tolist())
     else:
         named = Column(noun, "text", False, None, [str(name)[:_MAX_TEXT] for name in names])
-    below = ["yes" if below else "no" for below in frame["below_zero"]]
+    evidence, below = valuation.evidence, frame["below_zero"].to_numpy()
+    other = np.zeros(len(frame), np.bool_)
+    predicted, ranks = [], [_figure("rank", frame["rank"], 0)]
+    suspicion = -frame["rank"].to_numpy()
+    if evidence is not None:
+        other, suspicion = evidence.given_label != evidence.predicted_label, frame["combined_rank"].to_numpy()
+        predicted = [
+            _column("predicted label", evidence.predicted_label, own=False),
+            _figure("its probability", frame["predicted_probability"], 2),
+            _figure("probability of the label", frame["self_confidence"], 2),
+        ]
+        ranks.append(_figure("combined rank", frame["combined_rank"], 0))
+    verdicts = [_VERDICTS.get(found) for found in zip(below.tolist(), other.tolist(), strict=True)]
     shown = 0 if X is None else min(X.shape[1], MAX_COLUMNS)
     columns = [
-        Column("rank", "number", False, 0, frame["rank"].tolist()),
         named,
+        *[Column("verdict", "text", False, None, verdicts)] * bool(any(verdicts)),
         *([] if labels is None else [_column("label", labels, own=False)]),
+        *predicted[:2],
+        _figure("value", frame["value"], digits),
+        *([] if X is None else [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]),
         *(
-            Column(title, "number", False, digits, _numbers(frame[name].to_numpy()))
+            _figure(title, frame[name], digits)
             for title, name in (_FIGURES if valuation.stderr_total is None else _BOTH).items()
         ),
-        Column("CI below 0", "text", False, None, below),
-        *_evidence(frame),
-        *([] if X is None else [_column(str(X.columns[k]), X.iloc[:, k], own=True) for k in range(shown)]),
+        *predicted[2:],
+        *ranks,
     ]
-    lowest_first = np.lexsort((np.arange(len(frame)), -frame["rank"].to_numpy()))
-    return RowTable(columns, lowest_first, 0 if X is None else X.shape[1] - shown)
+    return RowTable(
+        columns,
+        np.lexsort((np.arange(len(frame)), suspicion, ~(below | other))),
+        below,
+        other,
+        0 if X is None else X.shape[1] - shown,
+    )
 
 
-def _evidence(frame: pd.DataFrame) -> list[Column]:
-    """Columns of what is predicted for each row, where that is known."""
-    if "combined_rank" not in frame:
-        return []
-    columns = [_column("predicted label", frame["predicted_label"].to_numpy(), own=False)]
-    named = {"its probability": "predicted_probability", "probability of the label": "self_confidence"}
-    columns += [
-        Column(title, "number", False, 2, _numbers(frame[name].to_numpy())) for title, name in named.items()
-    ]
-    return [*columns, Column("combined rank", "number", False, 0, frame["combined_rank"].tolist())]
+def _figure(title: str, cells: pd.Series[Any], digits: int) -> Column:
+    return Column(title, "number", False, digits, _numbers(cells.to_numpy()))
 
 
 def _column(title: str, cells: Any, *, own: bool) -> Column:

@@ -148,7 +148,7 @@ def reliability_words(valuation: Valuation) -> str:
 
 def duration(seconds: float) -> str:
     """Return a time in words."""
-    if seconds < 1.0:
+    if seconds < 1.5:
         return "a second"
     for size, unit in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2.0 * size:

@@ -318,7 +318,7 @@ class Views:
         settings: Mapping[str, Any] | None = None,
         warnings: Iterable[str] = (),
     ) -> str:
-        """Return one self-contained page: the settings, the values and how certain they are.
+        """Return one self-contained page: what to look at first, the values and how certain they are.
 
         It needs no network, reads well in light and dark and on a phone, and says what to pass where
         something that was not given would belong. Needs Jinja2, the ``report`` extra.
@@ -333,9 +333,7 @@ class Views:
         y : array-like with one entry per player, optional
             Their labels; by default those that ``game`` knows. A Series is matched in the same way.
         game : Game, optional
-            The game that was played. It is played some hundreds of times more: as players are removed, and,
-            if it is a `LogisticGame` or an `EstimatorGame`, without one row at a time, for leave-one-out
-            predictions.
+            The game that was played. It is played some hundreds of times more, as players are removed.
         history : History, optional
             What the run kept, for the pictures of convergence.
         title : str, optional

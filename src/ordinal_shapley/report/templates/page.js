@@ -7,11 +7,11 @@
   const body = table.tBodies[0];
   const own = (title) => columns.find((column) => column.title === title && !column.own);
   const value = own("value").cells, low = own("low").cells, high = own("high").cells;
-  const below = own("CI below 0").cells;
+  const suspects = new Set(data.order.slice(0, data.suspects));
   const MOST = 80;
   const collator = new Intl.Collator(undefined, { numeric: true });
   let shown = data.order.slice();
-  let sorted = { column: 0, ascending: false };
+  let sorted = null;
   let page = 0;
   let size = data.page;
   let haystacks = null;
@@ -37,7 +37,7 @@
     const picture = svg("svg", { viewBox: "0 0 128 16", "aria-hidden": "true" });
     picture.append(svg("path", { class: "rule zero", d: `M${at(0)} 0V16` }));
     if (value[row] === null) return picture;
-    const colour = below[row] === "yes" ? "var(--below)" : "var(--text)";
+    const colour = high[row] !== null && high[row] < 0 ? "var(--below)" : "var(--text)";
     if (low[row] !== null) {
       picture.append(svg("path", { d: `M${at(low[row])} 8H${at(high[row])}`, style: `stroke:${colour};stroke-width:2;opacity:.5` }));
     }
@@ -47,17 +47,19 @@
 
   function line(row) {
     const tr = document.createElement("tr");
-    if (below[row] === "yes") tr.className = "below";
+    if (suspects.has(row)) tr.className = "suspect";
     for (const column of columns) {
       const td = document.createElement("td");
       td.className = column.kind;
+      td.dataset.title = column.title;
       const full = text(column, row);
       td.textContent = full.length > MOST ? full.slice(0, MOST - 1) + "\u2026" : full;
       if (full.length > MOST) td.title = full;
       tr.append(td);
-      if (column.title === "high" && !column.own) {
+      if (column.title === "value" && !column.own) {
         const cell = document.createElement("td");
         cell.className = "interval";
+        cell.dataset.title = "CI";
         cell.append(interval(row));
         tr.append(cell);
       }
@@ -84,20 +86,20 @@
   function find() {
     const words = get("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length && !haystacks) {
-      const searched = columns.filter((column) => column.own || column.title !== "CI below 0");
-      haystacks = data.order.map((_, row) => searched.map((column) => text(column, row)).join("\n").replaceAll("\u2212", "-").toLowerCase());
+      haystacks = data.order.map((_, row) => columns.map((column) => text(column, row)).join("\n").replaceAll("\u2212", "-").toLowerCase());
     }
     const needles = words.map((word) => word.replaceAll("\u2212", "-"));
-    const only = get("below").checked;
+    const only = get("suspects")?.checked;
     shown = data.order.filter(
-      (row) => (!only || below[row] === "yes") && needles.every((word) => haystacks[row].includes(word)));
+      (row) => (!only || suspects.has(row)) && needles.every((word) => haystacks[row].includes(word)));
     sort();
     page = 0;
     show();
   }
 
-  // Stable, and what is missing goes last either way; equal cells stay lowest value first.
+  // Stable, and what is missing goes last either way; equal cells stay as the page opened.
   function sort() {
+    if (!sorted) return;
     const { cells, kind } = columns[sorted.column];
     const sign = sorted.ascending ? 1 : -1;
     const compare = kind === "number" ? (a, b) => a - b : collator.compare;
@@ -108,7 +110,7 @@
     });
   }
 
-  const heads = [...table.tHead.rows[0].cells].filter((head) => !head.classList.contains("interval"));
+  const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, index) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -117,7 +119,7 @@
     if (full.length > MOST) button.title = full;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
-      sorted = { column: index, ascending: sorted.column === index ? !sorted.ascending : true };
+      sorted = { column: index, ascending: sorted?.column === index ? !sorted.ascending : true };
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", sorted.ascending ? "ascending" : "descending");
       sort();
@@ -125,12 +127,17 @@
       show();
     });
   });
+  const drawn = document.createElement("th");
+  drawn.className = "interval";
+  drawn.scope = "col";
+  drawn.textContent = "CI";
+  heads[columns.indexOf(own("value"))].after(drawn);
   let waiting = 0;
   get("search").addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(find, 120);
   });
-  get("below").addEventListener("change", find);
+  get("suspects")?.addEventListener("change", find);
   get("size").addEventListener("change", (event) => {
     size = Number(event.target.value);
     page = 0;

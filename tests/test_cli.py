@@ -24,6 +24,7 @@ EVIDENCE = [
     "predicted_probability",
     "agreeing_neighbors",
     "combined_rank",
+    "verdict",
 ]
 
 

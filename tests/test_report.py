@@ -220,6 +220,8 @@ class TestVerdicts:
         page = Page(valuation.to_html(X=pd.DataFrame({"age": [31, 32, 33, 34, 35]}), y=labels))
         verdicts = [None, "value below 0", "other label predicted", "both", None]
         assert page.column("verdict") == verdicts
+        assert valuation.to_frame()["verdict"].tolist() == [verdict or "" for verdict in verdicts]
+        assert valuation.suspects()["verdict"].tolist() == ["both", "other label predicted", "value below 0"]
         assert page.data["order"][:3] == valuation.suspects().index.tolist() == [3, 2, 1]
         assert page.data["suspects"] == 3
         header, first, *_ = page.tables["rows"]
@@ -345,6 +347,9 @@ class TestCommandLine:
         assert page.column("predicted label") == table["predicted_label"].astype(str).tolist()
         assert page.column("probability of the label") == table["self_confidence"].tolist()
         assert page.column("combined rank") == table["combined_rank"].tolist()
+        assert page.column("verdict") == [
+            None if verdict != verdict else verdict for verdict in table["verdict"]
+        ]
         for name in ("age", "city <b>"):
             assert page.column(name, own=True) == frame[name].iloc[table["row"]].tolist()
         assert page.column("label") == frame["old"].astype(str).iloc[table["row"]].tolist()

@@ -69,8 +69,19 @@ class LabelEvidence:
         return len(self.given_label)
 
     def __repr__(self) -> str:
-        differ = int((self.given_label != self.predicted_label).sum())
-        return f"LabelEvidence({len(self)} rows, of {differ} of which another label is predicted)"
+        return (
+            f"LabelEvidence({len(self)} rows, of {self._differs.sum()} of which another label is predicted)"
+        )
+
+    @property
+    def _differs(self) -> NDArray[np.bool_]:
+        """Of which rows another label is predicted."""
+        return np.asarray(self.given_label != self.predicted_label)
+
+    def _verdicts(self, below_zero: NDArray[np.bool_]) -> NDArray[Any]:
+        """What speaks against the label of each row, given whose value is below 0 beyond its error."""
+        verdicts = np.array([["", "other label predicted"], ["value below 0", "both"]], dtype=object)
+        return np.asarray(verdicts[below_zero.astype(np.intp), self._differs.astype(np.intp)])
 
     def take(self, rows: NDArray[np.intp]) -> LabelEvidence:
         """Return the evidence of these rows, in this order.

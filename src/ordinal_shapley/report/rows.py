@@ -23,7 +23,6 @@ _FIGURES = {"std. error": "stderr", "low": "ci_low", "high": "ci_high"}
 _BOTH = {
     "std. error": "stderr_total", "Monte Carlo error": "stderr", "low": "ci_low", "high": "ci_high",
 }  # fmt: skip
-_VERDICTS = {(True, True): "both", (True, False): "value below 0", (False, True): "other label predicted"}
 _MAX_EXACT = 2**53  # of the whole numbers of JavaScript
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -91,22 +90,22 @@ def row_table(
     else:
         named = Column(noun, "text", False, None, [str(name)[:_MAX_TEXT] for name in names])
     evidence, below = valuation.evidence, frame["below_zero"].to_numpy()
-    other = np.zeros(len(frame), np.bool_)
+    verdicts, other = np.where(below, "value below 0", "").tolist(), np.zeros(len(frame), np.bool_)
     predicted, ranks = [], [_figure("rank", frame["rank"], 0)]
     suspicion = -frame["rank"].to_numpy()
     if evidence is not None:
-        other, suspicion = evidence.given_label != evidence.predicted_label, frame["combined_rank"].to_numpy()
+        verdicts, other = frame["verdict"].tolist(), evidence._differs
+        suspicion = frame["combined_rank"].to_numpy()
         predicted = [
             _column("predicted label", evidence.predicted_label, own=False),
             _figure("its probability", frame["predicted_probability"], 2),
             _figure("probability of the label", frame["self_confidence"], 2),
         ]
         ranks.append(_figure("combined rank", frame["combined_rank"], 0))
-    verdicts = [_VERDICTS.get(found) for found in zip(below.tolist(), other.tolist(), strict=True)]
     shown = 0 if X is None else min(X.shape[1], MAX_COLUMNS)
     columns = [
         named,
-        *[Column("verdict", "text", False, None, verdicts)] * bool(any(verdicts)),
+        *[Column("verdict", "text", False, None, [word or None for word in verdicts])] * any(verdicts),
         *([] if labels is None else [_column("label", labels, own=False)]),
         *predicted[:2],
         _figure("value", frame["value"], digits),

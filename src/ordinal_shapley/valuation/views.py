@@ -132,8 +132,9 @@ class Views:
         pandas.DataFrame
             With columns value, stderr, stderr_total (NaN where it is not known), ci_low, ci_high, rank (1 for
             the highest value), count and below_zero (the interval is entirely below 0). With ``evidence``
-            also its columns, see `LabelEvidence`, and combined_rank (1 for the most suspicious label, see
-            `ordinal_shapley.experiments.combined_rank`).
+            also its columns, see `LabelEvidence`, combined_rank (1 for the most suspicious label, see
+            `ordinal_shapley.experiments.combined_rank`) and verdict ("value below 0", "other label
+            predicted", "both", or empty where neither speaks against the label).
 
         Raises
         ------
@@ -162,6 +163,7 @@ class Views:
             found = self.evidence.to_frame().set_axis(frame.index)
             frame = pd.concat([frame, found], axis=1)
             frame["combined_rank"] = combined_rank(self.values, self.evidence)
+            frame["verdict"] = self.evidence._verdicts(high < 0)
         return frame
 
     def suspects(
@@ -223,9 +225,9 @@ class Views:
         if self.evidence is None:
             return frame[below].sort_values("rank", ascending=False, kind="stable")
         frame["below_zero"] = below
-        if fdr is None:
-            below = below | (self.evidence.given_label != self.evidence.predicted_label)
-        return frame[below].sort_values("combined_rank", kind="stable")
+        frame["verdict"] = self.evidence._verdicts(below)
+        shown = below if fdr is not None else frame["verdict"] != ""
+        return frame[shown].sort_values("combined_rank", kind="stable")
 
     def _discoveries(self, fdr: float, errors: str) -> NDArray[np.bool_]:
         """Of whom Benjamini and Hochberg's procedure rejects that the value is 0 or more."""

@@ -74,6 +74,8 @@ def draw_noisy(results: Results) -> Figure:
             plot_removal(runs, first="both", ax=ax)
             for text in ax.texts:
                 text.remove()
+            for line in ax.lines:
+                line.set_marker("")  # which would hide dashes in so small a panel
             ax.set(title="", xlabel="", ylabel="")
             ax.grid(color="0.92", linewidth=0.6)
         row[0].set_ylabel(DATASETS[dataset])

@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 import ordinal_shapley as osv
 from bench.record import DOCS
 from ordinal_shapley.experiments import combined_rank, self_confidence
+from ordinal_shapley.plots._axes import label_ends
 from paper.splits import Split, make_split
 
 INK, GREY, BLUE, ORANGE, GREEN = "#333333", "#8c8c8c", "#1b6ca8", "#c8553d", "#4c8c4a"
@@ -101,9 +102,9 @@ def draw_curves(axes: list[Axes]) -> None:
                 style = "--" if name == "random" else "-"
                 ax.plot(100 * MARKS, 100 * heights, style, color=colour, label=name, linewidth=1.8)
         ax.set_title(title, fontsize=10.5, color=INK)
-        ax.set_xlabel(f"% of the rows {curves_of.__name__}")
-        ax.legend(frameon=False, fontsize=9)
-    axes[0].set_ylabel("% of test rows right")
+        ax.set_xlabel(f"rows {curves_of.__name__} (%)")
+        label_ends(ax)
+    axes[0].set_ylabel("test accuracy (%)")
 
 
 def draw_owners(axes: list[Axes]) -> None:
@@ -133,7 +134,7 @@ def draw_owners(axes: list[Axes]) -> None:
     axes[0].set_title(f"Shares of {gain:.1f} points of balanced accuracy", fontsize=10.5, color=INK)
     axes[0].set_xlabel("classic value, points")
     axes[1].set_title("Self-confidence: nothing to add up", fontsize=10.5, color=INK)
-    axes[1].set_xlabel("mean self-confidence, %")
+    axes[1].set_xlabel("mean self-confidence (%)")
     axes[1].set_yticklabels([])
 
 
@@ -169,7 +170,7 @@ def draw_order(axes: list[Axes]) -> None:
     axes[0].set_title(
         f"The same {len(kinds)} clients, {len(orders)} orders of training", fontsize=10.5, color=INK
     )
-    axes[0].set_xlabel("% of validation rows right")
+    axes[0].set_xlabel("validation accuracy (%)")
     axes[0].set_ylabel("orders")
     axes[0].legend(frameon=False, fontsize=9)
     shares = 100 * osv.exact_values(game, "ordinal", n_jobs=1).values

@@ -75,8 +75,8 @@ def opening(given: Given, table: RowTable) -> Facts:
         found = f"{n_suspects:,} of {count(n, noun)} {looks}."
         why = f"{'Its value is' if one else 'Their values are'} below 0 {beyond}. "
         if checked:
-            why = f"For {n_other:,} a model that does not know the {noun}'s label predicts another one. "
-            why += f"{n_below:,} {'has' if n_below == 1 else 'have'} a value below 0 {beyond}. "
+            why = f"For {n_other or 'none'} of them a model that does not know the label predicts another. "
+            why += f"{n_below or 'None'} {'have' if n_below > 1 else 'has'} a value below 0 {beyond}. "
         why += f"Look at {'it' if one else 'these'} first, on top of the table."
     score = "score"
     if game is not None and game._n_valid is not None:

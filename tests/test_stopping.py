@@ -45,6 +45,8 @@ def naive_change(history, window):
             (v, e) for v, e in zip(values, earlier, strict=True) if v == v and e == e
         ]  # NaN is the only float that differs from itself
         scale = sum(abs(v) for v, _ in known) / len(known) if known else 0.0
+        if known and all(v == e for v, e in known):
+            continue
         if scale == 0.0:
             return math.inf
         terms = [abs(v - e) / max(abs(v), scale) for v, e in known]
@@ -64,10 +66,15 @@ class TestRelativeChange:
         assert not check(at(300, [2.0, 2.9]))
         assert (check.fired, check.converged) == ("", False)
 
-    def test_a_floor_lets_zeros_converge(self):
-        check = RelativeChange(floor=1e-3).begin()
-        assert not check(at(100, [0.0, 0.0]))
-        assert check(at(200, [0.0, 0.0]))
+    def test_values_that_stay_0_have_converged(self):
+        run = osv.sample_values(osv.TableGame(3, {}), random_state=0)
+        assert (run.n_permutations, run.stopped_by) == (200, "RelativeChange")
+        check = RelativeChange().begin()
+        assert not check(at(100, [0.0, 0.1]))
+        assert not check(at(200, [0.0, 0.0]))  # it has just become 0
+        assert check(at(300, [0.0, 0.0]))
+
+    def test_a_floor_lets_small_values_converge(self):
         # (1e-4 / 1e-3 + 1e-4 / 1e-3) / 2 = 0.1, where the values themselves moved by 100 %.
         check = RelativeChange(tol=0.11, floor=1e-3).begin()
         check(at(100, [1e-4, 0.0]))

@@ -240,6 +240,8 @@ def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
         return "as many as there was time for"
     if bound is not None:
         return f"{'no' if valuation.converged else 'the limit; a'} standard error is above {bound:g}"
+    if valuation.converged and not valuation.values.any():
+        return f"all values were 0 over the last {100 * folds}: no row changed the score"
     if valuation.converged:
         return f"the values changed by less than 5 % over the last {100 * folds}"
     if asked is None:

@@ -79,8 +79,8 @@ class RelativeChange(_Convergence):
 
     and the rule looks at the largest change against the rounds that ended within the last ``window``
     permutations and the latest round that ended before. Players without a value (NaN) are left out. It
-    never stops a run that cannot yet look back over ``window`` permutations, nor, with a floor :math:`f` of
-    0, one whose values are all 0.
+    never stops a run that cannot yet look back over ``window`` permutations. Values that did not move at all,
+    such as those of a game in which no player adds anything, have a change of 0.
 
     It bounds the recent movement, not the error: use `MaxStandardError` for that.
 
@@ -133,6 +133,8 @@ def _relative_change(values: Values, earlier: Values, floor: float) -> float:
     """Return the mean relative change of the values known at both times; inf when there is no scale."""
     known = ~np.isnan(values) & ~np.isnan(earlier)
     size = np.abs(values[known])
+    if known.any() and (values[known] == earlier[known]).all():
+        return 0.0
     if not known.any() or not (size.any() or floor):
         return math.inf
     with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, as those at 0 do

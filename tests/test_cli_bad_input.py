@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 
 import numpy as np
 import pandas as pd
@@ -280,6 +281,11 @@ def test_options(refused, line, named):
         ("x;y\n1;a\n2;b\n", "--sep"),
         ("x\ty\n1\ta\n2\tb\n", "--sep tab"),
         ("y\na\nb\na\nb\n", "feature"),
+        ("Export of 2026\nx,y\n1,a\n2,b\n", "'Export of 2026'"),
+        ("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n?,b\n6 kg,a\n", "line 8"),
+        ("x,y\n1,a\n2,b\n7,?\n", "line 4"),
+        ("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n?,a\n", "--impute"),
+        ("1.5,2,b\n1,2,a\n3,4,b\n5,6,a\n", "names the columns"),
         ("x,y\n" + "".join(f"{i},{i / 7}\n" for i in range(300)), "--target"),
         ("x,y\n" + "".join(f"{i},n{i}\n" for i in range(300)), "--target"),
     ],
@@ -287,6 +293,35 @@ def test_options(refused, line, named):
 def test_rows(refused, tmp_path, text, named):
     (tmp_path / "rows.csv").write_text(text)
     assert named in refused("value", "rows.csv", "--target", "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("7,red,yes\n3,blue,no\n5,red,no\n4,blue,yes\n", "yes"),
+        ("1.5,0.2,1\n3,2,0\n5,2,1\n4,1,0\n", "1"),
+        ("1.5,0.2,1.5\n3,2,0\n5,2,1\n4,1,0\n", "1.5"),
+    ],
+)
+def test_rows_without_a_header(refused, tmp_path, text, target):
+    (tmp_path / "rows.csv").write_text(text)
+    assert "names the columns" in refused("value", "rows.csv", "--target", target)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("x.csv.gz", b"x,y\n1,a\n", "x.csv.gz"),
+        ("x.zip", b"x,y\n1,a\n", "x.zip"),
+        ("x.parquet", b"x,y\n1,a\n", "x.parquet"),
+        ("x.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "xlrd"),
+    ],
+)
+@pytest.mark.parametrize("words", ["value {} --target y", "exact {}", "journeys {}"])
+def test_files_that_are_not_what_their_name_says(refused, tmp_path, monkeypatch, name, content, named, words):
+    monkeypatch.setitem(sys.modules, "xlrd", None)
+    (tmp_path / name).write_bytes(content)
+    assert named in refused(*words.format(name).split())
 
 
 @pytest.mark.parametrize("entry", ["", "inf", "12 kg", "True"])

@@ -207,3 +207,81 @@ def test_files_with_other_marks_give_the_same(tmp_path, people, sep, mark, decim
     with pytest.warns(UserWarning, match=str(N)):
         (both,) = DataOptions(other, "outcome", valid=other, **options).read(0)
     pd.testing.assert_frame_equal(both.X, both.X_valid)
+
+
+def with_lines(*lines: str):
+    def write(frame, path):
+        path.write_text("\n".join([*lines, frame.to_csv(index=False)]))
+
+    return write
+
+
+def to_excel(frame, path):
+    pytest.importorskip("openpyxl")
+    frame.to_excel(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.csv.gz", lambda frame, path: frame.to_csv(path, index=False)),
+        ("a.csv.xz", lambda frame, path: frame.to_csv(path, index=False)),
+        ("a.CSV.zip", lambda frame, path: frame.to_csv(path, index=False, compression="zip")),
+        ("a.parquet", lambda frame, path: frame.to_parquet(path)),
+        ("a.xlsx", to_excel),
+        ("a.csv", with_lines("# made by x, y and z", "", "# in 2026")),
+        ("a.csv", with_lines("\ufeffsep=,")),
+        ("a.csv", lambda frame, path: with_lines("sep=;")(frame, path) or _semicolons(path)),
+    ],
+)
+def test_files_of_other_kinds_give_the_same(tmp_path, people, name, write):
+    people["age"] = people["age"].mask(people.index == 3)
+    people = people.assign(who=[f"{i:03d}" for i in range(N)])
+    expected = problem(tmp_path, people, id="who", impute=True)
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    write(people, tmp_path / name)
+    options = {"raw": True, "id": "who", "impute": True}
+    (got,) = DataOptions(tmp_path / name, "outcome", **options).read(0)
+    pd.testing.assert_frame_equal(got.X, expected.X)
+    pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
+    with pytest.warns(UserWarning, match=str(N)):  # text stays text in the other file
+        (both,) = DataOptions(tmp_path / name, "outcome", valid=tmp_path / name, **options).read(0)
+    pd.testing.assert_frame_equal(both.X.reset_index(drop=True), both.X_valid, check_dtype=False)
+
+
+def _semicolons(path):
+    path.write_text(path.read_text().replace(",", ";"))
+
+
+def test_a_comment_moves_no_line(run, tmp_path):
+    (tmp_path / "a.csv").write_text("# a comment\n\n# another\nx,y\n1,a\n,b\n2,a\n")
+    assert "line 6 " in run("value", tmp_path / "a.csv", "--target", "y")[2]
+    (tmp_path / "a.csv").write_text("#x,y\n1,a\n2,\n")  # a header that begins like a comment
+    assert "column 'y'" in run("value", tmp_path / "a.csv", "--target", "y")[2]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_marks_among_numbers_are_missing_values(tmp_path, people, decimal):
+    absent = people.index.isin([3, 8])
+    tall = people.assign(age=people["age"] + 0.5)
+    expected = problem(tmp_path, tall.assign(age=tall["age"].mask(absent)), impute=True)
+    path = tmp_path / "marked.csv"
+    texts = tall["age"].astype(str).str.replace(".", decimal).mask(absent, "?")
+    tall.assign(age=texts).to_csv(path, index=False, sep=";", decimal=decimal)
+    options = {"raw": True, "impute": True, "sep": ";", "decimal": decimal}
+    with pytest.warns(UserWarning, match="'age'.* 2 rows"):
+        (got,) = DataOptions(path, "outcome", **options).read(0)
+    pd.testing.assert_frame_equal(got.X, expected.X)
+    # Also where the training rows have none of them.
+    tall.to_csv(tmp_path / "train.csv", index=False, sep=";", decimal=decimal)
+    with pytest.warns(UserWarning):
+        (got,) = DataOptions(tmp_path / "train.csv", "outcome", valid=path, **options).read(0)
+    assert (got.X_valid["age"][absent] == tall["age"].median()).all()
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3, 4, 5, "?"], ["1", "2", "3", "4", "5", "6", "A", "B", "C", "D"]])
+def test_codes_stay_categories(tmp_path, people, values):
+    read = problem(tmp_path, people.assign(code=np.resize(np.array(values, object), N)))
+    assert "code" not in read.X
+    assert {"code=5", "code=B"} & set(read.X)

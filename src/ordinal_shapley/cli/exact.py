@@ -136,7 +136,7 @@ class Numbers:
 def read_game(path: Path) -> TableGame:
     """Return the game in a file."""
     from ordinal_shapley.games import TableGame
-    from ordinal_shapley.tables.reading import check_file, read_texts
+    from ordinal_shapley.tables.files import check_file, read_texts
 
     if path.suffix.lower() != ".csv":
         check_file(path, "a game's file")

@@ -174,7 +174,7 @@ def journeys(
         raise ValueError(f"{given[0]} is for paths and {given[1]} for touches: a file has one or the other")
     output.check_outputs({"--out": out, "--plot": plot}, [file])
     with output.warning_lines() as warned:
-        from ordinal_shapley.tables.reading import read_texts
+        from ordinal_shapley.tables.files import read_texts
 
         frame = read_texts(file, "a file of journeys", SEPS[sep])
         try:

@@ -34,7 +34,7 @@ def check_table(table: Table, numbers: bool, impute: bool) -> Table:
         f"{table.name_first(absent[name].to_numpy())}, column {str(name)!r}: missing value; missing in "
         f"{len(table.frame):,} rows: {', '.join(shown)}. Fill them in, leave out rows, or columns "
         f"with --drop, or add --impute: medians of the training rows for numbers, a category {MISSING!r} for "
-        f"text. (NA, None and null in a file are missing values.)"
+        f"text. (NA, None and null in a file are missing values, and so is ? among numbers.)"
     )
 
 
@@ -43,8 +43,9 @@ def _with_classes(table: Table) -> Table:
     from pandas.api import types
 
     target = table.target
-    blank = [isinstance(label, str) and not label.strip() for label in target]
-    _check_targets(table, "class", "classes", target.isna().to_numpy() | blank)
+    # "?" among words or numbers is a missing class; "+" beside "-" is not.
+    words = target.astype(str).str.contains(r"[^\W_]")
+    _check_targets(table, "class", "classes", (target.isna() | (~words if words.any() else False)).to_numpy())
     distinct = target.nunique()
     numeric = types.is_numeric_dtype(target.dtype) and not types.is_bool_dtype(target.dtype)
     whole = numeric and bool((target == target.round()).all())

@@ -20,7 +20,12 @@ _ID_NAME = re.compile(
     r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
 )
 _CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
-_NUMBER_WITH_COMMA = re.compile(r"\s*[+-]?\d+([.,]\d+)*\s*")
+# As in 1,5 and 5 % and $3.20 and 7 kg; what is around the number is alike in all values.
+_NOTATION = re.compile(r"\s*([<>~$€£]?)\s*[+-]?\d+(?:[.,]\d+)*\s*(%|[^\W\d_]{0,4})\s*")
+# With so few different numbers texts among them may be codes, too.
+_FEW_NUMBERS = 5
+# So many texts without a digit may each stand for a missing value, and more are categories.
+_MAX_MARKS = 2
 _TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 # pandas takes too much for a date: "1,5" and "version 1.2.0" among others.
@@ -79,9 +84,12 @@ def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
     n, many = len(kinds), "which become as many columns:"
     if n > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
         return f"holds {n:,} dates as text, {many} turn it into numbers, or"
-    numbers = n > _FEW_DATES and all(_NUMBER_WITH_COMMA.fullmatch(text) for text in kinds)
-    if numbers and any("," in text for text in kinds):
-        return f"holds {n:,} numbers with commas as text, {many} write them as in 1234.5, or"
+    around = {found and found.groups() for found in map(_NOTATION.fullmatch, kinds)}
+    if n > _FEW_NUMBERS and len(around) == 1 and None not in around:
+        if around != {("", "")}:
+            return f"holds {n:,} numbers written as {kinds[0]!r}, {many} write them as in 1234.5, or"
+        if any("," in text for text in kinds):
+            return f"holds {n:,} numbers with commas as text, {many} write them as in 1234.5, or"
     if 2 * len(texts) > n_rows and n == len(texts) > (2 if named else _FEW_TEXTS):
         return "holds text that differs in every row, like a name or an identifier, and is used as a feature;"
     if n > _FEW_TEXTS and _FEW_ROWS_PER_TEXT * n > len(texts):
@@ -90,3 +98,34 @@ def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
             "into numbers, group rare ones, or"
         )
     return ""
+
+
+def find_odd_numbers(column: pd.Series, decimal: str = ".") -> pd.Series:
+    """Return the texts in a column that are not numbers, if it seems to be one of numbers; else none.
+
+    They are spoilt numbers if one has a digit; texts without, such as "?", stand for missing values.
+    """
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_numeric_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+        return column[:0]
+    numbers, odd = split_numbers(column, decimal)
+    n_numbers, digits = numbers.nunique(), has_digits(odd)
+    is_marked = not digits and odd.nunique() <= _MAX_MARKS
+    is_spoilt = len(odd) < len(numbers) and (digits or n_numbers > _FEW_TEXTS)
+    return odd if n_numbers > _FEW_NUMBERS and (is_marked or is_spoilt) else odd[:0]
+
+
+def split_numbers(column: pd.Series, decimal: str = ".") -> tuple[pd.Series, pd.Series]:
+    """Return the numbers in a column and its other texts."""
+    import pandas as pd
+
+    texts = column.dropna().astype(str)
+    numbers = pd.to_numeric(texts.str.replace(decimal, ".", regex=False), errors="coerce")
+    return numbers.dropna(), texts[numbers.isna()]
+
+
+def has_digits(texts: pd.Series) -> bool:
+    """Whether a text has a digit."""
+    return any(map(re.compile(r"\d").search, texts))

@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from ordinal_shapley.common.arrays import with_numbers
 from ordinal_shapley.common.frames import as_pandas
-from ordinal_shapley.tables.column_warnings import find_odd_columns
+from ordinal_shapley.tables.column_warnings import find_odd_columns, find_odd_numbers
 from ordinal_shapley.vocabulary import MISSING
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ __all__ = ["Encoder", "column_pipeline"]
 RowNamer = Callable[[Hashable], str]
 # Squares of numbers up to two to this power, and down to its inverse, are in range.
 _MAX_EXPONENT = 400
+# So few numbers that are text may be codes.
+_FEW_NUMERALS = 20
 
 
 def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> ColumnTransformer:
@@ -327,18 +329,14 @@ def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
     """Refuse text that would become many meaningless categories: spoilt numbers."""
     import pandas as pd
 
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return
-    texts = column.dropna().astype(str)
-    distinct = texts.nunique()
-    if distinct <= 20:
-        return
-    odd = pd.to_numeric(texts, errors="coerce").isna().to_numpy()
-    if texts[~odd].nunique() > 20 and 2 * int(odd.sum()) < len(texts):
-        if not odd.any():
-            raise ValueError(f"column {column.name!r} holds numbers written as text; turn it into numbers")
-        first = int(odd.argmax())
+    odd = find_odd_numbers(column)
+    if len(odd):
         raise ValueError(
-            f"{name_row(texts.index[first])}, column {column.name!r}: {texts.iloc[first]!r} is not "
-            "a number, but most values are; fill it in or drop the row"
+            f"{name_row(odd.index[0])}, column {column.name!r}: {odd.iloc[0]!r} is not a number, but most "
+            "values are; correct it, make it a missing value, or leave the column out"
         )
+    texts = column.dropna()
+    if texts.nunique() <= _FEW_NUMERALS or isinstance(column.dtype, pd.CategoricalDtype):
+        return
+    if pd.to_numeric(texts.astype(str), errors="coerce").notna().all():
+        raise ValueError(f"column {column.name!r} holds numbers written as text; turn it into numbers")

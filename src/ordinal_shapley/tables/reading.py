@@ -1,101 +1,28 @@
-"""CSV files as frames, and as tables of rows."""
+"""Files as tables of rows."""
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
 import warnings
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ordinal_shapley.tables.checks import check_table
-from ordinal_shapley.tables.column_warnings import find_odd_columns
+from ordinal_shapley.tables.column_warnings import (
+    find_odd_columns,
+    find_odd_numbers,
+    has_digits,
+    split_numbers,
+)
+from ordinal_shapley.tables.files import ADD_NAMES, TEXTS, open_file
 from ordinal_shapley.tables.table import COMMAS, Marks, Table, hint_at
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
-
-
-def check_file(path: Path, what: str) -> None:
-    """ValueError unless there is a file; `what` says of what."""
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not {what}")
-
-
-def read_texts(path: Path, what: str, sep: str | None = None) -> pd.DataFrame:
-    """Read all columns of a CSV file as texts, for the command that knows what they mean.
-
-    `what` says what is expected to be in the file, `sep` what separates its columns.
-    """
-    check_file(path, what)
-    return _parse(path.name, path.read_bytes(), sep, **_TEXTS)
-
-
-def _parse(name: str, content: bytes, sep: str | None = None, **options: Any) -> pd.DataFrame:
-    """Return the frame, with at least one row, that a CSV file holds.
-
-    `sep` is what separates columns, None for a comma where no option takes another mark.
-    """
-    import pandas as pd
-
-    if b"\0" in content:
-        raise ValueError(f"{name} holds NUL characters, so it is not UTF-8 text: save it as UTF-8")
-    marks: dict[str, Any] = {"sep": sep or ",", "encoding": "utf-8-sig"}
-    try:
-        with warnings.catch_warnings():
-            # Rows longer than the header would silently lose their last values.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(io.BytesIO(content), header=None, nrows=1, **marks, **_TEXTS)
-            _check_header(name, header.iloc[0].tolist(), sep)
-            frame: pd.DataFrame = pd.read_csv(
-                io.BytesIO(content), index_col=False, low_memory=False, **marks, **options
-            )
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{name} is empty") from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
-        raise ValueError(_why_not(name, error, sep or ",")) from error
-    if not len(frame):
-        raise ValueError(f"{name} has a header but no rows")
-    return frame
-
-
-def _check_header(name: str, header: Sequence[str], sep: str | None) -> None:
-    """ValueError if column names repeat, or the only column is really several."""
-    repeated = [column for k, column in enumerate(header) if column and column in header[:k]]
-    if repeated:  # pandas would rename the second
-        raise ValueError(f"{name} has more than one column {repeated[0]!r}")
-    for mark, word in _SEPARATORS.items():
-        if len(header) > 1 or mark == (sep or ",") or mark not in header[0].strip():
-            continue
-        if sep is None:
-            raise ValueError(
-                f"{name} has {word} between its columns, expected commas, and points in decimal numbers: "
-                "save it as CSV with commas"
-            )
-        given = "tab" if mark == "\t" else shlex.quote(mark)
-        decimals = ", and --decimal , if numbers are written as 1,5" if mark != "," else ""
-        raise ValueError(f"{name} has {word} between its columns: give --sep {given}{decimals}")
-
-
-def _why_not(name: str, error: Exception, sep: str) -> str:
-    """Return the message for an error of the parser or the decoder."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"{name} is not UTF-8 text: {error.reason}; save it as UTF-8"
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    reason = reason.removeprefix("Error tokenizing data. ").removeprefix("C error: ")
-    if reason.startswith("Length of header"):
-        reason = "its rows have more values than the header has names"
-    if reason.startswith(("its rows", "Expected ")):
-        reason += f"; put text that holds {_SEPARATORS[sep]} between double quotes"
-    return f"{name} can't be read as CSV: {reason}"
 
 
 def read_table(
@@ -125,6 +52,7 @@ def read_table(
         table = table.drop([names], "--id")
         _check_names(table, names)
     table = table.drop([name for name in drop if name != names])
+    table = _with_numbers(table, list(_numeric(table)))
     _warn_of_columns(table)
     return check_table(table, numbers, impute)
 
@@ -137,25 +65,83 @@ def read_like(table: Table, path: Path, impute: bool = False) -> Table:
     # Text is not read as numbers, whatever it looks like here.
     texts = [str(name) for name, column in columns if not types.is_numeric_dtype(column.dtype)]
     other = _read(path, str(table.target.name), table.names, table.marks, texts)
+    numbers = [name for name in table.frame if name in other.frame and str(name) not in texts]
+    other = _with_numbers(other, numbers)
     other = other.drop([str(name) for name in table.left_out if name in other.frame])
     return check_table(other, table.has_numbers, impute)
 
 
 def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Sequence[str] = ()) -> Table:
     """Return the table that a file holds; of the columns without a name the first ones are left out."""
-    check_file(path, "a CSV file")
-    content = path.read_bytes()  # a pipe is read only once
-    frame = _parse(path.name, content, **marks._asdict(), dtype=dict.fromkeys(texts, str))
-    if names in frame:  # as it is written: 007 and NA are names
-        column = list(frame).index(names)
-        frame[names] = _parse(path.name, content, marks.sep, usecols=[column], **_TEXTS).iloc[:, 0]
+    file = open_file(path, "a table of rows", marks)
+    frame = file.frame(dtype=dict.fromkeys(texts, str))
+    if names in frame:
+        frame[names] = file.frame(usecols=[list(frame).index(names)], **TEXTS).iloc[:, 0]
     if target not in frame:
-        raise ValueError(f"--target: {path.name} has no column {target!r}; {hint_at(target, list(frame))}")
+        hint = hint_at(target, list(frame))
+        if any(_as_number(str(column)) is not None for column in frame):
+            hint += f"; if its first line is a row of values, {ADD_NAMES}"
+        raise ValueError(f"--target: {path.name} has no column {target!r}; {hint}")
+    _check_has_header(path.name, frame, target)
     # `DataFrame.to_csv` writes an index without a name, which pandas reads as "Unnamed: 0".
     unnamed = re.compile(r"Unnamed: \d+(\.\d+)?")
     index = list(takewhile(lambda name: name != target and unnamed.fullmatch(name), map(str, frame)))
     features = frame.drop(columns=[*index, target])
-    return Table(path.name, features, frame[target], frame[index], names, content, marks)
+    content = None if file.typed else file.content
+    return Table(path.name, features, frame[target], frame[index], names, content, file.marks)
+
+
+def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
+    """Return the table with missing values for the texts, without a digit, in these columns of numbers."""
+    frame = table.frame.copy()
+    for name in columns:
+        numbers, odd = split_numbers(frame[name], table.marks.decimal)
+        if len(odd) and not has_digits(odd):
+            frame[name] = numbers.reindex(frame.index)
+            warnings.warn(
+                f"column {name!r}: {odd.iloc[0]!r} among the numbers of {table.name} is taken for a missing "
+                f"value, in {len(odd):,} row{'s' * (len(odd) != 1)}",
+                stacklevel=3,
+            )
+    return replace(table, frame=frame)
+
+
+def _numeric(table: Table) -> Iterator[Hashable]:
+    """Yield the columns of numbers that have texts among them; ValueError if these are spoilt numbers."""
+    for name, column in table.frame.items():
+        odd = find_odd_numbers(column, table.marks.decimal)
+        if has_digits(odd):
+            raise ValueError(
+                f"{table.name_row(odd.index[0])}, column {str(name)!r}: {odd.iloc[0]!r} is not a number, but "
+                f"most values are; correct it, or leave the column out with --drop {shlex.quote(str(name))}"
+            )
+        if len(odd):
+            yield name
+
+
+def _check_has_header(name: str, frame: pd.DataFrame, target: str) -> None:
+    """ValueError if the first line of a file seems to be a row of values."""
+    numbers = {column: number for column in map(str, frame) if (number := _as_number(column)) is not None}
+    steps = {b - a for a, b in pairwise(numbers.values())}
+    if len(steps) == 1 and 0 not in steps:  # columns that are numbered, or called by years
+        numbers = {}
+    alike = {column for column in map(str, frame) if column in numbers or column in _texts(frame[column])}
+    if target in alike and 2 * len(alike) > frame.shape[1]:
+        raise ValueError(
+            f"the first line of {name} looks like a row of values, {', '.join(map(str, [*frame][:5]))}: "
+            f"{ADD_NAMES}"
+        )
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _texts(column: pd.Series) -> set[str]:
+    return set(column.astype(str))
 
 
 def _check_names(table: Table, column: str) -> None:
@@ -174,7 +160,7 @@ def _check_names(table: Table, column: str) -> None:
 def _warn_of_columns(table: Table) -> None:
     """Warn of columns that are hardly features."""
     for name, what, can_name in find_odd_columns(table.frame):
-        if table.marks.decimal == ".":
+        if table.marks.decimal == "." and "with commas" in what:
             what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")
         given = shlex.quote(name)
         naming = f", or name the rows by it: --id {given}" if can_name else ""

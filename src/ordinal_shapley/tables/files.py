@@ -1,0 +1,206 @@
+"""Files as frames: CSV, also compressed, and what else pandas reads."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import shlex
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ordinal_shapley.tables.table import COMMAS, Marks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+# How texts are read that are to stay as they are written: 007 and NA.
+TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
+ADD_NAMES = "add a line above it that names the columns"
+_DECOMPRESSORS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
+# Files whose values have types: the function of pandas, and what it needs.
+_TYPED = {
+    ".parquet": ("read_parquet", "pyarrow"),
+    ".xlsx": ("read_excel", "openpyxl"),
+    ".xls": ("read_excel", "xlrd"),
+    ".ods": ("read_excel", "odfpy"),
+}
+
+
+class File(NamedTuple):
+    """The content of a file, read once, for it may be a pipe."""
+
+    name: str
+    content: bytes  # of CSV decompressed, with blank lines in place of those before the header
+    marks: Marks  # of CSV
+    typed: tuple[str, str] | None
+
+    def frame(self, **options: Any) -> pd.DataFrame:
+        """Return the frame, with at least one row; the options are those of `pandas.read_csv`."""
+        frame = self._csv(**options) if self.typed is None else self._typed(*self.typed, **options)
+        if not len(frame):
+            raise ValueError(f"{self.name} has a header but no rows")
+        return frame
+
+    def _csv(self, **options: Any) -> pd.DataFrame:
+        import pandas as pd
+
+        marks: dict[str, Any] = {"sep": self.marks.sep, "encoding": "utf-8-sig"}
+        header: list[str] = []
+        try:
+            with warnings.catch_warnings():
+                # Rows longer than the header would silently lose their last values.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                first = pd.read_csv(io.BytesIO(self.content), header=None, nrows=1, **marks, **TEXTS)
+                header = first.iloc[0].tolist()
+                _check_header(self.name, header, self.marks.sep)
+                marks |= {"index_col": False, "low_memory": False, "decimal": self.marks.decimal}
+                frame: pd.DataFrame = pd.read_csv(io.BytesIO(self.content), **marks, **options)
+                return frame
+        except pd.errors.EmptyDataError:
+            raise ValueError(f"{self.name} is empty") from None
+        except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
+            raise ValueError(_why_not(self.name, error, self.marks.sep, header)) from error
+
+    def _typed(self, reader: str, package: str, **options: Any) -> pd.DataFrame:
+        import pandas as pd
+
+        stream = io.BytesIO(self.content)
+        try:
+            if reader == "read_parquet":
+                return _with_texts(pd.read_parquet(stream), **options)
+            header = pd.read_excel(stream, header=None, nrows=1, **TEXTS)
+            frame: pd.DataFrame = pd.read_excel(stream, **options)
+        except ImportError as error:
+            raise ValueError(f"reading {self.name} needs {package}: pip install {package}") from error
+        except Exception as error:  # each reader has its own
+            raise ValueError(f"{self.name} can't be read: {error}") from error
+        _check_header(self.name, [name for row in header.to_numpy() for name in row], "")
+        return frame.rename(columns=str)
+
+
+def open_file(path: Path, what: str, marks: Marks = COMMAS) -> File:
+    """Read a file, in the format that its name says; `what` says what is expected to be in it.
+
+    `marks` are those of CSV, unless its first line names the separator, like Excel's ``sep=;``.
+    """
+    check_file(path, what)
+    ending = path.suffix.lower()
+    if ending in _TYPED:
+        return File(path.name, path.read_bytes(), marks, _TYPED[ending])
+    content = _decompressed(path, ending)
+    if b"\0" in content:
+        raise ValueError(f"{path.name} holds NUL characters, so it is not UTF-8 text: save it as UTF-8")
+    content, sep = _from_header(content, marks.sep)
+    return File(path.name, content, marks._replace(sep=sep), None)
+
+
+def check_file(path: Path, what: str) -> None:
+    """ValueError unless there is a file; `what` says of what."""
+    if not path.exists():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not {what}")
+
+
+def read_texts(path: Path, what: str, marks: Marks = COMMAS) -> pd.DataFrame:
+    """Read all columns of a file as texts, for the command that knows what they mean.
+
+    `what` says what is expected to be in the file.
+    """
+    return open_file(path, what, marks).frame(**TEXTS)
+
+
+def _decompressed(path: Path, ending: str) -> bytes:
+    """Return the content of a file, decompressed if its name ends like that of a compressed one."""
+    try:
+        if ending == ".zip":
+            from zipfile import ZipFile
+
+            with ZipFile(path) as archive:
+                names = archive.namelist()
+                if len(names) != 1:
+                    raise ValueError(f"it holds {len(names)} files, expected one")
+                return archive.read(names[0])
+        if ending not in _DECOMPRESSORS:
+            return path.read_bytes()
+        with import_module(_DECOMPRESSORS[ending]).open(path) as stream:
+            content: bytes = stream.read()
+            return content
+    except PermissionError:
+        raise
+    except Exception as error:  # each module has its own
+        raise ValueError(f"{path.name} can't be decompressed: {error}") from error
+
+
+def _from_header(content: bytes, sep: str) -> tuple[bytes, str]:
+    """Return the content with blank lines in place of those before the header, and the separator.
+
+    These are Excel's ``sep=;`` and comments, which begin with #.
+    """
+    content = content.removeprefix(codecs.BOM_UTF8)
+    start, n, lines = 0, 0, io.BytesIO(content)
+    previous = b""
+    for line in lines:
+        text = line.rstrip(b"\r\n")
+        named = re.fullmatch(rb'"?sep=([,;|\t])"?', text) if not n else None
+        if named:
+            sep = named[1].decode()
+        elif text.strip() and not text.startswith(b"#"):
+            # A line with as many names as the next has values is a header, whatever it begins with.
+            if previous.startswith(b"#") and previous.count(sep.encode()) == text.count(sep.encode()) > 0:
+                start, n = start - len(previous), n - 1
+            break
+        previous, start, n = line, start + len(line), n + 1
+    return b"\n" * n + content[start:], sep
+
+
+def _check_header(name: str, header: Sequence[str], sep: str) -> None:
+    """ValueError if column names repeat, or the only column is really several."""
+    repeated = [column for k, column in enumerate(header) if column and column in header[:k]]
+    if repeated:  # pandas would rename the second
+        raise ValueError(
+            f"{name} has more than one column {repeated[0]!r}; if its first line is a row of values, "
+            f"{ADD_NAMES}"
+        )
+    for mark, word in _SEPARATORS.items():
+        if not sep or len(header) > 1 or mark == sep or mark not in header[0].strip():
+            continue
+        given = "tab" if mark == "\t" else shlex.quote(mark)
+        decimals = ", and --decimal , if numbers are written as 1,5" if mark != "," else ""
+        raise ValueError(f"{name} has {word} between its columns: give --sep {given}{decimals}")
+
+
+def _why_not(name: str, error: Exception, sep: str, header: Sequence[str]) -> str:
+    """Return the message for an error of the parser or the decoder."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"{name} is not UTF-8 text: {error.reason}; save it as UTF-8"
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = reason.removeprefix("Error tokenizing data. ").removeprefix("C error: ")
+    if reason.startswith("Length of header"):
+        reason = "its rows have more values than the header has names"
+    if reason.startswith(("its rows", "Expected ")):
+        reason += f"; put text that holds {_SEPARATORS[sep]} between double quotes"
+        if len(header) == 1:
+            reason = (
+                f"its first line, {header[0]!r}, is not a line of column names; begin lines above these with "
+                "#, or delete them"
+            )
+    return f"{name} can't be read as CSV: {reason}"
+
+
+def _with_texts(
+    frame: pd.DataFrame, dtype: Any = None, keep_default_na: bool = True, usecols: Any = None
+) -> pd.DataFrame:
+    """Return the frame of a Parquet file as these options of `pandas.read_csv` would have it."""
+    frame = frame.reset_index(drop=list(frame.index.names) == [None]).rename(columns=str)
+    frame = frame if usecols is None else frame.iloc[:, usecols].copy()
+    for name in frame if dtype is str else dtype or ():
+        if name in frame:
+            known = frame[name].notna()
+            frame[name] = frame[name].astype(object).map(str).where(known, None if keep_default_na else "")
+    return frame

@@ -82,6 +82,41 @@ def test_a_game_in_a_csv(run, tmp_path, end):
     np.testing.assert_allclose(table["value"], expected.values, rtol=1e-15)
 
 
+SETS = "sequence,value\na,0\nb,0\nc,0\na > b,1\nc > a,2\nb > c,2.5\na > b > c,4\n"
+
+
+def test_sets_listed_in_one_order(run, tmp_path):
+    path = tmp_path / "sets.csv"
+    path.write_text(SETS)
+    code, shown, err = run("exact", path, "--json")
+    assert (code, round(json.loads(shown)["sum"], 4)) == (0, round(4 / 6, 4))
+    assert err.startswith("warning: ") and "--order-free" in err and err.count("\n") == 1
+    # What the warning advises; in a file with other marks the same.
+    path.write_text(SETS.replace(".", ";").replace(",", "\t").replace(";", ","))
+    code, shown, err = run("exact", path, "--order-free", "--sep", "tab", "--decimal", ",", "--json")
+    assert (code, err, json.loads(shown)["sum"]) == (0, "", 4)
+    sets = {"a": 0, "b": 0, "c": 0, "ab": 1, "ac": 2, "bc": 2.5, "abc": 4}
+    game = osv.FunctionGame(
+        lambda players: sets.get("".join("abc"[i] for i in sorted(players)), 0.0), 3, order_free=True
+    )
+    got = [player["value"] for player in json.loads(shown)["players"]]
+    np.testing.assert_allclose(got, osv.exact_values(game, "classic").values)
+    assert run("exact", path, "--sep", "tab", "--decimal", ",", "--value", "classic", "--order-free")[0] == 0
+    assert verified(run, path, "--order-free", "--sep", "tab", "--decimal", ",", permutations=20)[::2] == (
+        0,
+        "",
+    )
+
+
+def test_sets_with_two_utilities(run, tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text('{"players": ["a", "b"], "utilities": {"a > b": 1, "b > a": 2}}')
+    code, _, err = run("exact", path, "--order-free")
+    assert code == 2 and "game.json" in err and "order" in err
+    path.write_text('{"players": ["a", "b", "c"], "utilities": {"a > b": 1, "b > a": 1}}')
+    assert run("exact", path, "--order-free")[::2] == (0, "")
+
+
 @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning", "ignore:the game is not as partition")
 @pytest.mark.parametrize(
     ("more", "value", "options"),

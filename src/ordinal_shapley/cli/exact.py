@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli import options, output
+from ordinal_shapley.cli.data import DECIMAL, SEP, SEPS
+from ordinal_shapley.cli.options import data_option
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,7 +22,8 @@ FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences t
 
 {"players": ["ann", "bob"], "utilities": {"ann > bob": 1.0, "bob": 0.5}, "default": 0.0}
 
-A GAME.csv with the columns sequence and value does as well; its players are the names that occur, sorted."""
+A GAME.csv with the columns sequence and value does as well; its players are the names that occur, sorted.
+With --order-free a sequence stands for all orders of its players."""
 EXACT_HELP = f"""Compute the value of each player of a game exactly.
 
 {FILE_HELP} For example:
@@ -29,13 +32,44 @@ ordinal-shapley exact game.json
 
 ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 """
-GAME = options.argument(MISSING, "The game; a name that ends with .csv is read as CSV.", "GAME.json")
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """Which game, and how its file is read."""
+
+    game: Path = options.argument(MISSING, "The game: JSON, or a table such as GAME.csv.", "GAME.json")
+    order_free: bool = data_option(
+        False, "Order plays no part: each sequence is listed once, in any order.", flag="--order-free"
+    )
+    sep: str = SEP
+    decimal: str = DECIMAL
+
+    def read(self) -> TableGame:
+        """Return the game in the file."""
+        from ordinal_shapley.games import TableGame
+        from ordinal_shapley.tables.files import check_file, is_table, read_texts
+
+        if not is_table(self.game):
+            check_file(self.game, "a game's file")
+            return TableGame.from_json(self.game, order_free=self.order_free)
+        import pandas as pd
+
+        frame = read_texts(self.game, "a game's file", SEPS[self.sep])
+        try:
+            if {"sequence", "value"} <= set(frame.columns):
+                numbers = frame["value"].str.replace(self.decimal, ".", regex=False)
+                pairs = zip(frame["sequence"], numbers, strict=True)
+                frame["value"] = pd.Series([_as_number(*pair) for pair in pairs], frame.index, object)
+            return TableGame.from_frame(frame, order_free=self.order_free)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.game.name}: {error}") from error
 
 
 @options.command
 def exact(
     which: options.GameValueOptions,
-    game: Path = GAME,
+    file: GameOptions,
     max_seconds: float | None = options.MAX_SECONDS,
     jobs: int = options.JOBS,
     out: Path | None = options.OUT,
@@ -47,12 +81,12 @@ def exact(
 ) -> None:
     """Compute the value of each player exactly."""
     kind = which.value()
-    output.check_outputs({"--out": out}, [game])
+    output.check_outputs({"--out": out}, [file.game])
     with output.warning_lines() as warned:
         from ordinal_shapley import exact_values
 
         result = exact_values(
-            read_game(game),
+            file.read(),
             kind,
             position_profile=profile,
             n_jobs=jobs,
@@ -68,8 +102,8 @@ def exact(
         output.show(
             "exact",
             as_json,
-            lambda: _document(result, frame, game.name),
-            lambda console: _show(console, result, frame, game.name),
+            lambda: _document(result, frame, file.game.name),
+            lambda console: _show(console, result, frame, file.game.name),
             [out],
             warned(),
         )
@@ -131,26 +165,6 @@ class Numbers:
         """Return the number as text."""
         text = format(float(number), self._format)
         return text if float(text) else text.replace("-", "+")
-
-
-def read_game(path: Path) -> TableGame:
-    """Return the game in a file."""
-    from ordinal_shapley.games import TableGame
-    from ordinal_shapley.tables.files import check_file, read_texts
-
-    if path.suffix.lower() != ".csv":
-        check_file(path, "a game's file")
-        return TableGame.from_json(path)
-    import pandas as pd
-
-    frame = read_texts(path, "a game's file")
-    try:
-        if {"sequence", "value"} <= set(frame.columns):
-            pairs = zip(frame["sequence"], frame["value"], strict=True)
-            frame["value"] = pd.Series([_as_number(*pair) for pair in pairs], frame.index, object)
-        return TableGame.from_frame(frame)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _as_number(sequence: str, text: str) -> float:

@@ -71,7 +71,7 @@ def in_options(message: str) -> str:
     def quoted(text: str) -> str:
         return re.sub(_TEXT, lambda found: shlex.quote(found[0][1:-1]), text)
 
-    message = message.replace("time=None", "--file-order")
+    message = message.replace("time=None", "--file-order").replace("order_free=True", "--order-free")
     message = _WITH_TEXT.sub(lambda found: f"{_FLAGS[found[1]]} {quoted(found[2])}", message)
     message = _AT_START.sub(
         lambda found: (found[1] or "") + " and ".join(_FLAGS[n] for n in found.groups()[1:] if n), message

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ordinal_shapley.cli import options, output
-from ordinal_shapley.cli.exact import FILE_HELP, GAME, Numbers, read_game
+from ordinal_shapley.cli.exact import FILE_HELP, GameOptions, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ _MARK = "*"
 def verify(
     sampling: options.GameSamplerOptions,
     which: options.GameValueOptions,
-    game: Path = GAME,
+    file: GameOptions,
     permutations: int = options.option(5_000, "How many permutations.", "N", limits={"min": 1, "max": 2**62}),
     seed: int = options.SEED,
     max_seconds: float | None = options.MAX_SECONDS,
@@ -51,12 +51,12 @@ def verify(
 ) -> None:
     """Check estimates against exact values."""
     kind, sampler = which.value(), sampling.sampler()
-    output.check_outputs({"--out": out}, [game])
+    output.check_outputs({"--out": out}, [file.game])
     with output.warning_lines() as warned:
         import ordinal_shapley
 
         result = ordinal_shapley.verify(
-            read_game(game),
+            file.read(),
             kind,
             sampler,
             n_permutations=permutations,
@@ -70,8 +70,8 @@ def verify(
         output.show(
             "verify",
             as_json,
-            lambda: _document(result, frame, game.name),
-            lambda console: _show(console, result, frame, game.name),
+            lambda: _document(result, frame, file.game.name),
+            lambda console: _show(console, result, frame, file.game.name),
             [out],
             warned(),
         )

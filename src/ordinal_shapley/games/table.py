@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,13 +47,15 @@ class TableGame(Game):
         Utilities by sequence, a tuple of players in order of entry; () is the empty sequence.
     default : float, default 0.0
         Utility of the sequences that are not listed.
+    order_free : bool, default False
+        Whether order plays no part, so that a sequence stands for all orders of its players.
     names : array-like of shape (n_players,), optional
         Names of the players, for files, frames and tables of results.
 
     Attributes
     ----------
     n_players, order_free, player_names, player_classes, player_sizes
-        See `Game`; ``order_free`` is read from the table.
+        See `Game`; ``order_free`` says whether all orders of the same players have one utility.
     values : ndarray of float64
         All utilities, in the order of `from_array`; read-only.
 
@@ -70,9 +74,11 @@ class TableGame(Game):
     array([0.25, 0.25])
     >>> osv.exact_values(game, "partial_ordinal").values
     array([0. , 0.5])
+    >>> osv.TableGame(2, {(0, 1): 1.0}, order_free=True)([1, 0])
+    1.0
     """
 
-    _without_order = "give all orders of the same players one utility"
+    _without_order = "give all orders of the same players one utility, as order_free=True does"
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class TableGame(Game):
         utilities: Mapping[tuple[int, ...], float],
         default: float = 0.0,
         *,
+        order_free: bool = False,
         names: Any = None,
     ) -> None:
         n = arguments.integer("n_players", n_players, max=_MAX_PLAYERS)
@@ -90,16 +97,26 @@ class TableGame(Game):
         check_memory(
             8 * self._sizes[n], f"the table of {n} players", "use a FunctionGame, which computes utilities"
         )
-        values = np.full(self._sizes[n], arguments.number("default", default))
+        sets = arguments.flag("order_free", order_free)
+        default = arguments.number("default", default)
+        values = np.full(2**n if sets else self._sizes[n], default)
+        listed: dict[int, Any] = {}
         for sequence, value in utilities.items():
             if not isinstance(sequence, tuple):
                 raise TypeError(f"utilities has the key {sequence!r}, expected a tuple of players")
             try:
-                node = self._node(self._check_sequence(sequence))
+                players = self._check_sequence(sequence)
             except (TypeError, ValueError) as error:
                 raise arguments.retold(f"utilities has the key {sequence!r}: ", error) from error
+            node = sum(1 << player for player in players.tolist()) if sets else self._node(players)
             values[node] = arguments.number(f"the utility of {tuple(sequence)}", value)
-        self._set(values, names)
+            other = listed.setdefault(node, sequence)
+            if utilities[other] != value:
+                raise ValueError(
+                    f"utilities has {other} and {sequence}, the same players, with different utilities: "
+                    "expected one, for order_free is True"
+                )
+        self._set(_in_all_orders(values, n) if sets else values, names)
 
     def _set(self, values: NDArray[np.float64], names: Any) -> None:
         self._take_players(self.n_players, names)
@@ -161,7 +178,7 @@ class TableGame(Game):
         return game
 
     @classmethod
-    def from_json(cls, path: str | os.PathLike[str]) -> TableGame:
+    def from_json(cls, path: str | os.PathLike[str], *, order_free: bool = False) -> TableGame:
         """Read a game from a JSON file.
 
         The file holds an object with ``players``, a list of names or their number, ``utilities``, an object
@@ -172,6 +189,8 @@ class TableGame(Game):
         ----------
         path : path
             The file.
+        order_free : bool, default False
+            Whether a sequence stands for all orders of its players.
 
         Raises
         ------
@@ -211,9 +230,12 @@ class TableGame(Game):
             n_players = arguments.integer("players", len(names) if names else players, max=_MAX_PLAYERS)
             shown = check_names([str(name) for name in names or range(n_players)])
             table = read_sequences(utilities.items(), shown)
-            return cls(n_players, table, content.get("default", 0.0), names=names)
+            default = content.get("default", 0.0)
+            game = cls(n_players, table, default, order_free=order_free, names=names)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
+        _warn_of_sets(table, n_players, order_free, path.name)
+        return game
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the game to a JSON file that `from_json` reads.
@@ -272,6 +294,7 @@ class TableGame(Game):
         *,
         players: Any = None,
         default: float = 0.0,
+        order_free: bool = False,
     ) -> TableGame:
         """Make a game of a frame with a column of sequences and one of utilities.
 
@@ -287,6 +310,8 @@ class TableGame(Game):
             Names of the players, in order; by default those that occur, sorted.
         default : float, default 0.0
             Utility of the sequences that are not listed.
+        order_free : bool, default False
+            Whether a sequence stands for all orders of its players.
 
         Raises
         ------
@@ -315,7 +340,9 @@ class TableGame(Game):
         names = check_names([str(name) for name in arrays.as_player_names(players, "players", len(players))])
         table = read_sequences(zip(texts, values, strict=True), names)
         n_players = arguments.integer("the number of players", len(names), max=_MAX_PLAYERS)
-        return cls(n_players, table, default, names=names)
+        game = cls(n_players, table, default, order_free=order_free, names=names)
+        _warn_of_sets(table, n_players, order_free, "frame")
+        return game
 
     _workspace_maker = staticmethod(make_workspace)
 
@@ -347,6 +374,37 @@ class TableGame(Game):
     def __repr__(self) -> str:
         kind = ", order free" if self.order_free else ""
         return f"TableGame({self.n_players} players, {len(self.values):,} sequences{kind})"
+
+
+def _in_all_orders(utilities: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the utilities of all sequences of n players by those of sets, whose bits are the players."""
+    after: dict[int, NDArray[np.float64]] = {}  # the subtree after each set of so many players
+    for size in range(n, -1, -1):
+        masks = [sum(1 << player for player in players) for players in combinations(range(n), size)]
+        after = {
+            mask: np.concatenate(
+                [utilities[[mask]], *(after[mask | 1 << p] for p in range(n) if not mask >> p & 1)]
+            )
+            for mask in masks
+        }
+    return after[0]
+
+
+def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: bool, name: str) -> None:
+    """Warn if each set of players is listed in one order, as in a game without order."""
+    sets = Counter(frozenset(sequence) for sequence in listed)
+    sets.pop(frozenset(), None)
+    several = sum(len(players) > 1 for players in sets)
+    # Of two players one sequence says nothing of the kind.
+    every = several == 2**n - n - 1 and (n > 2 or len(sets) == 2**n - 1)
+    if order_free or n < 2 or not every or max(sets.values()) > 1:
+        return
+    warnings.warn(
+        f"{name} lists each set of players in one order; the other orders have the default utility. If order "
+        "plays no part, say so: order_free=True",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

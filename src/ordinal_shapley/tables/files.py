@@ -83,7 +83,7 @@ class File(NamedTuple):
         return frame.rename(columns=str)
 
 
-def open_file(path: Path, what: str, marks: Marks = COMMAS) -> File:
+def open_file(path: Path, what: str, marks: Marks) -> File:
     """Read a file, in the format that its name says; `what` says what is expected to be in it.
 
     `marks` are those of CSV, unless its first line names the separator, like Excel's ``sep=;``.
@@ -99,6 +99,11 @@ def open_file(path: Path, what: str, marks: Marks = COMMAS) -> File:
     return File(path.name, content, marks._replace(sep=sep), None)
 
 
+def is_table(path: Path) -> bool:
+    """Whether the name of a file is that of a table."""
+    return any(ending.lower() in (".csv", ".tsv", *_TYPED) for ending in path.suffixes)
+
+
 def check_file(path: Path, what: str) -> None:
     """ValueError unless there is a file; `what` says of what."""
     if not path.exists():
@@ -107,12 +112,12 @@ def check_file(path: Path, what: str) -> None:
         raise ValueError(f"{str(path)!r} is a folder, not {what}")
 
 
-def read_texts(path: Path, what: str, marks: Marks = COMMAS) -> pd.DataFrame:
+def read_texts(path: Path, what: str, sep: str = COMMAS.sep) -> pd.DataFrame:
     """Read all columns of a file as texts, for the command that knows what they mean.
 
     `what` says what is expected to be in the file.
     """
-    return open_file(path, what, marks).frame(**TEXTS)
+    return open_file(path, what, Marks(sep)).frame(**TEXTS)
 
 
 def _decompressed(path: Path, ending: str) -> bytes:

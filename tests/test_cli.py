@@ -210,17 +210,31 @@ def test_version(run):
     assert run("--version") == (0, f"ordinal-shapley {ordinal_shapley.__version__}\n", "")
 
 
-def test_a_failed_run_leaves_the_earlier_result(run, train, tmp_path, monkeypatch):
-    out = tmp_path / "values.csv"
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_file_that_fails_costs_only_itself(run, train, tmp_path, monkeypatch, as_json):
+    pytest.importorskip("matplotlib")
+    out, plot, html = tmp_path / "values.csv", tmp_path / "values.png", tmp_path / "values.html"
     out.write_text("old")
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("no such font")
+
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    assert value(run, train, "--out", out, permutations=2)[0] == 2
+    monkeypatch.setattr(ordinal_shapley.plots, "plot_values", broken)
+    files = ("--out", out, "--plot", plot, "--report", html, *(["--json"] if as_json else []))
+    code, shown, err = value(run, train, *files, permutations=2)
+    assert code == 2
+    assert sorted(err.splitlines()) == ["error: No space left on device", "error: no such font"]
+    if as_json:
+        document = json.loads(shown)
+        assert (len(document["rows"]), document["written"]) == (28, [str(html)])
+    else:
+        assert "lowest" in shown and shown.count("Written: ") == 1
     assert out.read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.csv", "values.csv", "values.html"]
 
 
 def labels_written(run, frame: pd.DataFrame, tmp_path, *more: object) -> pd.Series:

@@ -409,6 +409,54 @@ def test_journeys(refused, tmp_path, text, named):
     assert named in refused("journeys", "x.csv")
 
 
+ROWS = "x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n"
+TOUCHES = "journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "advice"),
+    [
+        ("value x.csv --target y", ROWS.replace(",", ";").replace("8", "8,5"), "--sep ';' --decimal ,"),
+        ("value x.csv --target y", ROWS.replace(",", "\t"), "--sep tab"),
+        ("value x.csv --target y", ROWS.replace("8", ""), "--impute"),
+        ("value x.csv --target y", ROWS.replace("8", "?"), "--impute"),
+        ("value x.csv --target x", "x,z\n" + "".join(f"{i / 7},{i % 3}\n" for i in range(50)), "--model ridge"
+        ),
+        ("value x.csv --target y", ROWS.replace("8", "8 kg").replace(",", ",2,"), "--drop x"),
+        ("value x.csv --target y --sep ';'", ROWS, "--sep ,"),
+        ("exact x.csv", "sequence;value\na;1,5\n", "--sep ';' --decimal ,"),
+        ("exact x.csv --value classic", "sequence,value\na,1\na > b,2\n", "--order-free"),
+        ("journeys x.csv", "path,conversions\nA > A,1\nB,2\n", "--repeats first"),
+        ("journeys x.csv", TOUCHES, "--file-order"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_advice_works(refused, run, monkeypatch, tmp_path, line, text, advice):
+    def begun(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "x.csv").write_text(text)
+    line += " --method mc --cv 2" * line.startswith("value")
+    error = refused(*shlex.split(line))
+    assert all(part in error for part in advice.split(" --"))
+    monkeypatch.setattr("ordinal_shapley.sampling.driver.run_shards", begun)
+    code, _, err = run(*shlex.split(line), *shlex.split(advice))
+    assert code == (130 if line.startswith("value") else 0), err
+
+
+def test_pictures_are_tried_before_the_work(refused, monkeypatch):
+    files = pytest.importorskip("ordinal_shapley.plots.files")
+    monkeypatch.setenv("MPLBACKEND", "nonsense")
+
+    def lacks(*_: object) -> None:
+        assert os.environ["MPLBACKEND"] == "agg"
+        raise RuntimeError("no such font")
+
+    monkeypatch.setattr(files, "write_picture", lacks)
+    assert "--plot" in refused("value", "train.csv", "--target", "outcome", "--plot", "a.png")
+    assert "--plot" in refused("journeys", "paths.csv", "--plot", "a.png")
+
+
 @pytest.mark.parametrize("words", ["value x.csv --target y", "exact x.csv", "exact x.json", "journeys x.csv"])
 def test_files_that_are_no_text(refused, tmp_path, words):
     for name in ("x.csv", "x.json"):

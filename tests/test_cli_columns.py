@@ -275,7 +275,7 @@ def test_marks_among_numbers_are_missing_values(tmp_path, people, decimal):
     pd.testing.assert_frame_equal(got.X, expected.X)
     # Also where the training rows have none of them.
     tall.to_csv(tmp_path / "train.csv", index=False, sep=";", decimal=decimal)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="copies|'age'"):
         (got,) = DataOptions(tmp_path / "train.csv", "outcome", valid=path, **options).read(0)
     assert (got.X_valid["age"][absent] == tall["age"].median()).all()
 

@@ -133,6 +133,8 @@ def test_numbers_where_training_had_text_are_categories():
         (pd.DataFrame({"z": [1j]}), "'z'"),
         (pd.DataFrame({"x": ["1", "2"], "x=1": [3.0, 4.0]}), "'x=1'"),
         (pd.DataFrame({"a": ["b=c"], "a=b": ["c"]}), "'a=b=c'"),
+        (pd.DataFrame({"x": ["1", "2", "3", "4", "5", "?", "6"]}), "row 5, column 'x': '\\?'"),
+        (pd.DataFrame({"x": [1, 2, 3, 4, 5, "6 kg", 7]}), "row 5, column 'x': '6 kg'"),
     ],
 )
 def test_tables_that_cannot_be_features(frame, words):
@@ -141,8 +143,15 @@ def test_tables_that_cannot_be_features(frame, words):
 
 
 def test_a_column_of_nearly_unique_texts_is_warned_of():
-    frame = pd.DataFrame({"dose": [*(f"{i} mg" for i in range(1, 31)), "1 mg"]})
+    frame = pd.DataFrame({"dose": [*(f"{i} of many" for i in range(1, 31)), "1 of many"]})
     with pytest.warns(UserWarning, match="'dose'"):
+        Encoder().fit(frame)
+
+
+@pytest.mark.parametrize("written", ["{} mg", "{}%", "$ {}", "1,{}"])
+def test_numbers_in_other_notations_are_warned_of(written):
+    frame = pd.DataFrame({"dose": [written.format(i % 7) for i in range(60)]})
+    with pytest.warns(UserWarning, match="'dose' holds 7 numbers"):
         Encoder().fit(frame)
 
 

@@ -98,14 +98,13 @@ def exact(
         if result.position_profile is not None:
             for place, column in enumerate(result.position_profile.T, start=1):
                 table[f"position_{place}"] = column
-        output.write_csv(table, out)
         output.show(
             "exact",
             as_json,
             lambda: _document(result, frame, file.game.name),
             lambda console: _show(console, result, frame, file.game.name),
-            [out],
-            warned(),
+            [(out, output.csv_writer(table))],
+            warned,
         )
 
 

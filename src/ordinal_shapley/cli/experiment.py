@@ -187,11 +187,11 @@ def _run(
             for run, result in zip(seeds, runs, strict=True)
         ]
         whole = pd.concat(frames).set_index("value")
-        output.write_csv(whole[["seed", *whole.columns.drop("seed")]], plan.out)
+        table = output.csv_writer(whole[["seed", *whole.columns.drop("seed")]])
         # The plot of label errors has a line for random values.
         named = {name.replace("_", " "): runs for name, runs in results.items()}
         named = {name: runs for name, runs in named.items() if experiment is _REMOVAL or name != _RANDOM}
-        output.write_picture(plan.plot, experiment.plot, named)
+        picture = output.picture_writer(experiment.plot, named)
         sizes = {"training rows": len(labels), "validation rows": len(problem.y_valid)}
         if tests:
             sizes["test rows"] = len(tests[0].y_valid)
@@ -217,8 +217,8 @@ def _run(
             plan.as_json,
             lambda: document,
             lambda console: _show(console, title, experiment, summaries),
-            [plan.out, plan.plot],
-            warned(),
+            [(plan.out, table), (plan.plot, picture)],
+            warned,
         )
 
 

@@ -194,22 +194,22 @@ def journeys(
             raise ValueError(f"{file.name}: {message}") from error
         rank = credit["credit"].rank(ascending=False, method="first").astype(int)
         credit = credit.assign(rank=rank)
-        output.write_csv(credit if places is None else credit.join(places.add_prefix("position_")), out)
+        table = credit if places is None else credit.join(places.add_prefix("position_"))
         settings = {"value": value_kind, "bootstrap": drawn, "seed": seed, "sep": sep, "decimal": decimal}
         settings["after_conversion"] = touches.after_conversion
         kind = value_kind.replace("_", " ").capitalize()
         title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
         bars = credit if places is None else places
         height = 1.6 + 0.28 * min(len(bars), 30)
-        output.write_picture(plot, "plot_credit", bars, height=height, title=title)
+        picture = output.picture_writer("plot_credit", bars, height=height, title=title)
         heading = f"[bold]{title}[/bold] of {output.safe(file.name)}"
         output.show(
             "journeys",
             as_json,
             lambda: _document(game, credit, places, file.name, settings),
             lambda console: _show(console, heading, game, credit, places, value_kind, drawn),
-            [out, plot],
-            warned(),
+            [(out, output.csv_writer(table)), (plot, picture)],
+            warned,
         )
 
 

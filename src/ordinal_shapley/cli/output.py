@@ -218,27 +218,40 @@ def show(
     as_json: bool,
     document: Callable[[], Mapping[str, Any]],
     on_screen: Callable[[Console], None],
-    written: Sequence[Path | None] = (),
-    warned: Sequence[str] = (),
+    files: Sequence[tuple[Path | None, Callable[[Path], Any]]] = (),
+    warned: Warned = list,
 ) -> None:
-    """Print what a command found: on the screen and then the files that were written, or as a document.
+    """Write the files, each by its function, and print what a command found, on the screen or as a document.
 
-    A document has command and version, its parts, the files and the warnings. Lists of objects have one a
-    line, so that ``grep`` and ``head`` are of use.
+    A file that can't be written after all costs the others and the screen nothing: its error comes last. A
+    document has command and version, its parts, the files and the warnings. Lists of objects have one a line,
+    so that ``grep`` and ``head`` are of use.
     """
-    files = [str(path) for path in written if path is not None]
-    if not as_json:
+    written, failed = [], []
+    for path, write in files:
+        if path is not None:
+            try:
+                write(path)
+                written.append(str(path))
+            except Exception as error:  # raised below
+                failed.append(error)
+    if as_json:
+        from ordinal_shapley import __version__
+
+        whole = {"command": command, "version": __version__, **document()}
+        whole |= {"written": written, "warnings": warned()}
+        lines = [f"  {json.dumps(name)}: {_text(_plain(part))}" for name, part in whole.items()]
+        typer.echo("{\n" + ",\n".join(lines) + "\n}")
+        sys.stdout.flush()
+    else:
         console = screen()
         on_screen(console)
-        for file in files:
+        for file in written:
             console.print(f"Written: {printable(file)}", markup=False, soft_wrap=True)
-        return
-    from ordinal_shapley import __version__
-
-    whole = {"command": command, "version": __version__, **document(), "written": files, "warnings": warned}
-    lines = [f"  {json.dumps(name)}: {_text(_plain(part))}" for name, part in whole.items()]
-    typer.echo("{\n" + ",\n".join(lines) + "\n}")
-    sys.stdout.flush()
+    for one in failed[1:]:
+        typer.echo(f"error: {one_line(str(one))}", err=True)
+    if failed:
+        raise failed[0]
 
 
 # --- JSON
@@ -324,13 +337,25 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | No
                 raise ValueError(f"{flag}: {problem}")
         try:
             # Trying is the only sure way: permissions don't tell about read-only or full disks.
-            with replacing(path, keep=False):
-                pass
+            with replacing(path, keep=False) as temporary:
+                if flag == "--plot":
+                    _try_picture(temporary)
         except OSError as error:
             raise ValueError(f"{flag}: can't write {str(path)!r}: {error.strerror or error}") from error
         other = taken.setdefault(target, flag)
         if other != flag:
             raise ValueError(f"{other} and {flag} both name {str(path)!r}; give two files")
+
+
+def _try_picture(path: Path) -> None:
+    """Draw an empty picture, to find out what Matplotlib lacks."""
+    os.environ["MPLBACKEND"] = "agg"  # that of a notebook may not be there
+    try:
+        picture_writer("")(path)
+    except OSError:
+        raise
+    except Exception as error:  # of Matplotlib, or of what it needs for a format
+        raise ValueError(f"--plot: Matplotlib can't draw {path.suffix}: {error}") from error
 
 
 def _is_screen(path: Path) -> bool:
@@ -342,24 +367,31 @@ def _is_screen(path: Path) -> bool:
     return False
 
 
-def write_csv(frame: pd.DataFrame, path: Path | None) -> None:
-    """Write a table at full precision, if a file is asked for."""
-    if path is not None:
+def csv_writer(frame: pd.DataFrame) -> Callable[[Path], None]:
+    """Return what writes a table at full precision."""
+
+    def write(path: Path) -> None:
         with replacing(path) as temporary:
             frame.to_csv(temporary)
 
+    return write
 
-def write_picture(
-    path: Path | None, plot: str, *drawn: Any, height: float = 4.5, title: str = "", **options: Any
-) -> None:
-    """Call a function of `ordinal_shapley.plots`, without a window, if a file is asked for."""
-    if path is not None:
+
+def picture_writer(
+    plot: str, *drawn: Any, height: float = 4.5, title: str = "", **options: Any
+) -> Callable[[Path], None]:
+    """Return what calls a function of `ordinal_shapley.plots`, if one is named, without a window."""
+
+    def write(path: Path) -> None:
         from ordinal_shapley import plots
         from ordinal_shapley.plots import files
 
         def draw(ax: Any) -> None:
-            getattr(plots, plot)(*drawn, ax=ax, **options)
+            if plot:
+                getattr(plots, plot)(*drawn, ax=ax, **options)
             if title:
                 ax.set_title(title, fontsize="medium", wrap=True)
 
         files.write_picture(path, (8.0, height), draw)
+
+    return write

@@ -117,15 +117,14 @@ def value(
         title = (
             f"{valuation.kind.title} Shapley values of {output.count(len(frame), 'row')} of {problem.name}"
         )
-        output.write_csv(frame, run.out)
-        # Targets that are numbers get no marks of their own.
-        output.write_picture(
-            run.plot, "plot_values", valuation, classes=None if models.numbers else problem.y
-        )
-        if run.report is not None:
+
+        def every() -> list[str]:
+            return [*warned_reading(), *warned()]
+
+        def write_report(path: Path) -> None:
             targets = "numbers to predict" if models.numbers else "classes"
             valuation.to_html(
-                run.report,
+                path,
                 X=problem.frame,
                 y=problem.y,
                 game=game,
@@ -136,8 +135,16 @@ def value(
                     **data.words(game),
                     "Order": _order(valuation, game),
                 },
-                warnings=[*warned_reading(), *warned()],
+                warnings=every(),
             )
+
+        # Targets that are numbers get no marks of their own.
+        marked = None if models.numbers else problem.y
+        files = [
+            (run.out, output.csv_writer(frame)),
+            (run.plot, output.picture_writer("plot_values", valuation, classes=marked)),
+            (run.report, write_report),
+        ]
 
         def document() -> dict[str, Any]:
             from ordinal_shapley.report.text import is_better, sum_words, why_monte_carlo
@@ -174,8 +181,7 @@ def value(
                     "To find label errors use --value ordinal or classic: this value is poor at it."
                 )
 
-        every = [*warned_reading(), *warned()]
-        output.show("value", run.as_json, document, on_screen, [*outputs.values()], every)
+        output.show("value", run.as_json, document, on_screen, files, every)
 
 
 def _sizes(valuation: Valuation) -> str:

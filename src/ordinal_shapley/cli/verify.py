@@ -66,14 +66,13 @@ def verify(
             max_seconds=max_seconds,
         )
         frame = result.to_frame().rename_axis("player")
-        output.write_csv(frame, out)
         output.show(
             "verify",
             as_json,
             lambda: _document(result, frame, file.game.name),
             lambda console: _show(console, result, frame, file.game.name),
-            [out],
-            warned(),
+            [(out, output.csv_writer(frame))],
+            warned,
         )
     known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
     if most_z is not None and not (known and max(known) <= most_z):

@@ -8,7 +8,6 @@ import re
 import shlex
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +20,9 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 # How texts are read that are to stay as they are written: 007 and NA.
 TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
 ADD_NAMES = "add a line above it that names the columns"
-_DECOMPRESSORS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
-# Files whose values have types: the function of pandas, and what it needs.
-_TYPED = {
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+# Other files: the function of pandas that reads them, and what it needs.
+_READERS = {
     ".parquet": ("read_parquet", "pyarrow"),
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),
@@ -35,20 +34,15 @@ class File(NamedTuple):
     """The content of a file, read once, for it may be a pipe."""
 
     name: str
-    content: bytes  # of CSV decompressed, with blank lines in place of those before the header
-    marks: Marks  # of CSV
-    typed: tuple[str, str] | None
+    content: bytes  # CSV, with blank lines in place of those before the header
+    marks: Marks
+    texts: Sequence[str] = ()  # columns that are known to hold text
 
-    def frame(self, **options: Any) -> pd.DataFrame:
+    def frame(self, dtype: Any = None, **options: Any) -> pd.DataFrame:
         """Return the frame, with at least one row; the options are those of `pandas.read_csv`."""
-        frame = self._csv(**options) if self.typed is None else self._typed(*self.typed, **options)
-        if not len(frame):
-            raise ValueError(f"{self.name} has a header but no rows")
-        return frame
-
-    def _csv(self, **options: Any) -> pd.DataFrame:
         import pandas as pd
 
+        dtype = dtype or dict.fromkeys(self.texts, str)
         marks: dict[str, Any] = {"sep": self.marks.sep, "encoding": "utf-8-sig"}
         header: list[str] = []
         try:
@@ -58,29 +52,15 @@ class File(NamedTuple):
                 first = pd.read_csv(io.BytesIO(self.content), header=None, nrows=1, **marks, **TEXTS)
                 header = first.iloc[0].tolist()
                 _check_header(self.name, header, self.marks.sep)
-                marks |= {"index_col": False, "low_memory": False, "decimal": self.marks.decimal}
-                frame: pd.DataFrame = pd.read_csv(io.BytesIO(self.content), **marks, **options)
-                return frame
+                options |= marks | {"index_col": False, "low_memory": False, "decimal": self.marks.decimal}
+                frame: pd.DataFrame = pd.read_csv(io.BytesIO(self.content), dtype=dtype, **options)
         except pd.errors.EmptyDataError:
             raise ValueError(f"{self.name} is empty") from None
         except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
             raise ValueError(_why_not(self.name, error, self.marks.sep, header)) from error
-
-    def _typed(self, reader: str, package: str, **options: Any) -> pd.DataFrame:
-        import pandas as pd
-
-        stream = io.BytesIO(self.content)
-        try:
-            if reader == "read_parquet":
-                return _with_texts(pd.read_parquet(stream), **options)
-            header = pd.read_excel(stream, header=None, nrows=1, **TEXTS)
-            frame: pd.DataFrame = pd.read_excel(stream, **options)
-        except ImportError as error:
-            raise ValueError(f"reading {self.name} needs {package}: pip install {package}") from error
-        except Exception as error:  # each reader has its own
-            raise ValueError(f"{self.name} can't be read: {error}") from error
-        _check_header(self.name, [name for row in header.to_numpy() for name in row], "")
-        return frame.rename(columns=str)
+        if not len(frame):
+            raise ValueError(f"{self.name} has a header but no rows")
+        return frame
 
 
 def open_file(path: Path, what: str, marks: Marks) -> File:
@@ -90,26 +70,13 @@ def open_file(path: Path, what: str, marks: Marks) -> File:
     """
     check_file(path, what)
     ending = path.suffix.lower()
-    if ending in _TYPED:
-        return File(path.name, path.read_bytes(), marks, _TYPED[ending])
-    content = _decompressed(path, ending)
+    if ending in _READERS:
+        return _converted(path, *_READERS[ending])
+    content = _decompressed(path) if ending in _COMPRESSED else path.read_bytes()
     if b"\0" in content:
         raise ValueError(f"{path.name} holds NUL characters, so it is not UTF-8 text: save it as UTF-8")
     content, sep = _from_header(content, marks.sep)
-    return File(path.name, content, marks._replace(sep=sep), None)
-
-
-def is_table(path: Path) -> bool:
-    """Whether the name of a file is that of a table."""
-    return any(ending.lower() in (".csv", ".tsv", *_TYPED) for ending in path.suffixes)
-
-
-def check_file(path: Path, what: str) -> None:
-    """ValueError unless there is a file; `what` says of what."""
-    if not path.exists():
-        raise ValueError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, not {what}")
+    return File(path.name, content, marks._replace(sep=sep))
 
 
 def read_texts(path: Path, what: str, sep: str = COMMAS.sep) -> pd.DataFrame:
@@ -120,26 +87,48 @@ def read_texts(path: Path, what: str, sep: str = COMMAS.sep) -> pd.DataFrame:
     return open_file(path, what, Marks(sep)).frame(**TEXTS)
 
 
-def _decompressed(path: Path, ending: str) -> bytes:
-    """Return the content of a file, decompressed if its name ends like that of a compressed one."""
-    try:
-        if ending == ".zip":
-            from zipfile import ZipFile
+def is_table(path: Path) -> bool:
+    """Whether the name of a file is that of a table."""
+    return any(ending.lower() in (".csv", *_READERS) for ending in path.suffixes)
 
-            with ZipFile(path) as archive:
-                names = archive.namelist()
-                if len(names) != 1:
-                    raise ValueError(f"it holds {len(names)} files, expected one")
-                return archive.read(names[0])
-        if ending not in _DECOMPRESSORS:
-            return path.read_bytes()
-        with import_module(_DECOMPRESSORS[ending]).open(path) as stream:
-            content: bytes = stream.read()
+
+def check_file(path: Path, what: str) -> None:
+    """ValueError unless there is a file; `what` says of what."""
+    if not path.exists():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder, not {what}")
+
+
+def _decompressed(path: Path) -> bytes:
+    from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+    try:
+        with get_handle(path, "rb", compression="infer", is_text=False) as opened:
+            content: bytes = opened.handle.read()
             return content
-    except PermissionError:
-        raise
-    except Exception as error:  # each module has its own
+    except Exception as error:  # each format has its own
         raise ValueError(f"{path.name} can't be decompressed: {error}") from error
+
+
+def _converted(path: Path, reader: str, package: str) -> File:
+    """Return the CSV of a file that pandas reads."""
+    import pandas as pd
+
+    typed, texts = reader == "read_parquet", []
+    try:
+        if typed:
+            frame = pd.read_parquet(path)
+            frame = frame.reset_index(drop=list(frame.index.names) == [None]).rename(columns=str)
+            texts = [str(name) for name in frame.select_dtypes(["object", "string", "category"])]
+        else:
+            frame = pd.read_excel(path, header=None, **TEXTS)
+            frame = frame[(frame != "").any(axis=1)]
+    except ImportError as error:
+        raise ValueError(f"reading {path.name} needs {package}: pip install {package}") from error
+    except Exception as error:  # each reader has its own
+        raise ValueError(f"{path.name} can't be read: {error}") from error
+    return File(path.name, frame.to_csv(index=False, header=typed).encode(), COMMAS, texts)
 
 
 def _from_header(content: bytes, sep: str) -> tuple[bytes, str]:

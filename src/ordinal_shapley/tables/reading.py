@@ -74,7 +74,7 @@ def read_like(table: Table, path: Path, impute: bool = False) -> Table:
 def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Sequence[str] = ()) -> Table:
     """Return the table that a file holds; of the columns without a name the first ones are left out."""
     file = open_file(path, "a table of rows", marks)
-    frame = file.frame(dtype=dict.fromkeys(texts, str))
+    frame = file.frame(dtype=dict.fromkeys([*file.texts, *texts], str))
     if names in frame:
         frame[names] = file.frame(usecols=[list(frame).index(names)], **TEXTS).iloc[:, 0]
     if target not in frame:
@@ -87,8 +87,7 @@ def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Seque
     unnamed = re.compile(r"Unnamed: \d+(\.\d+)?")
     index = list(takewhile(lambda name: name != target and unnamed.fullmatch(name), map(str, frame)))
     features = frame.drop(columns=[*index, target])
-    content = None if file.typed else file.content
-    return Table(path.name, features, frame[target], frame[index], names, content, file.marks)
+    return Table(path.name, features, frame[target], frame[index], names, file.content, file.marks)
 
 
 def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:

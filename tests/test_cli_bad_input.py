@@ -282,7 +282,7 @@ def test_options(refused, line, named):
         ("x\ty\n1\ta\n2\tb\n", "--sep tab"),
         ("y\na\nb\na\nb\n", "feature"),
         ("Export of 2026\nx,y\n1,a\n2,b\n", "'Export of 2026'"),
-        ("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n?,b\n6 kg,a\n", "line 8"),
+        ("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n?,b\n6 kg,a\n", "line 9"),
         ("x,y\n1,a\n2,b\n7,?\n", "line 4"),
         ("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n?,a\n", "--impute"),
         ("1.5,2,b\n1,2,a\n3,4,b\n5,6,a\n", "names the columns"),

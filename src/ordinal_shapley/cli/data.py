@@ -48,7 +48,9 @@ def _share(file: str, use: str) -> Any:
 class DataOptions:
     """Which rows, and which of them are validation rows."""
 
-    train: Path | None = argument(None, "The training rows; the first line names the columns.", "TRAIN.csv")
+    train: Path | None = argument(
+        None, "The training rows (CSV, Parquet, Excel); the first line names the columns.", "TRAIN.csv"
+    )
     target: str | None = data_option(None, "The column to predict.", "COLUMN", complete=file_columns)
     dataset: str | None = data_option(None, f"In place of a file: {either(NAMES)}.", "NAME", choices=NAMES)
     valid: Path | None = data_option(None, "Validation rows, with the same columns.", "VALID.csv")

@@ -111,7 +111,7 @@ def find_odd_numbers(column: pd.Series, decimal: str = ".") -> pd.Series:
     if types.is_numeric_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return column[:0]
     numbers, odd = split_numbers(column, decimal)
-    n_numbers, digits = numbers.nunique(), has_digits(odd)
+    n_numbers, digits = numbers.nunique(), len(with_digits(odd)) > 0
     is_marked = not digits and odd.nunique() <= _MAX_MARKS
     is_spoilt = len(odd) < len(numbers) and (digits or n_numbers > _FEW_TEXTS)
     return odd if n_numbers > _FEW_NUMBERS and (is_marked or is_spoilt) else odd[:0]
@@ -126,6 +126,6 @@ def split_numbers(column: pd.Series, decimal: str = ".") -> tuple[pd.Series, pd.
     return numbers.dropna(), texts[numbers.isna()]
 
 
-def has_digits(texts: pd.Series) -> bool:
-    """Whether a text has a digit."""
-    return any(map(re.compile(r"\d").search, texts))
+def with_digits(texts: pd.Series) -> pd.Series:
+    """Return the texts that have a digit."""
+    return texts[[bool(re.search(r"\d", text)) for text in texts]]

@@ -9,14 +9,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.tables.checks import check_table
 from ordinal_shapley.tables.column_warnings import (
     find_odd_columns,
     find_odd_numbers,
-    has_digits,
     split_numbers,
+    with_digits,
 )
 from ordinal_shapley.tables.files import ADD_NAMES, TEXTS, open_file
 from ordinal_shapley.tables.table import COMMAS, Marks, Table, hint_at
@@ -65,8 +65,8 @@ def read_like(table: Table, path: Path, impute: bool = False) -> Table:
     # Text is not read as numbers, whatever it looks like here.
     texts = [str(name) for name, column in columns if not types.is_numeric_dtype(column.dtype)]
     other = _read(path, str(table.target.name), table.names, table.marks, texts)
-    numbers = [name for name in table.frame if name in other.frame and str(name) not in texts]
-    other = _with_numbers(other, numbers)
+    marked = [str(name) for name, column in other.frame.items() if not types.is_numeric_dtype(column.dtype)]
+    other = _with_numbers(other, [name for name in table.frame if name in marked and name not in texts])
     other = other.drop([str(name) for name in table.left_out if name in other.frame])
     return check_table(other, table.has_numbers, impute)
 
@@ -79,7 +79,7 @@ def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Seque
         frame[names] = file.frame(usecols=[list(frame).index(names)], **TEXTS).iloc[:, 0]
     if target not in frame:
         hint = hint_at(target, list(frame))
-        if any(_as_number(str(column)) is not None for column in frame):
+        if any(_as_number(column) is not None for column in frame):
             hint += f"; if its first line is a row of values, {ADD_NAMES}"
         raise ValueError(f"--target: {path.name} has no column {target!r}; {hint}")
     _check_has_header(path.name, frame, target)
@@ -95,7 +95,7 @@ def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
     frame = table.frame.copy()
     for name in columns:
         numbers, odd = split_numbers(frame[name], table.marks.decimal)
-        if len(odd) and not has_digits(odd):
+        if len(odd) and not len(with_digits(odd)):
             frame[name] = numbers.reindex(frame.index)
             warnings.warn(
                 f"column {name!r}: {odd.iloc[0]!r} among the numbers of {table.name} is taken for a missing "
@@ -109,38 +109,36 @@ def _numeric(table: Table) -> Iterator[Hashable]:
     """Yield the columns of numbers that have texts among them; ValueError if these are spoilt numbers."""
     for name, column in table.frame.items():
         odd = find_odd_numbers(column, table.marks.decimal)
-        if has_digits(odd):
+        spoilt = with_digits(odd)
+        if len(spoilt):
             raise ValueError(
-                f"{table.name_row(odd.index[0])}, column {str(name)!r}: {odd.iloc[0]!r} is not a number, but "
-                f"most values are; correct it, or leave the column out with --drop {shlex.quote(str(name))}"
+                f"{table.name_row(spoilt.index[0])}, column {str(name)!r}: {spoilt.iloc[0]!r} is not a "
+                "number, but most values are; correct it, or leave the column out with --drop "
+                f"{shlex.quote(str(name))}"
             )
         if len(odd):
             yield name
 
 
 def _check_has_header(name: str, frame: pd.DataFrame, target: str) -> None:
-    """ValueError if the first line of a file seems to be a row of values."""
-    numbers = {column: number for column in map(str, frame) if (number := _as_number(column)) is not None}
-    steps = {b - a for a, b in pairwise(numbers.values())}
-    if len(steps) == 1 and 0 not in steps:  # columns that are numbered, or called by years
-        numbers = {}
-    alike = {column for column in map(str, frame) if column in numbers or column in _texts(frame[column])}
-    if target in alike and 2 * len(alike) > frame.shape[1]:
-        raise ValueError(
-            f"the first line of {name} looks like a row of values, {', '.join(map(str, [*frame][:5]))}: "
-            f"{ADD_NAMES}"
-        )
+    """ValueError if the first line of a file seems to be a row of values: most are numbers or occur below."""
+    numbers = [number for column in frame if (number := _as_number(column)) is not None]
+    steps = {b - a for a, b in pairwise(numbers)}
+    labels = len(steps) == 1 and steps <= {1.0, 2.0, 5.0, 10.0}  # columns that are numbered, or years
+
+    def is_value(column: Hashable) -> bool:
+        return (_as_number(column) is not None and not labels) or column in set(frame[column].astype(str))
+
+    if is_value(target) and 2 * sum(map(is_value, frame)) > frame.shape[1]:
+        shown = ", ".join(map(str, [*frame][:5]))
+        raise ValueError(f"the first line of {name} looks like a row of values, {shown}: {ADD_NAMES}")
 
 
-def _as_number(text: str) -> float | None:
+def _as_number(text: Any) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
-
-
-def _texts(column: pd.Series) -> set[str]:
-    return set(column.astype(str))
 
 
 def _check_names(table: Table, column: str) -> None:

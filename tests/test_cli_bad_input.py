@@ -427,6 +427,7 @@ TOUCHES = "journey,channel,time,converted\n1,A,3,1\n1,B,3,1\n"
         ("exact x.csv", "sequence;value\na;1,5\n", "--sep ';' --decimal ,"),
         ("exact x.csv --value classic", "sequence,value\na,1\na > b,2\n", "--order-free"),
         ("journeys x.csv", "path,conversions\nA > A,1\nB,2\n", "--repeats first"),
+        ("journeys x.csv", "path;conversions\nA;1,5\nB;2\n", "--sep ';' --decimal ,"),
         ("journeys x.csv", TOUCHES, "--file-order"),
     ],
 )  # fmt: skip

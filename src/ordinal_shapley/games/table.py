@@ -234,7 +234,7 @@ class TableGame(Game):
             game = cls(n_players, table, default, order_free=order_free, names=names)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
-        _warn_of_sets(table, n_players, order_free, path.name)
+        _warn_of_sets(table, n_players, order_free)
         return game
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -341,7 +341,7 @@ class TableGame(Game):
         table = read_sequences(zip(texts, values, strict=True), names)
         n_players = arguments.integer("the number of players", len(names), max=_MAX_PLAYERS)
         game = cls(n_players, table, default, order_free=order_free, names=names)
-        _warn_of_sets(table, n_players, order_free, "frame")
+        _warn_of_sets(table, n_players, order_free)
         return game
 
     _workspace_maker = staticmethod(make_workspace)
@@ -390,7 +390,7 @@ def _in_all_orders(utilities: NDArray[np.float64], n: int) -> NDArray[np.float64
     return after[0]
 
 
-def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: bool, name: str) -> None:
+def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: bool) -> None:
     """Warn if each set of players is listed in one order, as in a game without order."""
     sets = Counter(frozenset(sequence) for sequence in listed)
     sets.pop(frozenset(), None)
@@ -400,8 +400,8 @@ def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: boo
     if order_free or n < 2 or not every or max(sets.values()) > 1:
         return
     warnings.warn(
-        f"{name} lists each set of players in one order; the other orders have the default utility. If order "
-        "plays no part, say so: order_free=True",
+        "each set of players is listed in one order only, and its other orders have the default utility; if "
+        "order plays no part, say so: order_free=True",
         UserWarning,
         stacklevel=3,
     )

@@ -47,7 +47,7 @@ help:
 	@echo "make test-numbas  tests of kernels from the wheel, on the oldest and the newest Numba and a pre-release"
 	@echo "make docs         build the documentation in build/docs; warnings are errors"
 	@echo "make notebooks    execute the tutorials in place"
-	@echo "make picture      draw the picture of the README"
+	@echo "make picture      draw the pictures of the README; takes chromium"
 	@echo "make value-pictures  draw the pictures of docs/which_value.md"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -220,6 +220,9 @@ notebooks: $(VENV)/.stamp-docs
 
 picture: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/order_picture.py docs/images/order.png
+	$(BIN)/python benchmarks/demo.py $(DEMO)
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,760 \
+	    --screenshot=docs/images/report.png file://$(CURDIR)/$(DEMO)/wine.html
 
 value-pictures: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/value_pictures.py

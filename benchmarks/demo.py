@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     """Print how many flipped labels each value finds; write values, a picture and a report."""
     console = Console()
     wine = osv.datasets.load_wine()
-    X = StandardScaler().fit_transform(wine.X)
+    X = StandardScaler().set_output(transform="pandas").fit_transform(wine.frame)
     noise = osv.corrupt_labels(wine.y, fraction=FLIPPED, random_state=0)
     n, rows = len(noise.rows), len(X)
     console.print(f"Wine: {rows} rows, 3 classes. We flipped {n} labels; which values point to them?\n")

@@ -45,6 +45,7 @@ def value(run, train: Path, *more: object, target: str = "outcome", permutations
     options = [] if "--truncation" in more else ["--method", "mc"]
     # Without folds, which take longer.
     options += [] if {"--valid", "--valid-fraction", "--cv"} & set(more) else ["--valid-fraction", 0.3]
+    options += [] if "--evidence" in more else ["--no-evidence"]
     return run("value", train, "--target", target, "--permutations", permutations, *options, *more)
 
 
@@ -53,7 +54,7 @@ def value(run, train: Path, *more: object, target: str = "outcome", permutations
 )
 def test_values_of_a_file(run, train, people, tmp_path, more, rows):
     out = tmp_path / "values.csv"
-    code, _shown, err = value(run, train, "--out", out, *more, permutations=40)
+    code, _shown, err = value(run, train, "--evidence", "--out", out, *more, permutations=40)
     assert (code, err) == (0, "")
     table = pd.read_csv(out)
     assert list(table.columns) == [*COLUMNS, *EVIDENCE]

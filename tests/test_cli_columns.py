@@ -39,7 +39,7 @@ def value(run, tmp_path):
     def call(frame: pd.DataFrame, *more: object) -> tuple[int, str, str]:
         path = tmp_path / "train.csv"
         frame.to_csv(path, index=False)
-        options = ("--target", "outcome", "--method", "mc", "--permutations", 2)
+        options = ("--target", "outcome", "--method", "mc", "--permutations", 2, "--no-evidence")
         return run("value", path, *options, *(() if "--valid" in more else ("--valid-fraction", 0.3)), *more)
 
     return call
@@ -143,7 +143,17 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
 def test_an_index_without_a_name_can_name_rows(run, people, tmp_path, header):
     train, out = tmp_path / "train.csv", tmp_path / "out.csv"
     people.set_axis(range(100, 100 + N)).rename_axis(header).to_csv(train)
-    options = ("value", train, "--target", "outcome", "--permutations", 2, "--valid-fraction", 0.3)
+    options = (
+        "value",
+        train,
+        "--target",
+        "outcome",
+        "--permutations",
+        2,
+        "--valid-fraction",
+        0.3,
+        "--no-evidence",
+    )
     code, _, err = run(*options)
     assert (code, err.count("\n")) == (0, 1)
     assert run(*options, "--id", "Unnamed: 0", "--out", out)[::2] == (0, "")

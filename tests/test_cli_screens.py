@@ -22,7 +22,7 @@ from test_exact import random_table
 
 COMMANDS = ("value", "exact", "verify", "journeys", "experiment noise", "experiment removal")
 SHORTER = {
-    "value": ["--permutations", "2", "--rows", "40"],
+    "value": ["--permutations", "2", "--rows", "40", "--no-evidence"],
     "verify": ["--permutations", "20"],
     "experiment": ["--permutations", "2", "--runs", "1", "--rows", "40"],
 }

@@ -51,6 +51,11 @@ class RunOptions:
     report: Path | None = running_option(
         None, "Write a page there that explains the result, with plots.", "REPORT.html"
     )
+    evidence: bool = running_option(
+        True,
+        "Predict the label of each row by a random forest that was not trained on it.",
+        flag="--evidence/--no-evidence",
+    )
     progress: bool = options.PROGRESS
     as_json: bool = options.JSON
 
@@ -106,7 +111,7 @@ def value(
             checkpoint=run.checkpoint,
             progress=run.progress,
         )
-        if not models.numbers:
+        if run.evidence and not models.numbers:
             rows = problem.X, problem.y, problem.X_valid, problem.y_valid
             found = label_evidence(*rows, random_state=run.seed)
             valuation = replace(valuation, evidence=found)

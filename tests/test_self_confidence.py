@@ -104,7 +104,10 @@ def test_it_finds_wrong_labels():
 
 def test_a_seed_gives_the_same_folds():
     for model in (None, GaussianNB()):
-        runs = [self_confidence(X, Y, estimator=model, cv=2, random_state=seed) for seed in (1, 1, 2)]
+        runs = [
+            self_confidence(X, Y, estimator=model, cv=2, random_state=seed, n_jobs=n_jobs)
+            for seed, n_jobs in ((1, None), (1, 2), (2, 1))
+        ]
         one, two, other = (run.self_confidence for run in runs)
         np.testing.assert_array_equal(one, two)
         assert (one != other).any()

@@ -113,7 +113,7 @@ def value(
         )
         if run.evidence and not models.numbers:
             rows = problem.X, problem.y, problem.X_valid, problem.y_valid
-            found = label_evidence(*rows, random_state=run.seed)
+            found = label_evidence(*rows, random_state=run.seed, n_jobs=run.jobs)
             valuation = replace(valuation, evidence=found)
         frame = (
             valuation.to_frame().rename_axis("row").drop(columns=["count", "given_label"], errors="ignore")

@@ -14,7 +14,9 @@ from ordinal_shapley.games._trainer import quiet
 _N_FOLDS = 5
 
 
-def label_evidence(X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any) -> LabelEvidence | None:
+def label_evidence(
+    X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any, n_jobs: int | None
+) -> LabelEvidence | None:
     """Return the evidence, None with a warning where there is none: values must not be lost for it."""
     if X.shape[0] < 2:
         return None
@@ -35,7 +37,11 @@ def label_evidence(X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: 
         n_folds = min(_N_FOLDS, X.shape[0])
         with quiet():  # trees work in single precision, and say so
             return self_confidence(
-                X, y, X_valid, y_valid, estimator=model, cv=n_folds, random_state=random_state
+                *(X, y, X_valid, y_valid),
+                estimator=model,
+                cv=n_folds,
+                random_state=random_state,
+                n_jobs=n_jobs,
             )
     except (RuntimeError, TypeError, ValueError) as error:
         warnings.warn(f"no evidence against labels: {error}", UserWarning, stacklevel=3)

@@ -153,7 +153,7 @@ class _ShapleyEstimator(BaseEstimator):
             valuation = replace(valuation, player_names=self.train_indices_)
         if arguments.flag("evidence", self.evidence) and not regression and groups is None:
             rows = (X, y, X_valid, y_valid)
-            found = label_evidence(*rows, random_state=self.random_state)
+            found = label_evidence(*rows, random_state=self.random_state, n_jobs=self.n_jobs)
             valuation = replace(valuation, evidence=found)
         self.valuation_ = valuation
         self.values_ = valuation.values

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ordinal_shapley.common import arguments, arrays, frames
+from ordinal_shapley.common.parallel import check_n_jobs
 from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.evidence.labels import LabelEvidence
 from ordinal_shapley.games._trainer import is_regression
@@ -31,6 +32,7 @@ def self_confidence(
     cv: Any = 5,
     n_neighbors: int = 5,
     random_state: Any = None,
+    n_jobs: int | None = None,
 ) -> LabelEvidence:
     """Predict the label of each row by models that were not trained on it.
 
@@ -57,6 +59,9 @@ def self_confidence(
         How many of the nearest other rows of ``X`` are asked whether they have the same label.
     random_state : None, int, numpy Generator or RandomState
         Draws the folds of an integer ``cv``, and is that of the default estimator; others have their own.
+    n_jobs : int, optional
+        Number of folds whose models are fitted at once, in threads; -1 for as many as there are cores. The
+        result does not depend on it.
 
     Returns
     -------
@@ -105,6 +110,7 @@ def self_confidence(
         missing = "X_valid" if X_valid is None else "y_valid"
         raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
     arrays.warn_of_order(X, "X", y=y)
+    check_n_jobs(n_jobs)
     seed = seed_of(random_state)
     X, more, names = (_numbers if estimator is None else _rows)(X, X_valid)
     estimator = forest(seed % 2**32) if estimator is None else _checked(estimator)
@@ -122,7 +128,7 @@ def self_confidence(
     k = min(arguments.integer("n_neighbors", n_neighbors, max=_MAX_NEIGHBORS), n - 1)
     folds = _folds(cv, X, codes, seed)
     rows = X if more is None else _stacked(X, more)
-    probabilities = _probabilities(estimator, rows, labels, classes, folds, n)
+    probabilities = _probabilities(estimator, rows, labels, classes, folds, n, n_jobs)
     predicted = probabilities.argmax(axis=1)
     places = np.arange(n)
     return LabelEvidence(
@@ -223,27 +229,40 @@ def _stacked(X: Any, more: Any) -> Any:
 
 
 def _probabilities(
-    estimator: Any, rows: Any, labels: NDArray[Any], classes: NDArray[Any], folds: list[Fold], n: int
+    estimator: Any,
+    rows: Any,
+    labels: NDArray[Any],
+    classes: NDArray[Any],
+    folds: list[Fold],
+    n: int,
+    n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Return the probability of each class for the first n rows; the others are trained on always."""
-    totals, times = np.zeros((n, len(classes))), np.zeros(n)
+    from joblib import Parallel, delayed
+
     always = np.arange(n, len(labels))
-    for train, test in folds:
+
+    def predict(train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         train = np.concatenate([train, always])
         known = np.unique(labels[train])
         if len(known) == 1:
-            found = np.ones((len(test), 1))
-        else:
-            model = clone(estimator)
-            with arguments.errors_begin_with("estimator fails in cross-validation: "):
-                model.fit(arrays.take(rows, train), labels[train])
-                found = np.asarray(model.predict_proba(arrays.take(rows, test)), np.float64)
-            known = np.asarray(getattr(model, "classes_", known))
+            return known, np.ones((len(test), 1))
+        model = clone(estimator)
+        with arguments.errors_begin_with("estimator fails in cross-validation: "):
+            model.fit(arrays.take(rows, train), labels[train])
+            found = np.asarray(model.predict_proba(arrays.take(rows, test)), np.float64)
+        known = np.asarray(getattr(model, "classes_", known))
         if found.shape != (len(test), len(known)) or not np.isfinite(found).all():
             raise RuntimeError(
                 f"estimator gives probabilities of shape {found.shape}, expected {len(test), len(known)}, "
                 "all finite"
             )
+        return known, found
+
+    totals, times = np.zeros((n, len(classes))), np.zeros(n)
+    # In the order of the folds, so that sums have the same bits.
+    answers = Parallel(n_jobs, require="sharedmem")(delayed(predict)(*fold) for fold in folds)
+    for (_, test), (known, found) in zip(folds, answers, strict=True):
         totals[np.ix_(test, np.searchsorted(classes, known))] += found
         times[test] += 1
     return totals / times[:, None]

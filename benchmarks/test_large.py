@@ -47,8 +47,10 @@ class Run:
 
 ROWS = 5_000 if FULL else 60
 SHAPE = (ROWS, 384, 5) if FULL else (ROWS, 10, 3)
+LARGEST = 50 if FULL else 5
 FITS = {
     "OrdinalShapley().fit": Run("embedding_fit.py", *SHAPE, TWO),
+    f"ClassicShapley, sizes up to {LARGEST}": Run("embedding_fit.py", *SHAPE, TWO, LARGEST),
     "ordinal-shapley value": Run("embedding_fit.py", *SHAPE, TWO, "cli"),
 }
 

@@ -1,9 +1,10 @@
 """OrdinalShapley with its defaults on made-up embeddings: seconds, and how much of the values is no noise.
 
-Usage: embedding_fit.py N_ROWS N_COLUMNS N_CLASSES N_JOBS [cli]
+Usage: embedding_fit.py N_ROWS N_COLUMNS N_CLASSES N_JOBS [cli | LARGEST]
 
 With `cli` it is `ordinal-shapley value` on a CSV file of the rows, with its defaults but for
-`--value ordinal` and `--valid-fraction 0.3`.
+`--value ordinal` and `--valid-fraction 0.3`. A number is that of rows in the largest set that counts, for
+classic values.
 """
 
 from __future__ import annotations
@@ -50,16 +51,21 @@ def by_command(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray, np.ndar
     return seconds, values, stderr
 
 
-def main(n_rows: int, n_columns: int, n_classes: int, n_jobs: int, command: bool) -> None:
+def main(n_rows: int, n_columns: int, n_classes: int, n_jobs: int, how: str = "") -> None:
     problem = problems.embeddings(n_rows, n_columns, n_classes, 0)
     small = problems.embeddings(100, 20, n_classes, 0)
     osv.OrdinalShapley(n_permutations=20, random_state=0, cv=None).fit(small.X, small.y)  # compiles
     answer = {"rows": n_rows, "columns": n_columns, "classes": n_classes, "workers": n_jobs}
-    if command:
+    if how == "cli":
         seconds, values, stderr = by_command(problem.X, problem.y)
     else:
         start = time.perf_counter()
-        model = osv.OrdinalShapley(random_state=0, n_jobs=n_jobs, cv=None).fit(problem.X, problem.y)
+        run = {"random_state": 0, "n_jobs": n_jobs, "cv": None}
+        if how:
+            model = osv.ClassicShapley(size_weights=osv.sizes_up_to(int(how)), **run)
+        else:
+            model = osv.OrdinalShapley(**run)
+        model.fit(problem.X, problem.y)
         seconds = time.perf_counter() - start
         valuation = model.valuation_
         values, stderr = valuation.values, valuation.stderr
@@ -74,4 +80,4 @@ def main(n_rows: int, n_columns: int, n_classes: int, n_jobs: int, command: bool
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:5]), sys.argv[5:] == ["cli"])
+    main(*map(int, sys.argv[1:5]), *sys.argv[5:])

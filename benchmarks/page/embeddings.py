@@ -25,7 +25,8 @@ with scikit-learn, as above, timed on some prefixes evenly spaced and scaled to 
 RUNS = """\
 Whole runs, each in a process of its own, with kernels compiled before. *OrdinalShapley().fit* has its
 defaults but for `n_jobs=2` and `cv=None`, which holds out three tenths of the made-up embeddings;
-*ordinal-shapley value* reads the same rows from a CSV file, with `--value ordinal --valid-fraction 0.3`.
+*ClassicShapley, sizes up to 50* is the same with `size_weights=sizes_up_to(50)`: sets of more rows are not
+fitted. *ordinal-shapley value* reads the rows from a CSV file, with `--value ordinal --valid-fraction 0.3`.
 Reliability is 1 - mean(stderr²) / var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean
 of stderr² is that of {full} full permutations, which is found beforehand and untimed."""
 MEMORY = """\
@@ -137,9 +138,7 @@ def _runs(run: dict[str, Any]) -> str:
         "permutations",
         "evaluations",
     )
-    return section(
-        "Ordinal values by default", RUNS.format(full=full), table(heads, rows, words=2) if rows else None
-    )
+    return section("Whole runs", RUNS.format(full=full), table(heads, rows, words=2) if rows else None)
 
 
 def _memory(run: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 
 import ordinal_shapley as osv
 from bench import problems as data
-from bench.record import Record, Script, between, surroundings, where
+from bench.record import Record, Script, surroundings, where
 from page.tables import table, wrap
 
 RUNS = 30
@@ -159,8 +159,8 @@ def section(title: str, ways: Record) -> str:
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
-    """Return the page, but for the section that benchmarks/unbiased.py writes."""
-    unbiased = between((docs / "variance.md").read_text(encoding="utf-8"), "unbiased")
+    """Return the page, but for the sections that other scripts write."""
+    written = (docs / "variance.md").read_text(encoding="utf-8")
     text = TEXT.format(
         where=where(record),
         runs=record["runs"],
@@ -174,11 +174,9 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
         "# Noise for the same number of utilities",
         wrap(text),
         *(section(title, ways) for title, ways in record["compared"].items()),
-        "<!-- unbiased -->",
-        unbiased,
-        "<!-- end of unbiased -->",
+        written[written.index("<!-- ") :],
     ]
-    return {"variance.md": "\n\n".join(parts) + "\n"}
+    return {"variance.md": "\n\n".join(parts)}
 
 
 SCRIPT = Script("variance", measure, pages)

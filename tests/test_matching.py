@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import ordinal_shapley as osv
-from problems import random_problem, size
+from problems import JIT, random_problem, size
 
 TWO = random_problem(3, n=14, n_valid=25, seed=3)
 THREE = random_problem(3, n=15, n_valid=25, n_classes=3, seed=4)
@@ -370,3 +370,14 @@ def test_a_long_run_in_python_is_forecast_before_it_begins():
         limited = osv.MaxStandardError(1.0) | osv.MaxSeconds(36_000) | osv.MaxPermutations(100_000)
         osv.sample_values(game, stopping=limited)
         osv.sample_values(game, "classic", n_permutations=1)
+
+
+@pytest.mark.skipif(not JIT, reason="takes fits of many rows")
+def test_a_very_long_compiled_run_is_forecast_after_its_first_fits():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 1_000)
+    game = osv.LogisticGame(rng.normal(size=(1_000, 200)), y, rng.normal(size=(100, 200)), y[:100])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="permutations; quicker"):
+            osv.sample_values(game, n_permutations=10**9)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from ordinal_shapley.common.parallel import running
+from ordinal_shapley.common.parallel import n_workers, running
 from ordinal_shapley.common.progress import ProgressBar
 from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.checkpoint import Scores
@@ -37,7 +37,7 @@ _NEAR_TARGET = 0.1
 _FEW = 6  # permutations of a pilot that evaluate all sizes
 _DEAR = 20.0  # others leave those out that cost more than the dearest divided by this
 # Work that took less tells little about how long more of it will take.
-_MIN_TIMED = 0.3
+_MIN_TIMED = 0.1
 
 
 class Ahead:
@@ -57,7 +57,7 @@ class Ahead:
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
         self.evaluations = 0  # that count among those of the run
         # Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
-        self._pace: float | None = None
+        self.pace: float | None = None
         self._full: dict[int, list[float]] = {}  # utilities of random orders, by game
 
     @contextmanager
@@ -114,7 +114,9 @@ class Ahead:
         costs = np.where(follows, game._relative_costs(seen, False), game._relative_costs(seen, True))
         took = time.monotonic() - began
         if made and took > _MIN_TIMED:
-            self._pace = took / (len(made) * float(costs.sum()))
+            workers = n_workers(self._n_jobs)
+            busy = min(len(made), workers) / workers
+            self.pace = busy * took / (len(made) * float(costs.sum()))
         return made
 
     def scores(self, game: Game, seed: int) -> Scores:
@@ -226,10 +228,10 @@ class Ahead:
 
     def expected(self, plan: Plan, n_permutations: int | None) -> float | None:
         """Return about how many seconds so many permutations will take, None if nothing tells."""
-        if self._pace is None or n_permutations is None or plan.rule != NO_RULE:
+        if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
         sizes = np.arange(1, plan.longest + 1)
         systematic = plan.in_out == 1.0 and bool(len(plan.inclusion))
         costs = self._game._relative_costs(sizes, systematic)
         cost = float((costs * plan.inclusion[: plan.longest]).sum() if len(plan.inclusion) else costs.sum())
-        return self._pace * cost * n_permutations
+        return self.pace * cost * n_permutations

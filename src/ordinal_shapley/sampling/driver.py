@@ -200,6 +200,7 @@ def sample_values(
         recalled = keeper.recall(plans)
         if recalled is None:
             found = [ahead.scores(part, seed) for ahead, part in _scored(pilots, folds)]
+            warn_of_long_run(folds[0], plans[0], sampler.rule, stop_rule, n_jobs, pilots[0].pace)
             scores = _mean([full for full, _ in found]), _mean([baseline for _, baseline in found])
         else:
             plans, scores = recalled

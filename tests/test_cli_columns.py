@@ -166,7 +166,7 @@ def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
     mixed = pd.concat([people.iloc[:10], later(people).iloc[10:]])
     mixed.to_csv(valid, index=False)
     _, _, err = value(people, "--valid", valid)
-    assert err.startswith(f"warning: 10 of the {N} ")
+    assert f"10 of the {N} " in err
     assert err.count("\n") == 1
     mixed.iloc[1:].to_csv(valid, index=False)  # few may be alike by chance
     assert value(people, "--valid", valid)[::2] == (0, "")

@@ -53,6 +53,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_run(run, folder, command):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
     code, shown, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
     examples = re.findall(rf"^[ │]*ordinal-shapley ({command} .*?)[ │]*$", shown, re.MULTILINE)
@@ -60,7 +61,7 @@ def test_examples_run(run, folder, command):
     for words in map(shlex.split, examples):
         code, _, err = run(*words, *SHORTER.get(words[0], []))
         assert code == 0, err
-        for option in ("--out", "--plot"):
+        for option in ("--out", "--plot", "--report"):
             if option in words:
                 assert (folder / words[words.index(option) + 1]).exists()
 

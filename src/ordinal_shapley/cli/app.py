@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from ordinal_shapley.cli.compile import compile
 from ordinal_shapley.cli.exact import EXACT_HELP, exact
@@ -23,6 +24,17 @@ from ordinal_shapley.cli.verify import VERIFY_HELP, verify
 _HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(pretty_exceptions_enable=False, context_settings=_HELP)
 experiments = typer.Typer(context_settings=_HELP)
+
+
+class _Command(TyperCommand):
+    """A command whose ``--help`` is listed last."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel = "Running"
+        return option
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -64,14 +76,17 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Shapley values of training rows and players whose order matters."""
+    """Measure what training rows, players or channels contribute, also if their order matters.
+
+    To start with: ordinal-shapley value --dataset wine
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 @experiments.callback(invoke_without_command=True)
 def _experiments(context: typer.Context) -> None:
-    """See on your own rows what values are good for."""
+    """Test on your own rows what values are good for."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -93,10 +108,16 @@ def _command(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-for _function, _help in (
-    (value, None), (exact, EXACT_HELP), (verify, VERIFY_HELP), (journeys, None), (compile, None), (info, None)
-):  # fmt: skip
-    app.command(help=_help)(_command(_function))
+_ROWS, _GAMES, _INSTALLATION = "Training rows", "Players and channels", "Installation"
+app.command(rich_help_panel=_ROWS, cls=_Command)(_command(value))
+app.add_typer(experiments, name="experiment", rich_help_panel=_ROWS)
+for _function, _help, _panel in (
+    (exact, EXACT_HELP, _GAMES),
+    (verify, VERIFY_HELP, _GAMES),
+    (journeys, None, _GAMES),
+    (compile, None, _INSTALLATION),
+    (info, None, _INSTALLATION),
+):
+    app.command(help=_help, rich_help_panel=_panel, cls=_Command)(_command(_function))
 for _function in (noise, removal):
-    experiments.command()(_command(_function))
-app.add_typer(experiments, name="experiment")
+    experiments.command(cls=_Command)(_command(_function))

@@ -12,14 +12,14 @@ from ordinal_shapley.cli.output import warning_lines
 
 @command
 def compile(jobs: int = JOBS) -> None:
-    """Compile all kernels ahead of the first run.
+    """Compile all kernels now, so that the first run does not wait.
 
-    Kernels are compiled when they are first used, and kept on disk; this is for container images and
-    continuous integration, where the first run should not wait.
+    Otherwise kernels are compiled when they are first used, and kept on disk. Use this in container images
+    and continuous integration.
     """
     with warning_lines():
         from ordinal_shapley import compile_kernels
 
         began = time.monotonic()
         n_kernels = compile_kernels(jobs)
-        typer.echo(f"{n_kernels} kernels are compiled ({time.monotonic() - began:.0f} s).")
+        typer.echo(f"Compiled {n_kernels} kernels in {time.monotonic() - began:.0f} s.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ordinal_shapley.cli.options import argument, data_option, either
+from ordinal_shapley.cli.options import FIRST, argument, data_option, either, option
 from ordinal_shapley.datasets import NAMES
 from ordinal_shapley.vocabulary import MISSING
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ordinal_shapley.tables.table import Table
 
 SEPS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
-SEP = data_option(",", "What separates columns: ',', ';', '|' or tab.", "MARK", choices=tuple(SEPS))
-DECIMAL = data_option(".", "The mark in decimal numbers: '.' or ','.", "MARK", choices=(".", ","))
+SEP = data_option(",", "Column separator: ',', ';', '|' or tab.", "MARK", choices=tuple(SEPS))
+DECIMAL = data_option(".", "Decimal mark: '.' or ','.", "MARK", choices=(".", ","))
 _FRACTION = 0.3
 FRACTION = {"above": 0.0, "below": 1.0}
 _FEW = 30
@@ -40,7 +40,7 @@ def file_columns(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _share(file: str, use: str) -> Any:
-    words = f"Without {file}: the share of the rows, class by class, that is {use}."
+    words = f"Without {file}: share of the rows, drawn class by class, to use as {use}."
     return data_option(None, words, "Q", without=str(_FRACTION), limits=FRACTION)
 
 
@@ -51,31 +51,35 @@ class DataOptions:
     train: Path | None = argument(
         None, "The training rows (CSV, Parquet, Excel); the first line names the columns.", "TRAIN.csv"
     )
-    target: str | None = data_option(None, "The column to predict.", "COLUMN", complete=file_columns)
-    dataset: str | None = data_option(None, f"In place of a file: {either(NAMES)}.", "NAME", choices=NAMES)
-    valid: Path | None = data_option(None, "Validation rows, with the same columns.", "VALID.csv")
-    valid_fraction: float | None = _share("--valid", "kept for validation")
+    target: str | None = option(None, "The column to predict.", "COLUMN", panel=FIRST, complete=file_columns)
+    dataset: str | None = data_option(
+        None, f"A built-in data set instead of a file: {either(NAMES)}.", "NAME", choices=NAMES
+    )
+    valid: Path | None = option(
+        None, "Validation rows, with the same columns, whose labels you trust.", "VALID.csv", panel=FIRST
+    )
+    valid_fraction: float | None = _share("--valid", "the validation set")
     rows: int | None = data_option(
-        None, "Use only N rows, drawn class by class with the seed.", "N", without="all", limits={"min": 2}
+        None, "Use a random sample of N rows, drawn class by class.", "N", without="all", limits={"min": 2}
     )
     id: str | None = data_option(
         None,
-        "The column that holds row IDs: results call the rows by it, and it is not a feature.",
+        "The column of row IDs. Results name rows by it, and it is not used as a feature.",
         "COLUMN",
         flag="--id",
-        without="rows are counted from 0",
+        without="rows are numbered from 0",
         complete=file_columns,
     )
     drop: list[str] | None = data_option(
-        None, "Leave this column out; can be given again.", "COLUMN", complete=file_columns
+        None, "Leave this column out. Repeat the option for more columns.", "COLUMN", complete=file_columns
     )
     impute: bool = data_option(
         False,
-        "Fill in missing values: numbers with the median of the training rows, and a column that marks them; "
-        f"text with the category {MISSING!r}. Else they are an error.",
+        "Fill in missing values: numbers with the median of the training rows, plus a column that marks "
+        f"them; text with the category {MISSING!r}. Without it missing values are an error.",
         flag="--impute",
     )
-    raw: bool = data_option(False, "Leave numbers as they are; else they are standardised.", flag="--raw")
+    raw: bool = data_option(False, "Do not standardise numbers.", flag="--raw")
     sep: str = SEP
     decimal: str = DECIMAL
 
@@ -98,9 +102,9 @@ class DataOptions:
     def validation(self, game: Any) -> str:
         """Return what the validation rows of a game are, in words."""
         n = game._n_valid
-        words = f"{n:,} set aside to score models: they get no value, and their labels are taken for right"
+        words = f"{n:,}: they are not valued, so their label errors go undetected"
         if self.valid:
-            words = f"{n:,} of {self.valid.name}"
+            words = f"{n:,}, from {self.valid.name}"
         return f"{words}; each is {100 / n:.2g} % of them" if n < _FEW else words
 
     def inputs(self) -> tuple[Path | None, ...]:
@@ -112,25 +116,23 @@ class DataOptions:
         return {"--valid": (self.valid, self.valid_fraction)}
 
     def check(self) -> None:
-        """ValueError unless there is one source of rows, and the options go with it."""
+        """ValueError unless there is one source of rows, and the options fit it."""
         if (self.train is None) == (self.dataset is None):
-            raise ValueError("give either a TRAIN.csv or a --dataset, and not both")
+            raise ValueError("give either TRAIN.csv or --dataset, not both")
         for flag, given in self._files().items():
             if None not in given:
-                raise ValueError(f"give either {flag} or {flag}-fraction, and not both")
+                raise ValueError(f"give either {flag} or {flag}-fraction, not both")
         if self.train is not None and self.target is None:
-            raise ValueError(
-                f"--target is needed, the column of {self.train.name} to predict: --target COLUMN"
-            )
+            raise ValueError(f"add --target COLUMN, the column of {self.train.name} to predict")
         of_files: dict[str, Any] = {"--target": self.target, "--id": self.id}
         of_files |= {flag: file for flag, (file, _) in self._files().items()}
         of_files |= {"--sep": self.sep != "," or None, "--decimal": self.decimal != "." or None}
         given_flags = [flag for flag, choice in of_files.items() if choice is not None]
         if self.dataset is not None and given_flags:
-            raise ValueError(f"{given_flags[0]} is for a TRAIN.csv, not for --dataset")
+            raise ValueError(f"leave out {given_flags[0]}: it is for TRAIN.csv, not for --dataset")
 
     def read(self, seed: int, *, numbers: bool = False) -> list[Problem]:
-        """Return the training rows with those of each other part: to validate, and to test if asked for.
+        """Return the training rows with each other part: the validation set, and the test set if any.
 
         With neither there is one problem, without validation rows.
 
@@ -165,8 +167,8 @@ class DataOptions:
 
             if numbers:
                 raise ValueError(
-                    f"--model ridge predicts numbers, and --dataset {self.dataset} has classes: give a "
-                    "TRAIN.csv and the column of numbers as --target"
+                    f"--model ridge predicts numbers, but --dataset {self.dataset} has classes: give a "
+                    "TRAIN.csv and a column of numbers as --target"
                 )
             data = datasets.load(self.dataset)
             return Table(self.dataset, data.frame, data.target, data.frame[[]]).drop(drop)
@@ -185,20 +187,20 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class DataOptionsWithFolds(DataOptions):
-    """The same, and in how many folds rows validate in turn where none are set aside for it."""
+    """The same with cross-fitting: the number of folds where there is no validation set."""
 
     valid_fraction: float | None = data_option(
         None,
-        "In place of folds: set this share of the rows aside for validation, class by class; they get no "
-        "value.",
+        "Use this share of the rows, drawn class by class, as validation rows instead of folds. Validation "
+        "rows are not valued, so their label errors go undetected.",
         "Q",
         limits=FRACTION,
     )
     cv: int | None = data_option(
         None,
-        "Folds: each row validates in one of them and is valued in the others.",
+        "Number of folds. Each row is a validation row in one fold and is valued in the others.",
         "K",
-        without=f"{_FOLDS}, without --valid and --valid-fraction",
+        without=f"{_FOLDS}, unless --valid or --valid-fraction is given",
         limits={"min": 2, "max": 100},
     )
 
@@ -215,16 +217,19 @@ class DataOptionsWithFolds(DataOptions):
         """Return what the validation rows of a game are, in words."""
         if self.folds is None:
             return super().validation(game)
-        n, words = game.n_players - game._n_valid, f"each row validates in one of {self.folds} folds and "
-        words += "is valued in the others"
-        return f"{words}; {n:,} of classes with fewer rows than folds never validate" if n else words
+        n, words = (
+            game.n_players - game._n_valid,
+            f"{self.folds} folds: each row is a validation row in one, and ",
+        )
+        words += "valued in the others"
+        return f"{words}; {n:,} of classes with fewer rows than folds are valued only" if n else words
 
     def check(self) -> None:
-        """ValueError unless there is one source of rows, and the options go with it."""
+        """ValueError unless there is one source of rows, and the options fit it."""
         super().check()
         if self.cv is not None and self.folds is None:
             flag = "--valid" if self.valid else "--valid-fraction"
-            raise ValueError(f"--cv and {flag} are both given: give one of them")
+            raise ValueError(f"give either --cv or {flag}, not both")
 
     def _files(self) -> dict[str, tuple[Path | None, float | None]]:
         return {} if self.folds else super()._files()
@@ -234,7 +239,7 @@ class DataOptionsWithFolds(DataOptions):
 class DataOptionsWithTest(DataOptions):
     """The same, and which rows are the test set."""
 
-    test: Path | None = data_option(None, "Rows of the test set, with the same columns.", "TEST.csv")
+    test: Path | None = data_option(None, "The test set, with the same columns.", "TEST.csv")
     test_fraction: float | None = _share("--test", "the test set")
 
     def inputs(self) -> tuple[Path | None, ...]:

@@ -22,8 +22,8 @@ FILE_HELP = """GAME.json holds up to 12 players and the utilities of sequences t
 
 {"players": ["ann", "bob"], "utilities": {"ann > bob": 1.0, "bob": 0.5}, "default": 0.0}
 
-A GAME.csv with the columns sequence and value does as well; its players are the names that occur, sorted.
-With --order-free a sequence stands for all orders of its players."""
+Or use a GAME.csv with the columns sequence and value; its players are the names in it, sorted.
+With --order-free each sequence stands for all orders of its players."""
 EXACT_HELP = f"""Compute the value of each player of a game exactly.
 
 {FILE_HELP} For example:
@@ -38,9 +38,9 @@ ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 class GameOptions:
     """Which game, and how its file is read."""
 
-    game: Path = options.argument(MISSING, "The game: JSON, or a table such as GAME.csv.", "GAME.json")
+    game: Path = options.argument(MISSING, "The game, as JSON or as a table such as GAME.csv.", "GAME.json")
     order_free: bool = data_option(
-        False, "Order plays no part: each sequence is listed once, in any order.", flag="--order-free"
+        False, "Order does not matter: list each set of players once, in any order.", flag="--order-free"
     )
     sep: str = SEP
     decimal: str = DECIMAL
@@ -73,8 +73,8 @@ def exact(
     max_seconds: float | None = options.MAX_SECONDS,
     jobs: int = options.JOBS,
     out: Path | None = options.OUT,
-    profile: bool = options.running_option(
-        False, "Show what each player adds at each position.", flag="--profile"
+    profile: bool = options.output_option(
+        False, "Show the expected marginal contribution of each player at each position.", flag="--profile"
     ),
     progress: bool = options.PROGRESS,
     as_json: bool = options.JSON,
@@ -130,9 +130,9 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
     took = f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"
     total, sizes = number(result.values.sum()), result.kind.size_words
     total += (
-        f"; not v(N) - v(empty), with {sizes}"
+        f"; not v(N) - v(empty), because of {sizes}"
         if sizes
-        else (": v(N) - v(empty), for v(N) the mean over full permutations")
+        else " = v(N) - v(empty), where v(N) is the mean over all full permutations"
     )
     console.print(output.facts(("evaluations", took), ("sum", total)))
     console.print()
@@ -142,7 +142,7 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
     if result.position_profile is not None:
         profile = result.position_profile[result.ranking()].T
         console.print(
-            "\n[bold]Expected marginal contribution by position[/bold]; the mean of a row is the value"
+            "\n[bold]Expected marginal contribution by position[/bold]; the mean of each row is the value"
         )
         columns = {str(place): list(map(number, column)) for place, column in enumerate(profile, start=1)}
         output.print_wide(console, "player", list(ranked.index), columns)

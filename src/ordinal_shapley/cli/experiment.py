@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import FRACTION, DataOptions, DataOptionsWithTest
-from ordinal_shapley.cli.options import SamplerOptions, data_option, either, option
+from ordinal_shapley.cli.options import SamplerOptions, either, model_option, option
 from ordinal_shapley.vocabulary import SCORINGS, VALUES
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _CONFIDENCE, _RANDOM = "self_confidence", "random"
 _FOLDS = 5
+_option = functools.partial(option, panel="Experiment")
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,22 @@ class ExperimentOptions:
 
     kinds: list[str] | None = option(
         None,
-        f"{either(VALUES)}; can be given again.",
+        f"{either(VALUES)}. Repeat the option for more than one.",
         "NAME",
         flag="--value",
         without="all three",
         choices=VALUES,
     )
-    scoring: str = option("accuracy", f"{either(SCORINGS)}.", "NAME", choices=SCORINGS)
-    permutations: int | None = options.PERMUTATIONS
-    runs: int = option(
-        5, "How many runs, each with a split of its own.", "N", limits={"min": 1, "max": 1_000}
+    scoring: str = model_option(
+        "accuracy", f"Score on validation rows: {either(SCORINGS)}.", "NAME", choices=SCORINGS
     )
-    seed: int = option(0, "Seed of the first run; the others count on.", "S", limits={"min": 0, "max": 2**63})
+    permutations: int | None = options.PERMUTATIONS
+    runs: int = _option(
+        5, "Number of runs, each with its own random split.", "N", limits={"min": 1, "max": 1_000}
+    )
+    seed: int = _option(
+        0, "Random seed of the first run; run k has seed S + k - 1.", "S", limits={"min": 0, "max": 2**63}
+    )
     jobs: int = options.JOBS
     out: Path | None = options.OUT
     plot: Path | None = options.PLOT
@@ -47,7 +53,7 @@ class ExperimentOptions:
 
 @dataclass(frozen=True)
 class _Experiment:
-    """How the results of the runs are told."""
+    """How the results of the runs are reported."""
 
     name: str
     title: str
@@ -67,9 +73,10 @@ _NOISE = _Experiment(
     },
     "plot_detection",
     "ROC AUC is the probability that a flipped label has a lower value than a correct one, 0.5 for random "
-    "values; precision is the share of flipped labels among as many of the lowest rows as there are flipped "
-    "labels. Self-confidence is the probability of a row's label by models that were not trained on the row. "
-    "To find label errors and nothing else, take what finds most here; of values the ordinal or the classic.",
+    "values. Precision is the share of flipped labels among the lowest rows, as many as labels were flipped. "
+    "Self-confidence is the probability of a row's label, predicted by models that were not trained on the "
+    "row. If you want label errors and nothing else, use what finds most here; of the values, ordinal or "
+    "classic.",
 )
 _REMOVAL = _Experiment(
     "removal",
@@ -80,8 +87,8 @@ _REMOVAL = _Experiment(
         "lowest_first": ("lowest first", lambda curves: curves.auc_low_first),
     },
     "plot_removal",
-    "Mean accuracy on the test set over all marks. Values are good if it is low where the highest are "
-    "removed first and high where the lowest are.",
+    "Mean accuracy on the test set over all marks. Values are good if the accuracy is low when the highest "
+    "values are removed first, and high when the lowest are.",
 )
 
 
@@ -90,15 +97,15 @@ def noise(
     data: DataOptions,
     plan: ExperimentOptions,
     sampling: SamplerOptions,
-    fraction: float = data_option(0.2, "Share of the training labels to flip.", "Q", limits=FRACTION),
+    fraction: float = _option(0.2, "Share of the training labels to flip.", "Q", limits=FRACTION),
 ) -> None:
-    """See which value finds label errors in your rows.
+    """Test which value finds label errors in your rows.
 
-    Flips labels of the training rows, values them, and looks how many of the flipped ones are among the
-    lowest values; with other labels and another split in each run. Self-confidence, the cross-validated
-    probability of a row's label, stands beside the values: it takes a few fits, and often finds more. Of the
-    values, prefer the ordinal or the classic one: under Gaussian weights the partial ordinal value is poor at
-    it, for a row that comes last weighs almost nothing. For example:
+    Flips labels of some training rows, values all of them, and counts how many flipped rows are among the
+    lowest values. Each run flips other labels and splits the rows anew. Self-confidence, the cross-validated
+    probability of a row's label, is shown for comparison: it takes a few model fits and often finds more. Of
+    the values, prefer ordinal or classic. The partial ordinal value is poor at finding label errors, because
+    Gaussian position weights give the last row almost no weight. For example:
 
     ordinal-shapley experiment noise patients.csv --target outcome
 
@@ -111,7 +118,10 @@ def noise(
         flipped = corrupt_labels(problem.y, fraction, run)
         n, n_flipped = len(problem.y), len(flipped.rows)
         if n_flipped in (0, n):
-            raise ValueError(f"--fraction is {fraction}: {n_flipped:,} of {n:,} labels would be flipped")
+            raise ValueError(
+                f"--fraction is {fraction}, which would flip {n_flipped:,} of {n:,} labels: expected some, "
+                "but not all"
+            )
         return flipped.labels, lambda values: detect_noisy_labels(values, flipped)
 
     _run(_NOISE, data, plan, sampling, {"fraction": fraction}, prepare)
@@ -122,12 +132,14 @@ def removal(
     data: DataOptionsWithTest,
     plan: ExperimentOptions,
     sampling: SamplerOptions,
-    marks: int = option(20, "At how many points to train again.", "N", limits={"min": 1, "max": 10_000}),
+    marks: int = _option(
+        20, "Number of points at which to train again.", "N", limits={"min": 1, "max": 10_000}
+    ),
 ) -> None:
-    """See whether a model depends on the rows with the highest values.
+    """Test whether a model depends on the rows with the highest values.
 
     Values the training rows, removes them from the highest value down and from the lowest up, trains the
-    model again at 20 marks and scores it on a test set; with another split in each run. For example:
+    model again at 20 points and scores it on a test set. Each run splits the rows anew. For example:
 
     ordinal-shapley experiment removal patients.csv --target outcome
 
@@ -210,7 +222,7 @@ def _run(
         listed = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
         title = (
             f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {listed}; "
-            f"{output.count(plan.runs, 'run')} from seed {plan.seed}\nSampler: {sampler.words}\n"
+            f"{output.count(plan.runs, 'run')} from seed {plan.seed}\nSampling: {sampler.words}\n"
         )
         output.show(
             f"experiment {experiment.name}",
@@ -243,5 +255,5 @@ def _show(console: Console, title: str, experiment: _Experiment, summaries: list
     for key, (column, _) in experiment.figures.items():
         columns[column] = [text(line[key]) for line in summaries]
     output.print_table(console, columns, "value")
-    spread = " Means over the runs ± their standard deviation." * ("±" in columns[column][0])
+    spread = " Figures are means over the runs ± their standard deviation." * ("±" in columns[column][0])
     console.print(f"\n{experiment.meaning}{spread}")

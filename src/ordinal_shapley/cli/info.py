@@ -15,7 +15,7 @@ _EXTRAS = {"plot": ("matplotlib",), "report": ("jinja2",), "parquet": ("pyarrow"
 
 @command
 def info(as_json: bool = JSON) -> None:
-    """Show versions, CPU, threads and where compiled kernels are kept: paste it into a bug report."""
+    """Show versions, CPU, threads and the folder of compiled kernels, to paste into a bug report."""
     from llvmlite.binding import get_host_cpu_name
     from threadpoolctl import threadpool_info
 
@@ -35,9 +35,9 @@ def info(as_json: bool = JSON) -> None:
     kernels = {"folder": folder, "compiled": n_kept, "all": n_kernels}
     kept = f"{n_kept} of {n_kernels} compiled, in {folder}"
     if folder is None:
-        kept = "compiled by every process: set NUMBA_CACHE_DIR to a folder that can be written"
+        kept = "compiled anew by every process; set NUMBA_CACHE_DIR to a writable folder to keep them"
     elif n_kept < n_kernels:
-        kept += "; the rest when first used, or now by `ordinal-shapley compile`"
+        kept += "; others compile when first used, or run `ordinal-shapley compile`"
     lacking = [name for name, there in extras.items() if not there]
     table = facts(
         ("ordinal-shapley", f"{_version('ordinal-shapley')}, Python {machine['python']}"),

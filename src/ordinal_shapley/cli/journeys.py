@@ -38,11 +38,14 @@ class PathOptions:
     """The columns of a file with a row for each path."""
 
     path: str | None = _column("The column of paths such as A > B.", "path, if there is one")
-    conversions: str | None = _column("Paths: the column of journeys that converted.", "conversions")
-    non_conversions: str | None = _column(
-        "Paths: the column of those that did not.", "non_conversions, if there is one"
+    conversions: str | None = _column(
+        "Paths: the column with the number of journeys that converted.", "conversions"
     )
-    path_sep: str | None = data_option(None, "Paths: what separates channels.", "TEXT", without=">")
+    non_conversions: str | None = _column(
+        "Paths: the column with the number of journeys that did not convert.",
+        "non_conversions, if there is one",
+    )
+    path_sep: str | None = data_option(None, "Paths: separator of channels.", "TEXT", without=">")
 
     def game(self, frame: pd.DataFrame, decimal: str, **options: Any) -> JourneyGame:
         """Return the game of the paths in `frame`."""
@@ -64,20 +67,21 @@ class PathOptions:
 class TouchOptions:
     """The columns of a file with a row for each touch."""
 
-    journey: str | None = _column("Touches: the column of journeys.", "journey")
+    journey: str | None = _column("Touches: the column of journey IDs.", "journey")
     channel: str | None = _column("Touches: the column of channels.", "channel")
-    time: str | None = _column("Touches: the column of numbers or dates.", "time")
+    time: str | None = _column("Touches: the column of times, as numbers or dates.", "time")
     file_order: bool | None = data_option(
-        None, "Touches: they are in order in the file; time is not read.", flag="--file-order"
+        None, "Touches: the file lists them in order, so no time is read.", flag="--file-order"
     )
     converted: str | None = _column(
-        "Touches: the column of 1 or 0: at the touch that converted, or at all touches of the journey.",
+        "Touches: the column of conversions, 1 or 0: 1 at the touch that converted, or at all touches of a "
+        "journey that converted.",
         "converted",
     )
     after_conversion: str | None = data_option(
         None,
-        f"Touches after the one that converted: {either(AFTER_CONVERSION)}. They are left out, begin a new "
-        "journey, or count for the same one.",
+        "Touches after a conversion: cut (leave them out), split (begin a new journey) or keep (count them "
+        "for the same journey).",
         "NAME",
         without="cut",
         choices=AFTER_CONVERSION,
@@ -106,36 +110,36 @@ class TouchOptions:
 def journeys(
     paths: PathOptions,
     touches: TouchOptions,
-    file: Path = options.argument(MISSING, "Paths with counts, or touches.", "FILE.csv"),
+    file: Path = options.argument(MISSING, "A table of paths with counts, or of touches.", "FILE.csv"),
     value_kind: str = option("partial_ordinal", f"{either(VALUES)}.", "NAME", flag="--value", choices=VALUES),
     utility: str = option(
         "rate",
-        f"{either(UTILITIES)}: the utility of a sequence, how often its journeys convert or how many do.",
+        "Utility of a sequence: rate (share of its journeys that convert) or conversions (their number).",
         "NAME",
         choices=UTILITIES,
     ),
     unseen: str | None = option(
         None,
-        f"rate: the utility of a sequence that no journey had, {either(UNSEEN)}: that of its longest "
-        "beginning that one had, or 0.",
+        "With --utility rate, the utility of a sequence without journeys: backoff (that of its longest "
+        "beginning with journeys) or zero.",
         "NAME",
         without="backoff",
         choices=UNSEEN,
     ),
     repeats: str = option(
         "error",
-        f"Which touch counts where a channel is touched again: {either(REPEATS)}.",
+        f"Which touch counts if a journey touches a channel more than once: {either(REPEATS)}.",
         "NAME",
         choices=REPEATS,
     ),
-    by_position: bool = option(
-        False, "Say at which positions of journeys credit was earned.", flag="--by-position"
+    by_position: bool = options.output_option(
+        False, "Show at which positions of journeys credit was earned.", flag="--by-position"
     ),
-    bootstrap: int | None = option(
+    bootstrap: int | None = options.sampling_option(
         None,
-        "How many times to draw all journeys again, for standard errors and 95 % intervals; 0 for none.",
+        "Bootstrap resamples of the journeys, for standard errors and 95 % CIs; 0 for none.",
         "N",
-        without=f"{_RESAMPLES}, none where that takes more than seconds",
+        without=f"{_RESAMPLES}, or none if that takes more than seconds",
         limits={"min": 0, "max": 100_000},
     ),
     sep: str = SEP,
@@ -145,15 +149,15 @@ def journeys(
     plot: Path | None = options.PLOT,
     as_json: bool = options.JSON,
 ) -> None:
-    """Share out conversions among the channels that people touched, by the order of touches.
+    """Credit conversions to the channels that people touched, by the order of touches.
 
-    FILE.csv has a row for each path, with counts:
+    FILE.csv has one row per path, with counts:
 
     path,conversions,non_conversions
 
     search > mail,30,70
 
-    or a row for each touch, in any order:
+    or one row per touch, in any order:
 
     journey,channel,time,converted
 
@@ -168,10 +172,10 @@ def journeys(
     if paths.path_sep is not None and not paths.path_sep.strip():
         raise ValueError(f"--path-sep is {paths.path_sep!r}, expected a text such as '>'")
     if touches.time is not None and touches.file_order:
-        raise ValueError("give either --time or --file-order, and not both")
+        raise ValueError("give either --time or --file-order, not both")
     given = [_given(paths), _given(touches)]
     if all(given):
-        raise ValueError(f"{given[0]} is for paths and {given[1]} for touches: a file has one or the other")
+        raise ValueError(f"give either {given[0]}, for paths, or {given[1]}, for touches, not both")
     output.check_outputs({"--out": out, "--plot": plot}, [file])
     with output.warning_lines() as warned:
         from ordinal_shapley.tables.files import read_texts
@@ -181,8 +185,8 @@ def journeys(
             has_touches = bool(given[1]) or (not given[0] and "path" not in frame.columns)
             if has_touches and not given[1] and not {"journey", "channel"} <= set(frame.columns):
                 raise ValueError(
-                    f"the columns are {_listed(frame)}, expected path, or journey and channel: name the "
-                    "columns by --path, or by --journey, --channel, --time and --converted"
+                    "name the columns by --path, or by --journey, --channel, --time and --converted: the "
+                    f"file has {_listed(frame)}, expected path, or journey and channel"
                 )
             form = touches if has_touches else paths
             game = form.game(frame, decimal, repeats=repeats, utility=utility, unseen=unseen)
@@ -340,9 +344,9 @@ def _show(
     output.print_table(console, {"channel": names} | columns, "channel", _LONGEST_NAME)
     if len(order) > len(shown):
         rest = _numbers([credits[order[_SHOWN:]].sum()])[0]
-        console.print(f"{len(order) - _SHOWN:,} more channels have {rest} of it together")
+        console.print(f"{len(order) - _SHOWN:,} more channels have a credit of {rest} together")
     if places is not None:
-        console.print("\n[bold]Credit by position in the journey[/bold]; the sum of a row is the credit")
+        console.print("\n[bold]Credit by position in the journey[/bold]; the sum of each row is the credit")
         part = places.iloc[shown]
         written = np.array(_numbers(part.to_numpy().ravel())).reshape(part.shape)
         by_position = {str(position): list(cells) for position, cells in zip(part, written.T, strict=True)}
@@ -350,18 +354,22 @@ def _show(
     console.print()
     meanings = {
         "last touch": "Last touch: conversions of journeys that end with the channel.",
-        "touched": "Touched: conversions of journeys that it is part of.",
+        "touched": "Touched: conversions of journeys that touch the channel.",
     }
     lines = [words for column, words in meanings.items() if column in columns]
     if bootstrap is not None:
-        lines.append(f"Standard errors and 95 % CIs are those of {bootstrap:,} resamples of the journeys.")
+        lines.append(
+            f"Standard errors and 95 % CIs are from {bootstrap:,} bootstrap resamples of the journeys."
+        )
         if credit["stderr"].isna().any():
-            lines.append("?: not known, for the channel gets nothing in any of them.")
+            lines.append("?: not known, because the channel gets no credit in any resample.")
     elif _resamples(game) is None:
-        lines.append("Standard errors and 95 % CIs take a while here: --bootstrap N.")
+        lines.append("For standard errors and 95 % CIs, which take a while here, add --bootstrap N.")
     console.print(" ".join(lines))
     if (credits < 0).any():
-        console.print("Channels with credit below 0 lower the conversion rate where they come in.")
+        console.print(
+            "Channels with credit below 0 lower the conversion rate of the journeys that they join."
+        )
 
 
 def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]]:
@@ -400,14 +408,16 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
         lines.append(("utility", "number of journeys with this path that converted"))
     else:
         like = (
-            "largest subsets seen; order does not matter" if value == "classic" else "longest beginning seen"
+            "largest observed subsets; order is ignored"
+            if value == "classic"
+            else "longest observed beginning"
         )
         unseen = f"utility of its {like}" if game.unseen == "backoff" else "utility 0"
         if value == "classic" and game.unseen == "zero":
-            unseen += "; order does not matter"
+            unseen += "; order is ignored"
         lines.append(("unseen path", unseen))
     repeated = f"in {_numbers([game._counted.n_repeated])[0]} journeys the {game.repeats} touch counts"
-    return [*lines, ("repeats", repeated if game._counted.n_repeated else "there are none")]
+    return [*lines, ("repeats", repeated if game._counted.n_repeated else "none")]
 
 
 def _numbers(numbers: Any, digits: int | None = None) -> list[str]:

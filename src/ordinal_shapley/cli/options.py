@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -18,27 +18,21 @@ from ordinal_shapley.vocabulary import (
     CASES,
     DESIGNS,
     METHODS,
-    NEIGHBOR_SCORINGS,
-    POSITION_WEIGHTS,
-    REGRESSION_SCORINGS,
-    SCORINGS,
     TRUNCATIONS,
     VALUES,
     check_choice,
 )
 
 if TYPE_CHECKING:
-    from ordinal_shapley.games.base import Game
     from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.sampling.stopping import StoppingRule
-    from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.values import Value
     from ordinal_shapley.values.sizes import SizeWeights
 
 # --- options, and what messages of the library call them
 
 # The options that stand for arguments of the library: those of other names, and those of the same.
-_FLAGS = {
+FLAGS = {
     "bound": "--standard-error",
     "n_jobs": "--jobs",
     "n_neighbors": "--neighbors",
@@ -53,8 +47,8 @@ _SAME = (
     *("method", "partition", "position_weight", "repeats", "scoring", "strata", "truncation", "unseen"),
     *("max_seconds", "utility", "value"),
 )
-_FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
-_NAME = "|".join(_FLAGS)
+FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
+_NAME = "|".join(FLAGS)
 _TEXT = "'[^']*'"
 # As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
 # and case belong together"; and anywhere but in quotes, where columns of the user's stand.
@@ -62,7 +56,7 @@ _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TE
 _AT_START = re.compile(
     rf"^(fold [0-9]+ of [0-9]+: )?({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)"
 )
-_ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'])")
+_ALONE = re.compile(rf"(?<![-\w'])({'|'.join(name for name in FLAGS if '_' in name)})(?![\w'])")
 
 
 def in_options(message: str) -> str:
@@ -72,11 +66,11 @@ def in_options(message: str) -> str:
         return re.sub(_TEXT, lambda found: shlex.quote(found[0][1:-1]), text)
 
     message = message.replace("time=None", "--file-order").replace("order_free=True", "--order-free")
-    message = _WITH_TEXT.sub(lambda found: f"{_FLAGS[found[1]]} {quoted(found[2])}", message)
+    message = _WITH_TEXT.sub(lambda found: f"{FLAGS[found[1]]} {quoted(found[2])}", message)
     message = _AT_START.sub(
-        lambda found: (found[1] or "") + " and ".join(_FLAGS[n] for n in found.groups()[1:] if n), message
+        lambda found: (found[1] or "") + " and ".join(FLAGS[n] for n in found.groups()[1:] if n), message
     )
-    return _ALONE.sub(lambda found: _FLAGS[found[1]], message)
+    return _ALONE.sub(lambda found: FLAGS[found[1]], message)
 
 
 def either(choices: Sequence[str]) -> str:
@@ -89,7 +83,7 @@ def option(
     help: str,
     metavar: str = "",
     *,
-    panel: str = "Method",
+    panel: str = "Value",
     flag: str | None = None,
     without: str = "",
     choices: Sequence[str] = (),
@@ -118,14 +112,19 @@ def option(
     return field(default=default, metadata={"typer": made})
 
 
+FIRST = "Options to start with"
 data_option = functools.partial(option, panel="Data")  # says which data
+sampling_option = functools.partial(option, panel="Sampling")  # says how permutations are drawn
 model_option = functools.partial(option, panel="Model")  # says what the utility of a sequence of rows is
+stopping_option = functools.partial(option, panel="Stopping")
+output_option = functools.partial(option, panel="Output")
 running_option = functools.partial(option, panel="Running")  # changes no number
 
 
 def argument(default: Any, help: str, metavar: str) -> Any:
     """Return an argument, to be used like an `option`; MISSING for a default makes it required."""
-    return field(default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help)})
+    made = typer.Argument(metavar=metavar, help=help, rich_help_panel="File")
+    return field(default=default, metadata={"typer": made})
 
 
 def _check(choices: Sequence[str], limits: dict[str, Any] | None) -> Callable[..., Any]:
@@ -178,22 +177,26 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 # --- how a run is done, and when it ends
 
-SEED = option(0, "Seed of all that is random.", "S", limits={"min": 0, "max": 2**64 - 1})
+SEED = sampling_option(0, "Random seed.", "S", limits={"min": 0, "max": 2**64 - 1})
 JOBS = running_option(
-    -1, "Threads, -1 for all cores; the values don't depend on it.", "J", limits={"min": -1, "max": 1024}
+    -1, "Threads, -1 for all cores; values do not depend on it.", "J", limits={"min": -1, "max": 1024}
 )
-PROGRESS = running_option(True, "Show a bar, if stderr is a terminal.", flag="--progress/--no-progress")
-JSON = running_option(False, "Print one JSON document in place of tables.", flag="--json")
-OUT = running_option(None, "Write the table there, at full precision.", "TABLE.csv")
-PLOT = running_option(None, "Draw it there (png, svg, pdf ...).", "PLOT.png")
-PERMUTATIONS = option(
+PROGRESS = running_option(
+    True, "Show a progress bar if stderr is a terminal.", flag="--progress/--no-progress"
+)
+JSON = output_option(False, "Print one JSON document instead of tables.", flag="--json")
+OUT = output_option(None, "Write the table to this file, at full precision.", "TABLE.csv")
+PLOT = output_option(None, "Save a plot to this file (png, svg, pdf ...).", "PLOT.png")
+PERMUTATIONS = stopping_option(
     None,
-    "How many permutations.",
+    "Number of permutations.",
     "N",
-    without="until the values change by less than 5 % over 100, with folds 100 for each, at most 10,000",
+    without="until the values change by less than 5 % over 100 permutations, or 100 per fold; at most 10,000",
     limits={"min": 1, "max": 2**62},
 )
-MAX_SECONDS = running_option(None, "Refuse what would take longer to enumerate.", "S", without="an hour")
+MAX_SECONDS = running_option(
+    None, "Refuse to start an enumeration that would take more than S seconds.", "S", without="an hour"
+)
 _MAX_PERMUTATIONS = 10_000
 
 
@@ -202,11 +205,11 @@ class StoppingOptions:
     """When sampling ends."""
 
     permutations: int | None = PERMUTATIONS
-    standard_error: float | None = option(
-        None, "Stop when no standard error is above E, in place of the change of the values.", "E"
+    standard_error: float | None = stopping_option(
+        None, "Stop once every standard error is at most E, instead of once the values change little.", "E"
     )
-    minutes: float | None = running_option(
-        None, "Stop after M minutes of sampling, with what there is then.", "M", limits={"above": 0.0}
+    minutes: float | None = stopping_option(
+        None, "Stop sampling after M minutes and use the permutations so far.", "M", limits={"above": 0.0}
     )
 
     def rule(self, folds: int = 1) -> StoppingRule:
@@ -228,24 +231,27 @@ class SamplerOptions:
     # Options of the subclass: elsewhere players have classes of their own.
     strata: ClassVar[str | None] = None
     average: ClassVar[str | None] = None
-    method: str = option(
+    method: str = sampling_option(
         "auto",
-        "auto, without bias, or an algorithm of the paper: mc, or with bias tmc, cmc, ctmc.",
+        "auto (unbiased), or an algorithm of the paper: mc (unbiased), tmc, cmc or ctmc (biased).",
         "NAME",
         choices=METHODS,
     )
-    truncation: str | None = option(
+    truncation: str | None = sampling_option(
         None,
-        f"The rule that ends permutations early: {either(TRUNCATIONS)}; all but roulette are biased.",
+        "How permutations end early, to save model fits: roulette (at random, unbiased), paper or patience "
+        "(biased).",
         "RULE",
-        without="roulette if auto, paper if tmc or ctmc",
+        without="roulette for auto, paper for tmc and ctmc",
         choices=TRUNCATIONS,
     )
-    tolerance: float | None = option(None, "The tolerance of paper and patience.", "TOL", without="0.05")
-    class_fraction: float | None = option(
-        None, "cmc, ctmc: share of each class in a permutation.", "Q", without="0.8"
+    tolerance: float | None = sampling_option(
+        None, "Tolerance of --truncation paper and patience.", "TOL", without="0.05"
     )
-    design: str = option(
+    class_fraction: float | None = sampling_option(
+        None, "cmc, ctmc: share of each class that a permutation draws.", "Q", without="0.8"
+    )
+    design: str = sampling_option(
         "independent", f"Dependence between permutations: {either(DESIGNS)}.", "NAME", choices=DESIGNS
     )
 
@@ -267,7 +273,7 @@ class SamplerOptions:
         given |= {"strata": _names(self.strata, "--strata")}
         given = {name: choice for name, choice in given.items() if choice is not None}
         if given and not made.draws_classes:
-            raise ValueError(f"{_FLAGS[next(iter(given))]} is for cmc and ctmc; --method is {self.method}")
+            raise ValueError(f"{FLAGS[next(iter(given))]} is for cmc and ctmc; --method is {self.method}")
         return replace(made, truncation=rule, design=self.design, **given)
 
 
@@ -275,12 +281,12 @@ class SamplerOptions:
 class GameSamplerOptions(SamplerOptions):
     """The same for a game whose players have no classes of their own."""
 
-    strata: str | None = option(  # type: ignore[misc]
-        None, "cmc, ctmc: a class for each player, in the order of the file, such as x,x,y.", "CLASSES"
+    strata: str | None = sampling_option(  # type: ignore[misc]
+        None, "cmc, ctmc: the class of each player, in the order of the file, such as x,x,y.", "CLASSES"
     )
-    average: str | None = option(  # type: ignore[misc]
+    average: str | None = sampling_option(  # type: ignore[misc]
         None,
-        "cmc, ctmc: the mean over all permutations, or over the selected that drew the player: "
+        "cmc, ctmc: average over all permutations, or over selected ones only, those that drew the player: "
         f"{either(AVERAGES)}.",
         "NAME",
         without="all",
@@ -290,9 +296,9 @@ class GameSamplerOptions(SamplerOptions):
 
 SIZES = option(
     None,
-    "classic and ordinal: which sizes of sets count: a number, up to that many members, beta:A,B or banzhaf.",
+    "classic, ordinal: weight of set sizes: N (only sets of up to N members count), beta:A,B or banzhaf.",
     "SIZES",
-    without="all alike",
+    without="all sizes count equally",
 )
 
 
@@ -305,14 +311,16 @@ class GameValueOptions:
         "ordinal", f"{either((*VALUES, 'blend'))}.", "NAME", flag="--value", choices=(*VALUES, "blend")
     )
     sizes: str | None = SIZES
-    alpha: float | None = option(None, "blend: the share of the ordinal value, from 0 to 1.", "A")
+    alpha: float | None = option(
+        None, "blend: weight of the ordinal value, from 0 to 1; the rest is the classic one's.", "A"
+    )
     partition: str | None = option(
         None,
-        "If only some orders matter: a group for each player, in the order of the file, such as a,a,b.",
+        "If only some orders matter: the group of each player, in the order of the file, such as a,a,b.",
         "GROUPS",
     )
     case: str | None = option(
-        None, f"With --partition: whether order matters {either(CASES)} groups.", "WHERE", choices=CASES
+        None, f"With --partition: order matters {either(CASES)} groups.", "WHERE", choices=CASES
     )
 
     def value(self) -> Value:
@@ -367,133 +375,3 @@ def _names(text: str | None, flag: str) -> list[str] | None:
     if not all(names):
         raise ValueError(f"{flag} is {text!r}, expected names with commas between them, such as x,x,y")
     return names
-
-
-# --- the model
-
-
-class _Model(NamedTuple):
-    """The argument that is a model's own, and what it can be scored by."""
-
-    own: str
-    scorings: Sequence[str]
-
-
-_MODELS = {
-    "logistic": _Model("C", SCORINGS),
-    "multinomial": _Model("C", SCORINGS),
-    "ridge": _Model("alpha", REGRESSION_SCORINGS),
-    "neighbors": _Model("n_neighbors", NEIGHBOR_SCORINGS),
-}
-
-
-def _scorings(context: typer.Context, incomplete: str) -> list[str]:
-    """Return what a shell asks for: the scores of the model that begin like the word being typed."""
-    model = _MODELS.get(context.params.get("model") or "logistic")
-    return [name for name in model.scorings if name.startswith(incomplete)] if model else []
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """Which model, how it is scored, and how positions weigh."""
-
-    model: str = model_option(
-        "logistic",
-        "For classes: logistic (that of liblinear, one against the rest), multinomial (scikit-learn's "
-        "LogisticRegression()) or neighbors. For numbers: ridge.",
-        "NAME",
-        choices=tuple(_MODELS),
-    )
-    scoring: str | None = model_option(
-        None,
-        f"{either(SCORINGS)}; neighbors: also vote_share, and neither of the last two; ridge: "
-        f"{either(REGRESSION_SCORINGS)}.",
-        "NAME",
-        without="accuracy; r2 if ridge",
-        complete=_scorings,
-    )
-    position_weight: str | None = model_option(
-        None,
-        f"Weight of a row by its position: {either(POSITION_WEIGHTS)}.",
-        "NAME",
-        without="gaussian; uniform if classic",
-        choices=POSITION_WEIGHTS,
-    )
-    c: float | None = model_option(
-        None,
-        "logistic, multinomial: the smaller, the stronger the L2 penalty.",
-        "C",
-        flag="--C",
-        without="1",
-        limits={"above": 0.0},
-    )
-    alpha: float | None = model_option(
-        None, "ridge: the larger, the stronger the L2 penalty.", "A", without="1", limits={"above": 0.0}
-    )
-    neighbors: int | None = model_option(None, "neighbors: how many vote.", "K", without="5")
-
-    @property
-    def numbers(self) -> bool:
-        """Whether the model predicts numbers in place of classes."""
-        return self.model == "ridge"
-
-    def check(self, sampler: PermutationSampler) -> None:
-        """ValueError unless the options go together, and with the sampler."""
-        if self.scoring is not None:
-            check_choice("--scoring", self.scoring, tuple(_MODELS[self.model].scorings))
-        for name in self._own():
-            if name != _MODELS[self.model].own:
-                models = " or ".join(model for model, one in _MODELS.items() if one.own == name)
-                raise ValueError(f"{_FLAGS[name]} is for --model {models}; --model is {self.model}")
-        if self.numbers and sampler.draws_classes:
-            raise ValueError(
-                "--method draws rows class by class, and --model ridge has no classes: use auto, mc or tmc"
-            )
-
-    def _own(self) -> dict[str, Any]:
-        given = {"C": self.c, "alpha": self.alpha, "n_neighbors": self.neighbors}
-        return {name: choice for name, choice in given.items() if choice is not None}
-
-    def _estimator(self, n_classes: int) -> Any:
-        """Return the model as scikit-learn has it."""
-        from sklearn.linear_model import LogisticRegression, Ridge
-        from sklearn.multiclass import OneVsRestClassifier
-        from sklearn.neighbors import KNeighborsClassifier
-
-        own = self._own()
-        if self.model == "logistic":
-            binary = LogisticRegression(solver="liblinear", **own)
-            return binary if n_classes == 2 else OneVsRestClassifier(binary)
-        kinds = {"multinomial": LogisticRegression, "ridge": Ridge, "neighbors": KNeighborsClassifier}
-        return kinds[self.model](**own)
-
-    def game(self, problem: Problem, value: str, folds: int | None, seed: int) -> Game:
-        """Return the game of a problem, for a value; with folds, which the seed draws, of all its rows."""
-        from ordinal_shapley import CrossFitGame, game_for
-
-        make = functools.partial(
-            game_for,
-            self._estimator(len(set(problem.y.tolist()))),
-            compiled=True,
-            position_weight=self.position_weight or ("uniform" if value == "classic" else "gaussian"),
-            scoring=self.scoring,
-        )
-        game: Game
-        if folds is None:
-            game = make(problem.X, problem.y, problem.X_valid, problem.y_valid)
-        else:
-            more = {"cv": folds, "regression": self.numbers, "random_state": seed}
-            game = CrossFitGame(make, problem.X, problem.y, **more)
-        return game
-
-    def settings(self, game: Any) -> dict[str, Any]:
-        """Return what the game's model is."""
-        names = (_MODELS[self.model].own, "position_weight", "scoring")
-        options = {name: getattr(game._folds[0][0], name) for name in names}
-        return {"name": self.model, "fitted": game.model, **options}
-
-    def words(self, game: Any) -> str:
-        """Return what the game's model is, in words."""
-        own, score = _MODELS[self.model].own, game.scoring.replace("_", " ")
-        options = f"{own} {getattr(game._folds[0][0], own):g}, {game.position_weight} position weights"
-        return f"{game.model}; {options}, scored by {score}"

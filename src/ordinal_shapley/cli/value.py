@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import DataOptionsWithFolds
-from ordinal_shapley.cli.options import either, option, running_option
+from ordinal_shapley.cli.models import ModelOptions
+from ordinal_shapley.cli.options import FIRST, either, option, output_option, running_option
 from ordinal_shapley.vocabulary import VALUES
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
     from ordinal_shapley.values import Value
 
-_ORDER = "Rows of a table have no order unless training gives them one"
+_ORDER = "rows of most tables have no order"
 _MAX_CLASSES = 6  # whose names and rows go on a line
 _MAX_ROUNDS = 100  # as many points as a picture needs
 _SHOWN = 10
@@ -29,64 +30,74 @@ _SHORTEST_LABEL = 8
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """Which value, how the run is done, and what is written of it."""
+class ValueOptions:
+    """Which value."""
 
     value_kind: str = option(
         "classic",
-        f"{either(VALUES)}. Rows of most tables have no order, and classic is for them; the others bring the "
-        "paper's Gaussian position weights.",
+        f"{either(VALUES)}. Use classic, unless your rows have an order that training follows; the other two "
+        "use the paper's Gaussian position weights.",
         "NAME",
         flag="--value",
         choices=VALUES,
     )
     sizes: str | None = options.SIZES
-    checkpoint: Path | None = running_option(
-        None, "Keep the run there; the same command resumes it, also to more permutations.", "RUN.npz"
-    )
-    seed: int = options.SEED
-    jobs: int = options.JOBS
-    out: Path | None = options.OUT
-    plot: Path | None = options.PLOT
-    report: Path | None = running_option(
-        None, "Write a page there that explains the result, with plots.", "REPORT.html"
-    )
-    evidence: bool = running_option(
-        True,
-        "Predict the label of each row by a random forest that was not trained on it.",
-        flag="--evidence/--no-evidence",
-    )
-    progress: bool = options.PROGRESS
-    as_json: bool = options.JSON
 
     def value(self) -> Value:
         """Return the value."""
         return options.weighted(self.value_kind, self.sizes)
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """How the run is done, and what is written of it."""
+
+    out: Path | None = option(
+        None, "Write the values of all rows to this file, at full precision.", "TABLE.csv", panel=FIRST
+    )
+    report: Path | None = option(
+        None, "Write an HTML page that explains the result, with plots.", "REPORT.html", panel=FIRST
+    )
+    plot: Path | None = options.PLOT
+    as_json: bool = options.JSON
+    evidence: bool = output_option(
+        True,
+        "Predict each row's label by a random forest that was not trained on the row, to find label errors.",
+        flag="--evidence/--no-evidence",
+    )
+    seed: int = options.SEED
+    checkpoint: Path | None = running_option(
+        None, "Save the run to this file; the same command resumes it, also to more permutations.", "RUN.npz"
+    )
+    jobs: int = options.JOBS
+    progress: bool = options.PROGRESS
+
+
 @options.command
 def value(
     data: DataOptionsWithFolds,
-    models: options.ModelOptions,
+    which: ValueOptions,
     sampling: options.SamplerOptions,
+    models: ModelOptions,
     stopping: options.StoppingOptions,
     run: RunOptions,
 ) -> None:
-    """Estimate the value of each training row to a model: a logistic regression, or another.
+    """Estimate how much each training row contributes to a model's score.
 
-    Every row gets a value: each validates in one of five folds and is valued in the others, or all are valued
-    on rows whose labels you trust, as --valid. Text columns become one column per category; numbers are
-    standardised. A missing value is an error without --impute; a first column without a name is left out.
-    The same seed gives the same values. For example:
+    The model is a logistic regression, or another --model. All rows are valued: they are split into five
+    folds, and each row is a validation row in one fold and valued in the others. With --valid all rows are
+    valued on validation rows whose labels you trust. Text columns become one column per category, numbers are
+    standardised, and a first column without a name is left out. Missing values are an error, unless --impute
+    is given. The same seed gives the same values. For example:
 
-    ordinal-shapley value --dataset wine --out values.csv --plot values.png
+    ordinal-shapley value --dataset wine --out values.csv --report report.html
 
     ordinal-shapley value patients.csv --target outcome --valid later.csv --drop name --impute
     """
     data.check()
     outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
     output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())
-    kind, sampler, rule = run.value(), sampling.sampler(), stopping.rule(data.folds or 1)
+    kind, sampler, rule = which.value(), sampling.sampler(), stopping.rule(data.folds or 1)
     models.check(sampler)
     with output.warning_lines() as warned_reading:
         (problem,) = data.read(run.seed, numbers=models.numbers)
@@ -99,7 +110,7 @@ def value(
         quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
         output.warning_lines() as warned,
     ):
-        game = models.game(problem, run.value_kind, data.folds, run.seed)
+        game = models.game(problem, which.value_kind, data.folds, run.seed)
         history = None if run.report is None else History(rule, _MAX_ROUNDS)
         valuation = sample_values(
             game,
@@ -192,16 +203,16 @@ def value(
 def _sizes(valuation: Valuation) -> str:
     """Say which sizes count, and what that does to the sum of the values."""
     words = valuation.kind.size_words
-    return words and f"{words}: values rank rows, and do not sum to the score"
+    return words and f"{words}: use the values to rank rows, they do not sum to the score"
 
 
 def _order(valuation: Valuation, game: Any) -> str:
     """Say what part order plays, and when to take another value."""
     if valuation.kind.order_free:
-        return f"{_ORDER}: then use --value ordinal"
+        return f"ignored, as {_ORDER}; if training follows an order, use --value ordinal"
     if game.order_free:
-        return f"{_ORDER}; with uniform position weights all values are the classic one"
-    return f"{_ORDER}, as the {game.position_weight} position weights do here; else use --value classic"
+        return "has no effect with uniform position weights, so all values equal the classic one"
+    return f"counts, by {game.position_weight} position weights; {_ORDER}, then use --value classic"
 
 
 def _facts(
@@ -213,15 +224,15 @@ def _facts(
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
     lines = {
         "model": model,
-        "sampler": f"{valuation.sampler.words}, seed {valuation.seed}",
+        "sampling": f"{valuation.sampler.words}; seed {valuation.seed}",
         "sizes": _sizes(valuation),
         "order": _order(valuation, game),
         "labels": output.safe(_labels(problem)),
         "validation rows": output.safe(validation),
         "score": score_words(valuation, game),
         "values sum to": sum_words(valuation),
-        "permutations": f"{valuation.n_permutations:,}: {why}",
-        "rows evaluated": f"mean {valuation.mean_evaluated:.1f} of {len(valuation):,} per permutation",
+        "permutations": f"{valuation.n_permutations:,}, {why}",
+        "rows evaluated": f"on average {valuation.mean_evaluated:.1f} of {len(valuation):,} per permutation",
         "model fits": f"{valuation.n_evaluations:,} in {valuation.seconds:.2f} s, {speed:,.0f} per second",
         "reliability": reliability_words(valuation),
     }
@@ -248,17 +259,19 @@ def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
     folds = len(valuation.moments.parts)
     bound, asked = stopping.standard_error, stopping.permutations
     if valuation.stopped_by == "MaxSeconds":
-        return "as many as there was time for"
+        return "stopped at the time limit"
     if bound is not None:
-        return f"{'no' if valuation.converged else 'the limit; a'} standard error is above {bound:g}"
+        if valuation.converged:
+            return f"stopped once every standard error was at most {bound:g}"
+        return f"stopped at this limit, with a standard error still above {bound:g}"
     if valuation.converged and not valuation.values.any():
-        return f"all values were 0 over the last {100 * folds}: no row changed the score"
+        return f"stopped as all values were 0 over the last {100 * folds}: no row changed the score"
     if valuation.converged:
-        return f"the values changed by less than 5 % over the last {100 * folds}"
+        return f"stopped once the values changed by less than 5 % over {100 * folds}; ranks can still change"
     if asked is None:
-        return f"the limit; the values still changed by 5 % or more over {100 * folds}"
+        return f"stopped at this limit, while the values still changed by 5 % or more over {100 * folds}"
     more = valuation.n_permutations > asked
-    return f"those of the checkpoint; {asked:,} were asked for" if more else "as many as were asked for"
+    return f"from the checkpoint, more than the {asked:,} asked for" if more else "as asked for"
 
 
 def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game: Any) -> None:
@@ -278,19 +291,19 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game
         console.print(f"\n[bold]{title}[/bold]")
         _show_table(console, rows, digits)
     known, below = int(frame["error"].notna().sum()), int(frame["below_zero"].sum())
-    told = f"{below:,} of {output.count(known, 'row')}" if known else "It is not known which rows"
-    console.print(
-        f"\n{told} {'has a' if known and below == 1 else 'have a'} 95 % CI entirely below 0. "
-        f"{covered(valuation, game)}"
-    )
+    verb = "has" if below == 1 else "have"
+    found = f"{below:,} of {output.count(known, 'row')} {verb} a 95 % CI entirely below 0."
+    if not known:
+        found = "No row has a standard error yet: use more permutations."
+    console.print(f"\n{found} {covered(valuation, game)}")
     if "combined_rank" in frame:
         first = frame.sort_values("combined_rank", kind="stable").head(_SHOWN)
         others = int((frame["label"] != frame["predicted_label"]).sum())
         names = ", ".join(output.safe(str(name)) for name in first.index)
         console.print(
-            f"Labels to look at first, by value and prediction (combined_rank): {names}. A random forest "
-            f"that does not know the row's label predicts another one for {others:,} of "
-            f"{output.count(len(frame), 'row')}."
+            f"Labels to check first, by value and prediction (combined_rank): rows {names}. For {others:,} "
+            f"of {output.count(len(frame), 'row')} a random forest that was not trained on the row predicts "
+            "another label."
         )
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.verification.comparison import Verification
 
-VERIFY_HELP = f"""Check estimates of the players' values against the exact ones.
+VERIFY_HELP = f"""Compare estimates of the players' values with the exact ones.
 
-Each error is split into bias, which is the expectation of the estimate less the exact value, and noise.
+Each error is split into bias (the expectation of the estimate minus the exact value) and noise.
 
 {FILE_HELP} For example:
 
@@ -35,13 +35,15 @@ def verify(
     sampling: options.GameSamplerOptions,
     which: options.GameValueOptions,
     file: GameOptions,
-    permutations: int = options.option(5_000, "How many permutations.", "N", limits={"min": 1, "max": 2**62}),
+    permutations: int = options.stopping_option(
+        5_000, "Number of permutations.", "N", limits={"min": 1, "max": 2**62}
+    ),
     seed: int = options.SEED,
     max_seconds: float | None = options.MAX_SECONDS,
     jobs: int = options.JOBS,
     most_z: float | None = options.running_option(
         None,
-        "Exit with 1 if the noise of a player is more than Z standard errors.",
+        "Exit with code 1 if the noise of any player exceeds Z standard errors.",
         "Z",
         limits={"above": 0.0},
     ),
@@ -76,7 +78,11 @@ def verify(
         )
     known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
     if most_z is not None and not (known and max(known) <= most_z):
-        why = f"the largest |z| is {max(known):.2f}, above {most_z:g}" if known else "no z is known"
+        why = (
+            f"the largest |z| is {max(known):.2f}, above {most_z:g}"
+            if known
+            else "no z is known, use more permutations"
+        )
         typer.echo(f"check failed: {why}", err=True)
         raise typer.Exit(1)
 
@@ -137,9 +143,10 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
         console.print(f"{_MARK} the {_percent(result.level)} CI does not contain the exact value")
     if _is_biased(result):
         console.print(
-            "Bias, the expectation of the estimate less the exact value, is the same for more permutations. "
-            "Noise is the rest of the error, due to the permutations that were drawn; z is noise divided by "
-            "standard error."
+            "Bias is the expectation of the estimate minus the exact value; more permutations do not reduce "
+            "it. Noise is the rest of the error, due to the permutations that were drawn; z is noise divided "
+            "by "
+            "the standard error."
         )
 
 
@@ -157,7 +164,7 @@ def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
     valuation, correlation = result.valuation, result.rank_correlation
     evaluated = f"{valuation.n_evaluations:,} for {output.count(valuation.n_permutations, 'permutation')}"
     rows = [
-        ("sampler", f"{valuation.sampler.words}, seed {valuation.seed}"),
+        ("sampling", f"{valuation.sampler.words}; seed {valuation.seed}"),
         ("evaluations", f"{evaluated}, {result.exact_values.n_evaluations:,} for the exact values"),
     ]
     if result.note:
@@ -169,7 +176,7 @@ def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
     total = int(np.sum(~np.isnan(result.stderr)))
     held = f"{int(np.sum(result.holds_exact))} of {total} contain the exact value" if total else "none"
     if not math.isnan(result.coverage):
-        held += f", {int(np.sum(result.holds_expected))} the expectation of the estimate"
+        held += f", {int(np.sum(result.holds_expected))} contain the expectation of the estimate"
     ranks = "undefined: all values are equal" if math.isnan(correlation) else f"{correlation:.3f} (Spearman)"
     return [*rows, (f"{_percent(result.level)} CI", held), ("rank correlation", ranks)]
 
@@ -186,7 +193,7 @@ def _bias(result: Verification, number: Numbers) -> str:
         words += f", {abs(result.bias[worst]) / error:.1f} standard errors"
     if result.class_bias.any() and result.truncation_bias.any():
         words += (
-            f"; {number(result.class_bias[worst])} by drawing a share of each class, "
-            f"{number(result.truncation_bias[worst])} by truncation"
+            f"; {number(result.class_bias[worst])} from drawing a share of each class, "
+            f"{number(result.truncation_bias[worst])} from truncation"
         )
     return words

@@ -1,4 +1,4 @@
-"""Cross-fitting: each row validates in one fold and is a player in the others."""
+"""Cross-fitting: each row is a validation row in one fold and a player in the others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ordinal_shapley.games.base import Game
 
 
 class CrossFitGame(Game):
-    r"""One game for each fold of the rows, so that all rows have a value and no validation set is needed.
+    r"""One game per fold, so that all rows are valued and no separate validation set is needed.
 
-    In each fold some rows validate and the others are the players. The utility of a sequence is its mean
-    utility over the folds, in each of which players that do not train there are left out.
+    In each fold some rows are validation rows and the others are players. The utility of a sequence is its
+    mean utility over the folds; in each fold, players that are not training rows there are left out.
 
     Parameters
     ----------
@@ -31,19 +31,19 @@ class CrossFitGame(Game):
     y : array-like of shape (n_rows,)
         Their classes, or numbers.
     cv : int, splitter or iterable, default 5
-        How rows are split. A number of folds: drawn at random, class by class (of numbers: stratum by stratum
-        of their size). A class with fewer rows than folds validates nowhere. With ``groups`` the rows of each
-        owner are split, so that every owner plays in every fold; an owner's only row validates nowhere. Or a
+        The split. A number of folds: drawn at random, stratified by class (numbers: by size). Classes with
+        fewer rows than folds have no validation rows. With ``groups`` the rows of each owner are split, so
+        that every owner is a player in every fold; the only row of an owner is never a validation row. Or a
         splitter of scikit-learn, or pairs of the positions of training and validation rows.
     groups : array-like of shape (n_rows,), optional
         Owner of each row; players are then the owners, as in `LogisticGame`.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights of the rows as they train.
+        Weights of training rows.
     regression : bool, optional
         Whether ``y`` are numbers, not classes. By default that is so if ``make_game`` is a class of games for
         regression or some numbers are not whole.
     random_state : None, int, Generator or RandomState
-        Makes the split of a number of folds repeatable.
+        Makes the split into a number of folds reproducible.
     **options
         Passed on to ``make_game``.
 
@@ -54,9 +54,9 @@ class CrossFitGame(Game):
     folds : list of Game
         The game of each fold.
     players : list of ndarray of int64
-        The players of each fold, as numbers of players of this game, in increasing order.
+        The players of each fold, as indices of players of this game, in increasing order.
     splits : list of (ndarray of int64, ndarray of int64)
-        Positions in ``X`` of the rows that train and that validate in each fold.
+        Positions in ``X`` of the training and of the validation rows of each fold.
 
     Raises
     ------
@@ -194,7 +194,7 @@ class CrossFitGame(Game):
 
     @property
     def scored_orders(self) -> int:
-        """How many orders of all rows tell how good their models are."""
+        """Number of orders of all rows whose models are scored."""
         return self.folds[0].scored_orders
 
     def _warn_unconverged(self, n_fits: int) -> None:
@@ -206,7 +206,7 @@ class CrossFitGame(Game):
 
     def _facts(self) -> dict[str, str]:
         facts = self.folds[0]._facts()
-        facts["Score"] = f"{self._score_name} on the rows that each of {len(self.folds)} folds leaves out"
+        facts["Score"] = f"{self._score_name} on the validation rows of {len(self.folds)} folds"
         return facts
 
     def _row_labels(self) -> NDArray[Any] | None:

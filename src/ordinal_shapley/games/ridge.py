@@ -98,7 +98,7 @@ class RidgeRowGame(CompiledRowGame):
         return np.column_stack([models, workspace.intercepts - models @ self._centre])
 
     def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"alpha": f"{self.alpha:g}; the larger, the stronger the penalty"}
+        return super()._facts() | {"alpha": f"{self.alpha:g} (strength of the penalty)"}
 
 
 class RidgeGame(RidgeRowGame):

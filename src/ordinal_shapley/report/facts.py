@@ -26,16 +26,17 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.report.given import Given
     from ordinal_shapley.report.rows import RowTable
+    from ordinal_shapley.valuation.result import Valuation
 
 Facts = list[tuple[str, str]]
 
-_STOPS = {
-    "MaxPermutations": "the number of permutations asked for, or the limit, was reached",
-    "MaxEvaluations": "the number of evaluations asked for was reached",
-    "MaxSeconds": "the time was up",
-    "RelativeChange": "the values hardly changed any more",
-    "MaxStandardError": "no standard error was above the bound",
-    "RankStability": "the ranking hardly changed any more",
+STOPS = {
+    "MaxPermutations": "the number of permutations was reached",
+    "MaxEvaluations": "the number of evaluations was reached",
+    "MaxSeconds": "the time limit was reached",
+    "RelativeChange": "the values changed little, which does not mean that ranks are final",
+    "MaxStandardError": "every standard error was at or below the bound",
+    "RankStability": "the ranking changed little",
     "merge": "several runs were pooled",
 }
 _FDR = 0.1
@@ -61,39 +62,42 @@ BIBTEX = f"""@article{{liu2023partial,
 
 
 def opening(given: Given, table: RowTable) -> Facts:
-    """Return what a reader who was not there must know first: strong words, and more."""
+    """Return what a reader who was not there must know first, as pairs of bold words and others."""
     valuation, game, noun, n = given.valuation, given.game, given.noun, len(given.valuation)
     n_below, n_other = int(table.below.sum()), int(table.other.sum())
     n_suspects, checked = int((table.below | table.other).sum()), valuation.evidence is not None
-    one, beyond = n_suspects == 1, f"beyond the margin of error ({100 * given.level:g} % CI entirely below 0)"
+    one, beyond = n_suspects == 1, f"({100 * given.level:g} % CI entirely below 0)"
     if not n_suspects:
-        found = f"No {noun} {'looks wrong' if checked else 'is known to lower the score'}:"
-        why = f"no value is below 0 {beyond}"
-        why += f", and for no {noun} another label is predicted." if checked else "."
+        found = f"No {noun} {'looks wrong' if checked else 'clearly lowers the score'}:"
+        why = f"no value is clearly below 0 {beyond}"
+        why += f", and no {noun} has a predicted label that differs from its own." if checked else "."
     else:
         looks = f"look{'s' * one} wrong" if checked else f"lower{'s' * one} the score"
         found = f"{n_suspects:,} of {count(n, noun)} {looks}."
-        why = f"{'Its value is' if one else 'Their values are'} below 0 {beyond}. "
+        why = f"{'Its value is' if one else 'Their values are'} clearly below 0 {beyond}. "
         if checked:
-            why = f"For {n_other or 'none'} of them a model that does not know the label predicts another. "
-            why += f"{n_below or 'None'} {'have' if n_below > 1 else 'has'} a value below 0 {beyond}. "
-        why += f"Look at {'it' if one else 'these'} first, on top of the table."
+            why = f"For {n_other or 'none'} of them a model that was not trained on the {noun} predicts "
+            why += f"another label. {n_below or 'None'} {'have' if n_below > 1 else 'has'} a value "
+            why += f"clearly below 0 {beyond}. "
+        why += (
+            f"Check {'it' if one else 'these'} first: {'it is' if one else 'they are'} on top of the table."
+        )
     score = "score"
     if game is not None and game._n_valid is not None:
         score = f"{game._score_name} on validation rows"
         if len(valuation.moments.parts) == 1:
-            why += f" The {game._n_valid:,} validation rows were not checked: they are taken as right."
+            why += f" The {game._n_valid:,} validation rows were not checked: they are assumed to be right."
     meaning = (
-        f"It is how much a {noun} adds to the {score} on average as {noun}s join one after another in random "
-        f"order. Below 0: the score is better without the {noun}. Near 0: it makes little difference."
+        f"How much a {noun} adds to the {score}, on average over random orders in which {noun}s join one "
+        f"after another. Below 0: the score is better without the {noun}. Near 0: it makes little difference."
     )
     words = [(found, why), ("What is a value?", meaning)]
     if noun == "row" and n_suspects:
         column = "label" if given.classes else "target"
         todo = (
             f"Compare the {column} of each with its columns and with its source, and correct it if it is "
-            "wrong. Otherwise keep the row: rare and borderline rows look the same. Before you remove rows "
-            "for their values, measure on a test set what that does."
+            "wrong. Otherwise keep the row, because rare and borderline rows look the same. Before you "
+            "remove rows with low values, measure the effect on a test set."
         )
         words.append(("What to do?", todo))
     return words
@@ -119,21 +123,25 @@ def settings(given: Given, more: Mapping[str, Any]) -> Facts:
         facts += given.game._facts().items()
     return [
         *facts,
-        ("Sampler", f"{valuation.sampler!r}: {valuation.sampler.words}"),
+        ("Sampling", f"{valuation.sampler.words}; in Python: {valuation.sampler!r}"),
         ("Seed", f"{valuation.seed}, permutations {ranges or 'none'}"),
         ("Software", f"{', '.join([f'ordinal-shapley {__version__}', *packages])}, Python "
          f"{platform.python_version()}"),
-        ("Page made", f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"),
+        ("Page created", f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC"),
     ]  # fmt: skip
+
+
+def stop_words(valuation: Valuation) -> str:
+    """Say why a run ended."""
+    rules = [name.strip() for name in valuation.stopped_by.replace("|", ",").replace("&", ",").split(",")]
+    return " and ".join(STOPS.get(rule, rule) for rule in rules)
 
 
 def _why_it_stopped(given: Given) -> str:
     valuation = given.valuation
-    rules = [name.strip() for name in valuation.stopped_by.replace("|", ",").replace("&", ",").split(",")]
-    words = " and ".join(_STOPS.get(rule, rule) for rule in rules)
-    rule = "" if given.history is None else f" (the rule was {given.history.rule!r})"
-    kind = "a rule of convergence" if valuation.converged else "no rule of convergence"
-    return f"{words[:1].upper()}{words[1:]}{rule}; {kind} ended the run."
+    words = stop_words(valuation)
+    rule = "" if given.history is None else f" The stopping rule in Python: {given.history.rule!r}."
+    return f"{words[:1].upper()}{words[1:]}.{rule}"
 
 
 def run(given: Given) -> Facts:
@@ -146,7 +154,7 @@ def run(given: Given) -> Facts:
         ("Permutations", f"{valuation.n_permutations:,}"),
         ("Why it stopped", _why_it_stopped(given)),
         ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
-        (f"Mean {given.noun}s evaluated", f"{number(valuation.mean_evaluated)} per permutation"),
+        (f"Mean {given.noun}s evaluated per permutation", number(valuation.mean_evaluated)),
     ]
 
 
@@ -159,7 +167,7 @@ def certainty(given: Given) -> Facts:
     errors = errors[np.isfinite(errors)]
     n, n_known = len(valuation), len(errors)
     if not n_known:
-        return [*facts, ("Standard errors", "not known: it takes two permutations at least")]
+        return [*facts, ("Standard errors", "not known: they require at least two permutations")]
     low, high = valuation.confidence_interval(given.level)
     below, above = int((high < 0).sum()), int((low > 0).sum())
     intervals = (
@@ -190,16 +198,16 @@ def not_covered(given: Given) -> list[str]:
     expected = len(valuation) * chance / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     biases = valuation.sampler.biases
-    other = "Another game would give other values."
+    other = "Values depend on the game: another one would give other values."
     if noun == "row" or (given.game is not None and given.game._n_valid is not None):
-        rows = "Other validation rows" if valuation.stderr_total is None else "Other training rows"
-        other = f"{rows}, another score or another model would give other values."
-    folds = "Folds are taken as independent, though they share training rows."
+        rows = "validation" if valuation.stderr_total is None else "training"
+        other = f"Other {rows} rows, another score or another model would give other values."
+    folds = "Folds are treated as independent, although they share training rows."
     return [
-        *(f"{bias[:1].upper()}{bias[1:]}; more permutations do not shrink it." for bias in biases),
+        *(f"{bias[:1].upper()}{bias[1:]}; more permutations do not reduce it." for bias in biases),
         other,
         *[folds] * (len(valuation.moments.parts) > 1),
         f"The value of a {noun} depends on the other {noun}s.",
-        f"Each CI is looked at by itself. Of {noun}s with a true value of 0, {chance:g} % have a CI entirely "
-        f"below 0 by chance: {many} here if all were such.",
+        f"CIs are not adjusted for their number. Of {noun}s with a true value of 0, {chance:g} % have a CI "
+        f"entirely below 0 by chance: {many} here if all true values were 0.",
     ]

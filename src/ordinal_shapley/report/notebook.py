@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ordinal_shapley.report.facts import stop_words
 from ordinal_shapley.report.text import (
     count,
     covered,
@@ -37,7 +38,7 @@ def summary(valuation: Valuation) -> str:
     frame = valuation.to_frame().assign(error=shown_errors(valuation))
     ranked = frame.iloc[valuation.ranking()]
     n = len(frame)
-    stop = f"stopped by {valuation.stopped_by}, {'' if valuation.converged else 'not '}converged"
+    stop = f"stopped because {stop_words(valuation)}"
     scores, sums = score_words(valuation), sum_words(valuation, "player")
     digits = decimals(frame["error"].to_numpy(), frame["value"].to_numpy())
     cut = n > 2 * _ENDS + 1
@@ -66,12 +67,13 @@ def summary(valuation: Valuation) -> str:
 
 
 def _certainty(frame: pd.DataFrame, reliability: float) -> str:
-    """How many intervals are entirely below and above 0, and how much is not noise."""
+    """How many CIs are entirely below and above 0, and how reliable the values are."""
     known = int(frame["error"].notna().sum())
     below, above = int((frame["ci_high"] < 0).sum()), int((frame["ci_low"] > 0).sum())
     words = "No player has a standard error yet"
     if known:
-        words = f"95 % CIs: {above:,} above 0, {below:,} below, {known - above - below:,} contain it"
+        words = f"95 % CIs: {above:,} entirely above 0, {below:,} entirely below 0, "
+        words += f"{known - above - below:,} contain 0"
     if 0 < known < len(frame):
         words += f"; {len(frame) - known:,} without one"
     return f"{words}. Reliability {reliability:.2f}." if reliability >= 0.0 else f"{words}."

@@ -48,7 +48,7 @@ def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
     legend += [("bar above", "values of 0 or more")] * bool(values.max() >= 0)
     if width > 0:
         chart.span(middle - width / 2, middle + width / 2, 1.1 * top, "strong")
-        legend.append(("rule strong", f"how wide a {100 * level:g} % CI is (median)"))
+        legend.append(("rule strong", f"width of a {100 * level:g} % CI (median)"))
     reach = f"From {number(values.min())} to {number(values.max())}"
     return chart.picture(
         ("spread", f"Values of {count(values.size, noun)}", f"{reach}, median {number(np.median(values))}."),
@@ -98,10 +98,10 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     for k, player in enumerate(chosen):
         chart.line(at, values[:, player], f"s{k}")
     caption = f"Shaded: {100 * level:g} % CIs of Monte Carlo noise. "
-    caption += "Lines that drift, or bands that overlap, are not settled."
+    caption += "Where lines drift or bands overlap, ranks are not final."
     which = "All values" if few else f"The {_FOLLOWED} highest and the {_FOLLOWED} lowest values"
     return chart.picture(
-        ("courses", f"{which} as the run went on", caption),
+        ("courses", f"{which} during the run", caption),
         [(f"line s{k}", names[player]) for k, player in enumerate(chosen)],
         ["permutations", *(names[player] for player in chosen)],
         [[f"{at[t]:,}", *(number(values[t, player]) for player in chosen)] for t in _some(len(at))],
@@ -121,7 +121,7 @@ def _errors(history: History) -> list[Picture]:
     chart.line(at, largest, "s1")
     chart.line(at, middle, "s0")
     picture = chart.picture(
-        ("errors", "Monte Carlo errors as the run went on", "Four times the permutations halve them."),
+        ("errors", "Monte Carlo errors during the run", "Four times as many permutations halve them."),
         [("line s1", "largest"), ("line s0", "median")],
         ["permutations", "median", "largest"],
         [[f"{at[t]:,}", number(middle[t]), number(largest[t])] for t in _some(len(at))],
@@ -144,7 +144,7 @@ def _readings(history: History) -> list[Picture]:
         chart.across(limit, "stop")
         chart.line(at, reading, "s0")
         picture = chart.picture(
-            (f"rule{len(pictures)}", "What the stopping rule looked at", f"{name[:1].upper()}{name[1:]}."),
+            (f"rule{len(pictures)}", "What the stopping rule measured", f"{name[:1].upper()}{name[1:]}."),
             [("line s0", "measured"), ("rule stop", f"stops at {number(limit)}")],
             ["permutations", name],
             [[f"{at[t]:,}", number(reading[t])] for t in _some(len(at))],

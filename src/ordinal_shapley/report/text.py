@@ -55,18 +55,18 @@ def is_better(valuation: Valuation) -> bool | None:
 
 
 def score_words(valuation: Valuation, game: Any = None) -> str:
-    """Say what the model of all rows scores, and what the baseline does; "" if that is not known."""
+    """Say what the model of all rows scores, and what the baseline scores; "" if it is not known."""
     if valuation.full_score is None:
         return ""
-    words, n_folds = f"{valuation.full_score:.4g} by the model of all rows", len(valuation.moments.parts)
+    words, n_folds = f"{valuation.full_score:.4g} with all rows", len(valuation.moments.parts)
     if n_folds > 1:
-        words = f"{valuation.full_score:.4g} by the models of the training rows of {n_folds} folds (mean)"
+        words = f"{valuation.full_score:.4g} with all training rows (mean over {n_folds} folds)"
     if game is not None and not game.order_free:
-        words += f" ({'in a random order' if game.scored_orders == 1 else 'the mean over random orders'})"
+        words += f", {'in one random order' if game.scored_orders == 1 else 'as the mean over random orders'}"
     if valuation.baseline_score is not None:
-        words += f", {valuation.baseline_score:.4g} by {baseline_of(game)}"
+        words += f"; {valuation.baseline_score:.4g} for {baseline_of(game)}"
     if is_better(valuation) is False:
-        words += ": no better, so these values say little"
+        words += ". The model is no better than the baseline, so these values mean little"
     return words
 
 
@@ -90,14 +90,14 @@ def covered(valuation: Valuation, game: Any = None) -> str:
         uncovered = [*valuation.sampler.biases]
         if valuation.full_score is not None or (game is not None and game._n_valid is not None):
             why = "" if uncovered else why_monte_carlo(valuation, game)
-            uncovered.append("the choice of validation rows" + f", as {why}" * bool(why))
+            uncovered.append("the choice of validation rows" + f" (because {why})" * bool(why))
         words = "Standard errors are Monte Carlo noise only"
-        return f"{words}: they don't cover {', nor '.join(uncovered)}." if uncovered else f"{words}."
+        return f"{words}: they do not cover {', or '.join(uncovered)}." if uncovered else f"{words}."
     alone = valuation.stderr[np.isfinite(valuation.stderr)]
     median = number(float(f"{np.median(alone):.2g}") if alone.size else math.nan)
     return (
-        "Standard errors cover the choice of validation rows and Monte Carlo noise, which alone is "
-        f"{median} (median)."
+        "Standard errors cover both the choice of validation rows and Monte Carlo noise (that alone: median "
+        f"{median})."
     )
 
 
@@ -106,12 +106,12 @@ def why_monte_carlo(valuation: Valuation, game: Any) -> str:
     if valuation.stderr_total is not None or game is None or game._n_valid is None:
         return ""
     if valuation.sampler.biases:
-        return "the sampler has a bias"
+        return "the sampler is biased"
     shares = [fold._row_shares for fold, _ in game._folds]
     if any(one is None for one in shares):
-        return f"{game._score_name} is not taken as a mean over them"
+        return f"{game._score_name} is not a mean over validation rows"
     if min(map(len, shares)) < _MIN_BLOCKS:
-        return f"{'a fold' if len(shares) > 1 else 'the game'} has fewer than {_MIN_BLOCKS}"
+        return f"{'a fold' if len(shares) > 1 else 'the game'} has fewer than {_MIN_BLOCKS} of them"
     return "there are too many players"
 
 
@@ -121,29 +121,29 @@ def sum_words(valuation: Valuation, noun: str = "row") -> str:
     if n < 2 or valuation.kind.size_words or valuation.sampler.biases:
         return ""
     trained = np.bincount(np.concatenate(moments.players), minlength=len(valuation))  # type: ignore[union-attr]
-    total = f"{number(float(np.nansum(valuation.values)))}, in expectation"
-    gain = f"the mean gain (score of all {noun}s less that of none) over {n} folds"
+    total = f"{number(float(np.nansum(valuation.values)))}; the expectation is"
+    gain = f"the mean gain over {n} folds (score with all {noun}s minus score with none)"
     if trained.min() == n:
         return f"{total} {gain}"
     if trained.min() < n - 1:
         return ""
     about = "about " * bool(trained.max() == n)
-    return f"{total} {about}{n / (n - 1):.4g} times {gain}, as a {noun} is valued in {n - 1}"
+    return f"{total} {about}{n / (n - 1):.4g} times {gain}, because each {noun} is valued in {n - 1} folds"
 
 
 def reliability_words(valuation: Valuation) -> str:
-    """Say what the reliability is and means, and what would halve the errors; "" if that is not known."""
+    """Say what the reliability is and means, and what would halve errors; "" if it is not known."""
     reliability = valuation.reliability
     if math.isnan(reliability):
         return ""
-    words = f"{reliability:.2f}: {100 * reliability:.0f} % of the variance between values "
-    words += "is not Monte Carlo noise"
+    words = f"{reliability:.2f}: {100 * (1 - reliability):.0f} % of the variance between values "
+    words += "is Monte Carlo noise"
     if reliability < _SETTLED:
-        words += ", but ranks mostly are"
+        words += ", so ranks are not final: use more permutations"
     seconds = valuation.sampling_seconds
     if valuation.converged or seconds is None or not (valuation.stderr > 0.0).any():
         return words
-    return f"{words}; about {duration(_MORE_TO_HALVE * seconds)} more would halve that noise"
+    return f"{words}; about {duration(_MORE_TO_HALVE * seconds)} more would halve the standard errors"
 
 
 def duration(seconds: float) -> str:

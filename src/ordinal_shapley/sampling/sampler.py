@@ -1,4 +1,4 @@
-"""How permutations are drawn and what they say of players, as one object."""
+"""How permutations are drawn, truncated and averaged, as one object."""
 
 from __future__ import annotations
 
@@ -33,31 +33,29 @@ _RULES: dict[str, type[TruncationRule]] = {
 class PermutationSampler(Described):
     r"""Random permutations of the players, evaluated prefix by prefix.
 
-    Without options every permutation is evaluated in full: no bias, and the most evaluations.
+    Without options full permutations are evaluated: unbiased, but with the most evaluations.
 
     Parameters
     ----------
     truncation : {"roulette", "paper", "patience"}, truncation rule or None, optional
-        Which prefixes are not evaluated: `Roulette`, without bias and the best buy, `PaperTruncation` or
-        `PatienceTruncation`.
+        Which prefixes are not evaluated: `Roulette` (unbiased, and the most efficient), `PaperTruncation` or
+        `PatienceTruncation` (both biased).
     design : {"independent", "antithetic", "latin"}, default "independent"
-        How the permutations depend on one another. "antithetic": each is followed by its reverse. "latin": in
-        each block of ``n_players`` permutations every player stands once at every position; not with
-        ``class_fraction``. Each permutation by itself is as random as before, so nothing changes in what is
-        estimated.
+        Dependence between permutations. "antithetic": each is followed by its reverse. "latin": in each block
+        of ``n_players`` permutations every player is once at every position; not with ``class_fraction``.
+        Each permutation alone is uniformly random, so the expectation of the estimate does not change.
     class_fraction : float, optional
         Draw permutations of a random subset with this share :math:`q` of every class: of a class of
-        :math:`n_c` players :math:`\max(1, \lfloor q n_c \rfloor)`. Biased: no player is seen beside all
-        others.
+        :math:`n_c` players :math:`\max(1, \lfloor q n_c \rfloor)`. Biased: no player ever joins all others.
     strata : array-like of shape (n_players,), optional
-        Class of each player, for ``class_fraction``; by default what the game says.
+        Class of each player, for ``class_fraction``; by default that of the game.
     average : {"all", "selected"}, default "all"
-        With ``class_fraction``: the mean over all permutations, where players that were not drawn count 0, or
-        for each player over those in which it was drawn. They differ by a factor that is the same within a
-        class.
+        With ``class_fraction``: the mean over all permutations, where players that were not drawn count as 0,
+        or for each player over those in which it was drawn. The two differ by a factor that is the same
+        within a class.
     contribution : {"marginal", "in_out"}, optional
-        What estimates the classic value: "marginal", the mean of what a player adds (the default), or
-        "in_out", in which every prefix informs every player. Other values have only one way.
+        Estimator of the classic value: "marginal", the mean of marginal contributions (the default), or
+        "in_out", in which every prefix contributes to every player. Other values have only one.
 
     Raises
     ------
@@ -91,9 +89,7 @@ class PermutationSampler(Described):
         if self.class_fraction is None:
             for name, given in (("strata", self.strata is not None), ("average", self.average != "all")):
                 if given:
-                    raise ValueError(
-                        f"{name} is for class_fraction: give class_fraction too, for example 0.8"
-                    )
+                    raise ValueError(f"{name} requires class_fraction: give that too, for example 0.8")
             return
         share = arguments.number("class_fraction", self.class_fraction, above=0.0, max=1.0)
         object.__setattr__(self, "class_fraction", share)
@@ -101,16 +97,16 @@ class PermutationSampler(Described):
             object.__setattr__(self, "strata", arrays.as_array(self.strata, "strata", "player"))
         if design.of_all:
             raise ValueError(
-                f"design={self.design!r} needs permutations of all players, and class_fraction draws some: "
-                "use design='antithetic' or 'independent', or leave class_fraction out"
+                "use design='antithetic' or 'independent', or leave class_fraction out: "
+                f"design={self.design!r} needs permutations of all players, and class_fraction draws some"
             )
 
     def of_players(self, players: NDArray[np.int64]) -> PermutationSampler:
         """Return the sampler of a fold in which these players train; ValueError if there is none."""
         if self.design == "latin":
             raise ValueError(
-                "design='latin' is not for cross-fitted games, whose folds have blocks of different sizes: "
-                "use design='antithetic' or 'independent'"
+                "use design='antithetic' or 'independent': design='latin' is not for cross-fitted games, "
+                "whose folds have blocks of different sizes"
             )
         if self.strata is None:
             return self
@@ -129,22 +125,22 @@ class PermutationSampler(Described):
 
     @property
     def biases(self) -> tuple[str, ...]:
-        """What estimates are off by however many permutations there are, in words."""
+        """The biases of estimates, which more permutations do not reduce, in words."""
         found = [self.rule.bias] if self.rule is not None and self.rule.bias else []
         if self.class_fraction is not None and self.class_fraction < 1.0:
-            found.append("the bias of drawing a share of each class, which sees no player beside all others")
+            found.append("the bias of drawing a share of each class, in which no player joins all the others")
         return tuple(found)
 
     @property
     def words(self) -> str:
         """What it does, in a few words."""
-        parts = ["full permutations" if self.rule is None else f"{self.rule.name} truncation"]
+        parts = ["full permutations" if self.rule is None else self.rule.words]
         if self.class_fraction is not None:
-            parts.append(f"{self.class_fraction:.4g} of each class")
+            parts.append(f"a share of {self.class_fraction:.4g} of each class")
         if self.average == "selected":
-            parts.append("averaged where drawn")
+            parts.append("averaged over the permutations that drew the player")
         if self.design != "independent":
-            parts.append(f"{self.design} design")
+            parts.append(f"{self.design} permutations")
         if self.contribution is not None:
             parts.append(f"{self.contribution.replace('_', '/')} contributions")
         return ", ".join(parts)
@@ -157,7 +153,7 @@ class PermutationSampler(Described):
             only = "both, by alpha" if not value.contributions else repr(value.contributions[0])
             raise ValueError(
                 f"contribution is {self.contribution!r}, which does not estimate value {value.name!r}: leave "
-                f"it out, this value takes {only}"
+                f"it out, or use {only}"
             )
         return self.contribution
 
@@ -191,7 +187,7 @@ class PermutationSampler(Described):
 def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
     """Return the sampler that a name stands for, or the sampler itself.
 
-    "auto" has no bias; "mc", "tmc", "cmc" and "ctmc" are the paper's algorithms.
+    "auto" is unbiased; "mc", "tmc", "cmc" and "ctmc" are the paper's algorithms.
     """
     if isinstance(method, PermutationSampler):
         return method

@@ -29,6 +29,7 @@ class TruncationRule(Described, ABC):
     """Says which utilities of a permutation are not evaluated."""
 
     name: ClassVar[str]  # the word that stands for it with its defaults
+    words: ClassVar[str]  # what it does, in a few words
     bias: ClassVar[str] = ""  # what it does to estimates, in words; "" if it leaves their expectation alone
     # Whether the target of the plan stands in for what is not evaluated, not each permutation's own score.
     one_target: ClassVar[bool] = False
@@ -57,24 +58,24 @@ def _first_end(ends: NDArray[np.bool_], has_model: NDArray[np.bool_]) -> NDArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roulette(TruncationRule):
-    r"""Evaluate few places, drawn at random, and let them count for those that are not: no bias.
+    r"""Evaluate a few positions of each permutation, drawn at random and reweighted, without bias.
 
-    Place k is evaluated with probability :math:`p_k`, and what is found there counts :math:`1 / p_k` times. A
-    pilot finds the probabilities at the start of a run: it evaluates some thirty sizes of the prefixes of
-    permutations of its own. For the same number of evaluations errors are much smaller than those of full
-    permutations: for marginal contributions because most of the noise comes from the first places, where most
-    permutations then end; for the ordinal value because the prefixes of one permutation tell much the same,
-    so that eight of each are better evaluated in more permutations.
+    Position k is evaluated with probability :math:`p_k`, and its contribution counts :math:`1 / p_k` times. A
+    pilot finds these inclusion probabilities at the start of a run: it evaluates about thirty prefix sizes in
+    permutations of its own. For the same number of evaluations the errors are much smaller than those of full
+    permutations. For marginal contributions most of the noise comes from the first positions, where most
+    permutations then end. For the ordinal value the prefixes of one permutation are highly correlated, so
+    eight prefixes of each are better evaluated in more permutations.
 
     Parameters
     ----------
     min_probability : float, default 0.05
-        With small probabilities a few contributions may count a lot. For marginal contributions no place up
-        to the hundredth has a smaller probability, nor has place k one below ``min_probability`` times the
-        root of 100 / k. For the ordinal value it is the share of evaluations that are spread as would be best
-        if the utilities of all sizes varied alike.
+        Smallest inclusion probability; with small ones a few contributions may count a lot. For marginal
+        contributions it holds for the first 100 positions, and ``min_probability`` times the root of 100 / k
+        for a later position k. For the ordinal value it is the share of evaluations that are allocated as if
+        the utilities of all sizes had the same variance.
     n_pilot : int, default 20
-        Permutations of the pilot; its evaluations are among those that the result counts.
+        Permutations of the pilot; the result's count of evaluations includes those of the pilot.
 
     Raises
     ------
@@ -111,6 +112,7 @@ class Roulette(TruncationRule):
     min_probability: float = 0.05
     n_pilot: int = 20
     name: ClassVar[str] = "roulette"
+    words: ClassVar[str] = "positions drawn at random, unbiased (roulette truncation)"
 
     def __post_init__(self) -> None:
         least = arguments.number("min_probability", self.min_probability, above=0.0, max=1.0)
@@ -124,16 +126,16 @@ class Roulette(TruncationRule):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PaperTruncation(TruncationRule):
-    """End a permutation once its utility is close to that of its own full order; biased.
+    """End a permutation once its utility is close to that of the full permutation; biased.
 
-    Players after the end count as 0 in that permutation (for the ordinal value the utility of the full order
-    stands in for those that were not evaluated). The rule is not tested before the prefix has a model. It
-    costs one evaluation of the full order for each permutation, however early that ends.
+    Players after the end count as 0 in that permutation (for the ordinal value the utility of the full
+    permutation replaces those that were not evaluated). The rule is not tested before the prefix has a model.
+    It costs one evaluation of the full permutation, however early the permutation ends.
 
     Parameters
     ----------
     tol : float, default 0.05
-        The permutation ends when ``|U(full order) - v| < tol``, where ``v`` is the utility so far.
+        The permutation ends when ``|U(full permutation) - v| < tol``, where ``v`` is the utility so far.
 
     Raises
     ------
@@ -153,6 +155,7 @@ class PaperTruncation(TruncationRule):
 
     tol: float = 0.05
     name: ClassVar[str] = "paper"
+    words: ClassVar[str] = "permutations end early, biased (paper truncation)"
     bias: ClassVar[str] = _ENDS_EARLY
 
     def __post_init__(self) -> None:
@@ -174,8 +177,8 @@ class PatienceTruncation(TruncationRule):
     """End a permutation once several utilities in a row are close to one fixed full score; biased.
 
     The full score ``s`` is computed once, so that the cost of a permutation does not grow with the number of
-    players. Players after the end count as 0 (for the ordinal value ``s`` stands in for utilities that were
-    not evaluated). The rule is not tested before the prefix has a model.
+    players. Players after the end count as 0 (for the ordinal value ``s`` replaces utilities that were not
+    evaluated). The rule is not tested before the prefix has a model.
 
     Parameters
     ----------
@@ -184,9 +187,9 @@ class PatienceTruncation(TruncationRule):
     patience : int, default 6
         How many utilities in a row must be close.
     target : {"mean", "given"}, default "mean"
-        ``s``: the mean utility of 20 random full orders, or that of the players as given. Where a full order
-        of a `LogisticGame` costs much, by formula, it is the mean of fewer, two at least, if their standard
-        error is at most a tenth of ``tol``, relative to ``s``.
+        ``s``: the mean utility of 20 random full permutations, or that of the players in the order given.
+        Where a full permutation of a `LogisticGame` is expensive, by formula, the mean is over fewer (at
+        least two), if their standard error is at most a tenth of ``tol``, relative to ``s``.
 
     Raises
     ------
@@ -209,6 +212,7 @@ class PatienceTruncation(TruncationRule):
     patience: int = 6
     target: str = "mean"
     name: ClassVar[str] = "patience"
+    words: ClassVar[str] = "permutations end early, biased (patience truncation)"
     bias: ClassVar[str] = _ENDS_EARLY
     one_target: ClassVar[bool] = True
 
@@ -218,7 +222,7 @@ class PatienceTruncation(TruncationRule):
         check_choice("target", self.target, _TARGETS)
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
-        """Return the plan with the rule in it, after scoring full orders."""
+        """Return the plan with the rule in it, after scoring full permutations."""
         target = ahead.score_target(self.target, self.tol, plan.seed)
         patience = min(int(self.patience), 2**62)
         return plan._replace(rule=PATIENCE, tolerance=self.tol, patience=patience, target=target)

@@ -27,14 +27,15 @@ def check_table(table: Table, numbers: bool, impute: bool) -> Table:
     if impute or not len(counts):
         return table
     name = counts.index[0]
-    shown = [f"{count:,} of {str(column)!r}" for column, count in counts.iloc[:_MAX_NAMED].items()]
+    shown = [f"{count:,} in column {str(column)!r}" for column, count in counts.iloc[:_MAX_NAMED].items()]
     if len(counts) > _MAX_NAMED:
-        shown.append(f"some of {len(counts) - _MAX_NAMED} other columns")
+        shown.append(f"some in {len(counts) - _MAX_NAMED} other columns")
     raise ValueError(
-        f"{table.name_first(absent[name].to_numpy())}, column {str(name)!r}: missing value; missing in "
-        f"{len(table.frame):,} rows: {', '.join(shown)}. Fill them in, leave out rows, or columns "
-        f"with --drop, or add --impute: medians of the training rows for numbers, a category {MISSING!r} for "
-        f"text. (NA, None and null in a file are missing values, and so is ? among numbers.)"
+        f"missing values in {len(table.frame):,} rows: {', '.join(shown)}; the first is in column "
+        f"{str(name)!r}, {table.name_first(absent[name].to_numpy())}. Add --impute (numbers: median of the "
+        "training rows, "
+        f"text: category {MISSING!r}), --drop the columns, or fix the file. (NA, None and null in a file are "
+        "missing values, and so is ? among numbers.)"
     )
 
 
@@ -54,11 +55,11 @@ def _with_classes(table: Table) -> Table:
     if numeric and distinct > few:
         raise ValueError(
             f"--target: column {target.name!r} holds {distinct:,} different numbers, which looks like "
-            "regression; name a column of classes, or ask `ordinal-shapley value` for --model ridge"
+            "regression: name a column of classes, or use `ordinal-shapley value --model ridge`"
         )
     if distinct > many:
         raise ValueError(
-            f"--target: column {target.name!r} has {distinct:,} different labels in {len(target):,} rows; "
+            f"--target: column {target.name!r} has {distinct:,} different labels in {len(target):,} rows: "
             "name a column of classes"
         )
     if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
@@ -94,7 +95,7 @@ def _check_targets(table: Table, one: str, many: str, absent: np.ndarray) -> Non
     n = int(absent.sum())
     if n:
         raise ValueError(
-            f"{table.name_first(absent)}, column {table.target.name!r}: missing {one} (NA, None and null in "
-            f"a file are missing values), in {n:,} row{'s' * (n != 1)} of {len(absent):,}; leave them out: "
-            f"{many} are never filled in"
+            f"column {table.target.name!r}: missing {one} in {n:,} of {len(absent):,} rows, first in "
+            f"{table.name_first(absent)}: remove these rows, because {many} are never filled in (NA, None "
+            "and null in a file are missing values)"
         )

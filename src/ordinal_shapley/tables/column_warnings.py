@@ -37,7 +37,7 @@ _DATE = re.compile(
 
 
 class OddColumn(NamedTuple):
-    """A column that is hardly a feature, what to say of it, and whether it can name the rows."""
+    """A column that is hardly a feature, what to say of it, and whether it can be the row IDs."""
 
     name: str
     what: str
@@ -76,14 +76,14 @@ def _oddity_of_numbers(column: pd.Series, numbers: pd.Series, named: bool) -> st
     if not (types.is_integer_dtype(column.dtype) or with_gaps):
         return ""
     count = len(numbers) >= _LONG_COUNT and int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
-    return "looks like a row ID, and is used as a feature;" if count or named else ""
+    return "looks like a row ID but is used as a feature;" if count or named else ""
 
 
 def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
     kinds = texts.unique()
-    n, many = len(kinds), "which become as many columns:"
+    n, many = len(kinds), "each of which becomes a column;"
     if n > _FEW_DATES and all(_DATE.fullmatch(text) for text in kinds):
-        return f"holds {n:,} dates as text, {many} turn it into numbers, or"
+        return f"holds {n:,} dates as text, {many} turn them into numbers, or"
     around = {found and found.groups() for found in map(_NOTATION.fullmatch, kinds)}
     if n > _FEW_NUMBERS and len(around) == 1 and None not in around:
         if around != {("", "")}:
@@ -91,7 +91,7 @@ def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
         if any("," in text for text in kinds):
             return f"holds {n:,} numbers with commas as text, {many} write them as in 1234.5, or"
     if 2 * len(texts) > n_rows and n == len(texts) > (2 if named else _FEW_TEXTS):
-        return "holds text that differs in every row, like a name or an identifier, and is used as a feature;"
+        return "holds text that differs in every row, like a row ID, but is used as a feature;"
     if n > _FEW_TEXTS and _FEW_ROWS_PER_TEXT * n > len(texts):
         return (
             f"holds {n:,} different texts in {len(texts):,} rows, {many} turn those that stand for numbers "

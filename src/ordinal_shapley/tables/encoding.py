@@ -1,4 +1,4 @@
-"""Tables of numbers and categories as the float arrays that a model needs, by a scikit-learn transformer."""
+"""Encode tables of numbers and categories as float arrays, by a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _FEW_NUMERALS = 20
 
 
 def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> ColumnTransformer:
-    """Return the scikit-learn transformer that prepares columns for the command, to be used in a pipeline.
+    """Return the scikit-learn transformer with which the command prepares columns, for use in a pipeline.
 
-    Numbers are standardised; text, booleans and pandas categories become one column a category. Numbers come
-    first, then the categories, each in the order of the table's columns. A category that is not in the
+    Numbers are standardised; text, booleans and pandas categories become one column per category. Numbers
+    come first, then the categories, each in the order of the table's columns. A category that is not in the
     training rows gets zeros in all the columns of its feature.
 
     Parameters
     ----------
     X : DataFrame
-        Training rows, from which it is found which columns hold numbers.
+        Training rows, which determine the columns that hold numbers.
     raw : bool, default False
-        Leave numbers as they are.
+        Do not standardise numbers.
     impute : bool, default False
-        Fill in missing values: numbers with the median, and a column that marks them; text with the category
-        "missing". Else they are an error.
+        Fill in missing values: numbers with the median, plus a column that marks them; text with the category
+        "missing". Without it missing values are an error.
 
     Returns
     -------
@@ -230,7 +230,7 @@ class Encoder:
                 raise ValueError(
                     f"{row}, column {name!r}: missing value; fill it in, drop the row"
                     + ("" if name in self._numeric else ", write `?`, a category of its own,")
-                    + " or ask for impute=True; NA, None and null in a file are missing values"
+                    + " or use impute=True; NA, None and null in a file are missing values"
                 )
             if name in self._numeric:
                 columns[name] = numbers = _as_numbers(column, absent, name, name_row)

@@ -42,12 +42,12 @@ def draw(table: Table, rows: int, seed: int) -> Table:
     """Return that many rows, each class in proportion, in the order of the table."""
     n = len(table.frame)
     if rows > n:
-        raise ValueError(f"--rows: {table.name} has {n:,} rows, {rows:,} were asked for")
+        raise ValueError(f"--rows is {rows:,}, but {table.name} has only {n:,} rows")
     if table.has_numbers:
         return table.take(np.sort(np.random.default_rng(seed).choice(n, rows, replace=False)))
     counts = table.target.value_counts().sort_index()
     if rows < len(counts):
-        raise ValueError(f"--rows: {rows:,} rows are too few for the {len(counts)} classes of {table.name}")
+        raise ValueError(f"--rows is {rows:,}, expected at least the {len(counts)} classes of {table.name}")
     shares = counts.to_numpy() * (rows / n)
     quotas = np.maximum(1, shares.astype(np.int64))
     while gap := rows - int(quotas.sum()):
@@ -76,7 +76,7 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
     if table.has_numbers:
         held = round(fraction * n)
         if not 2 <= held < n:
-            raise ValueError(f"{option}-fraction: {held:,} of {n:,} rows, expected 2 to {n - 1:,}")
+            raise ValueError(f"{option}-fraction selects {held:,} of {n:,} rows, expected 2 to {n - 1:,}")
         order = np.random.default_rng(seed).permutation(n)
         parts = order[held:], order[:held]
     else:
@@ -151,8 +151,8 @@ def _warn_of_copies(
     copies = sum(row in trained for row in rows_valid)
     if copies >= _MIN_COPIES and copies > max(_MAX_COPIES, _MAX_FOR_TWINS * twins) * len(rows_valid):
         warnings.warn(
-            f"{copies:,} of the {len(rows_valid):,} validation rows are copies of training rows, which makes "
-            "model and values look better than they are; take them out on one side",
+            f"remove duplicates: {copies:,} of the {len(rows_valid):,} validation rows are copies of "
+            "training rows, which makes the model and the values look better than they are",
             stacklevel=3,
         )
 

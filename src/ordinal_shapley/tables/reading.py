@@ -44,8 +44,8 @@ def read_table(
     unnamed = [str(name) for name in table.left_out]
     if unnamed and names not in unnamed:
         warnings.warn(
-            "the first column has no name, like an index that pandas writes, and is left out of the "
-            f"features; give it a name to use it, or name the rows by it: --id {shlex.quote(unnamed[0])}",
+            "the first column has no name, like an index that pandas writes, and is left out; use it as row "
+            f"IDs by --id {shlex.quote(unnamed[0])}, or give it a name to use it as a feature",
             stacklevel=2,
         )
     if names is not None:
@@ -98,7 +98,7 @@ def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
         if len(odd) and not len(with_digits(odd)):
             frame[name] = numbers.reindex(frame.index)
             warnings.warn(
-                f"column {name!r}: {odd.iloc[0]!r} among the numbers of {table.name} is taken for a missing "
+                f"column {name!r}: {odd.iloc[0]!r} among the numbers of {table.name} is treated as a missing "
                 f"value, in {len(odd):,} row{'s' * (len(odd) != 1)}",
                 stacklevel=3,
             )
@@ -142,15 +142,15 @@ def _as_number(text: Any) -> float | None:
 
 
 def _check_names(table: Table, column: str) -> None:
-    """ValueError unless each row has a name of its own."""
+    """ValueError unless row IDs are complete and distinct."""
     names = table.left_out[column]
     blank = names.str.strip() == ""
     odd = blank if blank.any() else names.duplicated()
     if odd.any():
-        what = "missing value" if blank.any() else f"{names[odd].iloc[0]!r} occurs already"
+        what = "missing value" if blank.any() else f"duplicate value {names[odd].iloc[0]!r}"
         raise ValueError(
-            f"--id: {table.name_first(odd.to_numpy())}, column {column!r}: {what}; each row needs a name of "
-            f"its own: leave such rows out, or the column with --drop {shlex.quote(column)}"
+            f"--id: {table.name_first(odd.to_numpy())}, column {column!r}: {what}; remove such "
+            f"rows, or use --drop {shlex.quote(column)} instead: row IDs must be distinct"
         )
 
 
@@ -160,5 +160,5 @@ def _warn_of_columns(table: Table) -> None:
         if table.marks.decimal == "." and "with commas" in what:
             what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")
         given = shlex.quote(name)
-        naming = f", or name the rows by it: --id {given}" if can_name else ""
+        naming = f", or use it as row IDs by --id {given}" if can_name else ""
         warnings.warn(f"column {name!r} {what} leave it out with --drop {given}{naming}", stacklevel=3)

@@ -320,7 +320,7 @@ ARGUMENTS = [
     (osv.RankStability, "overlap", [-0.1], []),
     (osv.RankStability, "window", [0], []),
     (osv.History, "rule", [], [None, osv.MaxPermutations]),
-    (partial(osv.History, osv.MaxPermutations(5)), "most_rounds", [0], [2.0]),
+    (partial(osv.History, osv.MaxPermutations(5)), "max_rounds", [0], [2.0]),
     *[(kind, "size_weights", WRONG_WEIGHTS, ["banzhaf", ["a"]]) for kind in (osv.Ordinal, osv.Classic)],
     (osv.sizes_up_to, "largest", [0, -1], [2.5, "50"]),
     (partial(osv.beta_weights, b=1), "a", [0, -1.0, NAN, INF], ["16", None]),

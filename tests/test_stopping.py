@@ -486,7 +486,7 @@ def feed(history, n_rounds):
 
 @pytest.mark.parametrize("n_rounds", [1, 7, 8, 9, 16, 17, 23, 100])
 def test_many_rounds_are_thinned_evenly_and_the_last_one_stays(n_rounds):
-    history = osv.History(osv.MaxPermutations(10_000), most_rounds=8)
+    history = osv.History(osv.MaxPermutations(10_000), max_rounds=8)
     feed(history, n_rounds)
     kept = history.n_permutations // 100
     assert len(kept) <= 9

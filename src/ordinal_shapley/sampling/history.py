@@ -1,4 +1,4 @@
-"""What a run looked like on its way."""
+"""The course of a run: values and errors at the end of each round."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class _Round(NamedTuple):
 class History(StoppingRule):
     """Stop when another rule does, and keep the values at the end of each round of the run.
 
-    A run by itself keeps none, for they take memory in the number of players times that of rounds. Unlike
-    other rules this one holds the state of its latest run, so let each run have its own. Of a run that goes
-    on from a checkpoint it keeps the rounds from there.
+    Other runs keep none, because they take memory: the number of players times the number of rounds. Unlike
+    other rules this one holds the state of its latest run, so use a new one for each run. Of a run that
+    resumes a checkpoint it keeps the rounds from there.
 
     Parameters
     ----------
     rule : StoppingRule
         The rule that stops the run.
-    most_rounds : int, default 500
-        When there are more rounds than this, every other one is dropped, as often as need be; the last round
+    max_rounds : int, default 500
+        If there are more rounds than this, every other one is dropped, repeatedly if necessary; the last one
         is always kept.
 
     Raises
@@ -53,11 +53,11 @@ class History(StoppingRule):
     array([ nan, 0.12, 0.08, 0.05, 0.02])
     """
 
-    def __init__(self, rule: StoppingRule, most_rounds: int = 500) -> None:
+    def __init__(self, rule: StoppingRule, max_rounds: int = 500) -> None:
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rule is {rule!r}, expected a rule such as RelativeChange(0.05)")
         self.rule = rule
-        self.most_rounds = arguments.integer("most_rounds", most_rounds, max=_MAX_ROUNDS)
+        self.max_rounds = arguments.integer("max_rounds", max_rounds, max=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
         self.taken_up_at = 0  # permutations of the checkpoint that the run went on from
@@ -75,7 +75,7 @@ class History(StoppingRule):
         self._rounds = [kept for kept in self._rounds if kept.number % self._every == 0]
         copies = progress._replace(values=np.array(progress.values), stderr=np.array(progress.stderr))
         self._rounds.append(_Round(number, copies, readings))
-        if len(self._rounds) > self.most_rounds:
+        if len(self._rounds) > self.max_rounds:
             self._every *= 2
 
     def _column(self, name: str, kind: type) -> NDArray[Any]:
@@ -108,7 +108,7 @@ class History(StoppingRule):
 
     @property
     def readings(self) -> dict[str, NDArray[np.float64]]:
-        """What ``rule`` measured at the end of each round, by name; NaN where it did not know yet."""
+        """What ``rule`` measured at the end of each round, by name; NaN where it was not known yet."""
         found: dict[str, NDArray[np.float64]] = {}
         for at, kept in enumerate(self._rounds):
             for reading in kept.readings:

@@ -1,4 +1,4 @@
-"""Whether values do what the axioms say, on a game at hand."""
+"""Whether values satisfy the axioms, on one game."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def check_axioms(
     progress: bool = False,
     max_seconds: float | None = None,
 ) -> AxiomReport:
-    r"""Check the axioms of the ordinal values on one game, by looking at every sequence of players.
+    r"""Check the axioms of the ordinal values on one game, by evaluating every sequence of players.
 
     Parameters
     ----------
     game : Game
         For example a `TableGame`, a `FunctionGame` or a `LogisticGame`, of at most 12 players. Each utility
-        is evaluated once, those of an order-free game once a set of players.
+        is evaluated once, in an order-free game once per set of players.
     value : Value, str, callable, array-like or result
         A value of `exact_values`, "ordinal" by default; or your own: a function that takes a
         `TableGame` (``game`` as a table) and returns the value of each player; or the values themselves, as
@@ -57,19 +57,19 @@ def check_axioms(
         Another game of the same players, for additivity; by default three random ones from a fixed seed,
         with utilities as widely spread as those of ``game``.
     insertion : {"end", "anywhere"}, optional
-        Where players join in the conditions of the null player and of the remark on monotone games. By
-        default "anywhere" for `Ordinal` and `Blend`, else "end".
+        Where players join, in the conditions of the null player and of monotone games. By default "anywhere"
+        for `Ordinal` and `Blend`, else "end".
     tol : float, default 1e-9
         Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
         least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
-        are fitted to a tolerance, or values from sampling, give what they are off by.
+        are fitted to a tolerance, or values from sampling, give the size of their errors.
     n_jobs, progress, max_seconds
         As in `exact_values`.
 
     Returns
     -------
     AxiomReport
-        For each axiom whether it holds, fails or is vacuous, and who shows it.
+        For each axiom whether it holds, fails or is vacuous, and a player or pair that shows it.
 
     Raises
     ------
@@ -85,17 +85,17 @@ def check_axioms(
     - Symmetry: if every :math:`\tau` keeps its utility as :math:`i` and :math:`j` are exchanged in it, then
       :math:`\phi_i = \phi_j`. As printed, the condition asks less of sequences with both players, and the
       partial ordinal value breaks it.
-    - Efficiency: the values sum to the mean utility of full orders less that of the empty sequence (as
-      printed that is 0).
+    - Efficiency: the values sum to v(N) - v(empty), with v(N) the mean utility of full permutations (v(empty)
+    is 0 in the paper).
     - Additivity: the values of :math:`U + V` are those of :math:`U` plus those of :math:`V`. Of values that
       are given as an array it cannot be checked, and is vacuous.
-    - Monotone games (a remark, no axiom): if no joining lowers the utility, no value is below 0, and
+    - Monotone games (a remark, not an axiom): if no joining lowers the utility, no value is below 0, and
       :math:`\phi_i > 0` exactly when some joining of :math:`i` raises the utility.
 
     Of all weights of `WeightedOrdinal` only uniform ones make it efficient in all games, and of all size
     weights of `Ordinal` and `Classic` only equal ones: with others null player, symmetry and additivity hold
     and efficiency does not. Where some size has no weight, a player of a monotone game who helps at that size
-    alone is worth 0. A check on one game can refute what is said of all games, not prove it.
+    alone has value 0. A check on one game can refute a statement about all games, but not prove it.
 
     References
     ----------
@@ -104,21 +104,21 @@ def check_axioms(
 
     Examples
     --------
-    Two players, worth 1 in the order ann, bob. Joining at the end, ann changes nothing, but the ordinal value
-    also lets her join in front of bob:
+    Two players with utility 1 in the order ann, bob. Joining at the end, ann changes nothing, but the ordinal
+    value also lets her join in front of bob:
 
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])
     >>> print(osv.check_axioms(game, "partial_ordinal"))
     Axioms of partial_ordinal, 2 players, 5 utilities
-      null player  holds    worth 0: ann
+      null player  holds    value 0: ann
       symmetry     vacuous  no two players can be exchanged in every sequence; ann and bob come nearest:
                             U(ann > bob) = 1, U(bob > ann) = 0
-      efficiency   holds    the values sum to 0.5, to share is 0.5
+      efficiency   holds    the values sum to 0.5, v(N) - v(empty) is 0.5
       additivity   holds    with each of 3 random games: the values add up
-      monotone     holds    monotone; worth more than 0: bob
+      monotone     holds    monotone; values above 0: bob
     >>> print(osv.check_axioms(game, "ordinal", insertion="end").null_player.detail)
-    ann never changes the utility joining at the end, but is worth 0.25; joining elsewhere it does:
+    ann never changes the utility joining at the end, but has value 0.25; it does when joining elsewhere:
     U(ann > bob) = 1, U(bob) = 0
 
     A rule of your own:
@@ -128,7 +128,7 @@ def check_axioms(
     ...     return [game(order) - game([j for j in order if j != i]) for i in order]
     >>> report = osv.check_axioms(game, leave_one_out, insertion="anywhere")
     >>> report.holds, report.efficiency.detail
-    (False, 'the values sum to 2, to share is 0.5')
+    (False, 'the values sum to 2, v(N) - v(empty) is 0.5')
     """
     began = time.perf_counter()
     check_game("game", game)
@@ -235,7 +235,7 @@ def _check_other(other: Any, n: int, given: bool, classic: bool) -> None:
     if other.n_players != n:
         raise ValueError(f"other is a game of {other.n_players} players, expected {n} as in game")
     if given:
-        raise ValueError("other goes with a named value or a function, not with the values of one game")
+        raise ValueError("other requires a named value or a function, not the values of one game")
     if classic and not other.order_free:
         raise ValueError("other depends on the order of players, expected an order-free game for 'classic'")
 

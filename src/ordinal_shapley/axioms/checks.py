@@ -54,30 +54,30 @@ class Subject(NamedTuple):
         return f"player{'s' if len(names) > 1 or ' ' in shown else ''} {shown}"
 
     def utility(self, sequence: Iterable[int]) -> str:
-        """Return what a sequence is worth, as an equation."""
+        """Return the utility of a sequence, as an equation."""
         sequence = tuple(sequence)
         return f"U({join_names(map(self._name, sequence))}) = {self.game(sequence):.6g}"
 
     def joined(self, player: int, sequence: tuple[int, ...]) -> str:
-        """Return what a sequence is worth with and without the player."""
+        """Return the utility of a sequence with and without the player."""
         return f"{self.utility(sequence)}, {self.utility(i for i in sequence if i != player)}"
 
     def exchanged(self, pair: tuple[int, ...], sequence: tuple[int, ...]) -> str:
-        """Return what a sequence is worth as it is and with two players exchanged."""
+        """Return the utility of a sequence as it is and with two players exchanged."""
         i, j = pair
         swap = {i: j, j: i}
         return f"{self.utility(sequence)}, {self.utility(swap.get(k, k) for k in sequence)}"
 
 
 def check_null_player(subject: Subject) -> AxiomCheck:
-    """A player whose joining never changes the utility is worth 0."""
+    """A player whose joining never changes the utility has value 0."""
     sizes = subject.gains.sizes
     met = np.flatnonzero(sizes <= subject.tolerance)
     if not len(met):
         nearest = int(np.argmin(sizes))
         at: Any = subject.gains.largest_at(nearest)
         detail = (
-            f"no player leaves the utility alone {subject.joining}; {subject.names(nearest)} comes nearest: "
+            f"every player changes the utility {subject.joining}; {subject.names(nearest)} the least: "
             f"{subject.joined(nearest, at)}"
         )
         return AxiomCheck("null_player", VACUOUS, (), (nearest,), float(sizes[nearest]), at, detail)
@@ -85,25 +85,25 @@ def check_null_player(subject: Subject) -> AxiomCheck:
     worst = int(met[np.argmax(np.abs(subject.values[met]))])
     violation = float(abs(subject.values[worst]))
     if violation <= 2 * subject.tolerance:
-        detail = f"worth 0: {subject.names(*players)}"
+        detail = f"value 0: {subject.names(*players)}"
         return AxiomCheck("null_player", HOLDS, players, (worst,), violation, None, detail)
     detail = (
         f"{subject.names(worst)} never changes the utility {subject.joining}, "
-        f"but is worth {subject.values[worst]:.6g}"
+        f"but has value {subject.values[worst]:.6g}"
     )
     # Joining elsewhere may be what it is paid for.
     elsewhere, at = subject.conditions.anywhere, None
     if elsewhere.sizes[worst] > subject.tolerance:
         at = elsewhere.largest_at(worst)
-        detail += f"; joining elsewhere it does: {subject.joined(worst, at)}"
+        detail += f"; it does when joining elsewhere: {subject.joined(worst, at)}"
     return AxiomCheck("null_player", FAILS, players, (worst,), violation, at, detail)
 
 
 def check_symmetry(subject: Subject) -> AxiomCheck:
-    """Two players whose exchange never changes the utility are worth the same."""
+    """Two players whose exchange never changes the utility have equal values."""
     pairs, differences = subject.conditions.pairs, subject.conditions.differences
     if not pairs:
-        return AxiomCheck("symmetry", VACUOUS, (), (), float("nan"), None, "one player makes no pair")
+        return AxiomCheck("symmetry", VACUOUS, (), (), float("nan"), None, "there is only one player")
     met = [pair for pair, size in zip(pairs, differences, strict=True) if size <= subject.tolerance]
     if not met:
         k = int(np.argmin(differences))
@@ -116,23 +116,23 @@ def check_symmetry(subject: Subject) -> AxiomCheck:
     gaps = [abs(float(subject.values[i] - subject.values[j])) for i, j in met]
     worst = met[int(np.argmax(gaps))]
     fails = max(gaps) > 2 * subject.tolerance
-    detail = f"worth the same: {subject.pairs(met)}"
+    detail = f"equal values: {subject.pairs(met)}"
     if fails:
         one, two = (f"{subject.values[i]:.6g}" for i in worst)
         who = subject.pairs([worst])
-        detail = f"{who} can be exchanged in every sequence, but are worth {one} and {two}"
+        detail = f"{who} can be exchanged in every sequence, but have values {one} and {two}"
     return AxiomCheck("symmetry", FAILS if fails else HOLDS, tuple(met), worst, max(gaps), None, detail)
 
 
 def check_efficiency(subject: Subject, to_share: float, why: str) -> AxiomCheck:
-    """All values together are the mean utility of full orders less that of the empty sequence.
+    """The values sum to v(N) - v(empty), with v(N) the mean utility of full permutations.
 
     `why` says in words what makes it fail, if it does.
     """
     total = float(subject.values.sum())
     violation = abs(total - to_share)
     fails = violation > 2 * subject.tolerance
-    detail = f"the values sum to {total:.6g}, to share is {to_share:.6g}"
+    detail = f"the values sum to {total:.6g}, v(N) - v(empty) is {to_share:.6g}"
     if fails and why:
         detail += f"; {why}"
     return AxiomCheck("efficiency", FAILS if fails else HOLDS, subject.everyone, (), violation, None, detail)
@@ -143,7 +143,7 @@ def check_additivity(
 ) -> AxiomCheck:
     """The values of the sum of two games are the sums of their values; `differences` has one row a game."""
     if not len(differences):
-        detail = "values alone tell nothing of other games: give the name of a value, or a function"
+        detail = "give the name of a value or a function: given values do not cover other games"
         return AxiomCheck("additivity", VACUOUS, (), (), float("nan"), None, detail)
     sizes = np.abs(differences).max(axis=0)
     worst = int(np.argmax(sizes))
@@ -177,10 +177,10 @@ def check_monotone(subject: Subject, why: str) -> AxiomCheck:
     violation = float(violations[worst])
     if not breach.any():
         raisers = np.flatnonzero(raising).tolist()
-        paid = f"worth more than 0: {subject.names(*raisers)}" if raisers else "all worth 0"
+        paid = f"values above 0: {subject.names(*raisers)}" if raisers else "all values 0"
         return AxiomCheck("monotone", HOLDS, subject.everyone, (worst,), violation, None, f"monotone; {paid}")
     at = gains.greatest_at[worst] if raising[worst] else None
-    detail = f"monotone, but {subject.names(worst)} is worth {values[worst]:.6g} and "
+    detail = f"monotone, but {subject.names(worst)} has value {values[worst]:.6g} and "
     detail += f"raises the utility: {subject.joined(worst, at)}" if at else "never raises the utility"
     if why:
         detail += f"; {why}"

@@ -66,7 +66,7 @@ def check_size(game: Game) -> None:
 def tabulate(game: Game, budget: Budget, progress: bool) -> tuple[TableGame, float, int]:
     """Evaluate all sequences, of an order-free game one for each set of players.
 
-    Returns the game as a table, what there is to share, and how many utilities it took.
+    Returns the game as a table, v(N) - v(empty), and the number of evaluations.
     """
     n = game.n_players
     budget = budget.on(game)

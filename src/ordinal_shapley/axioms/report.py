@@ -1,4 +1,4 @@
-"""What a check of the axioms finds."""
+"""The result of a check of the axioms."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _UTILITY = re.compile(r"U\(.*?\) = \S+")
 
 @dataclass(frozen=True)
 class AxiomCheck:
-    """What was found about one axiom.
+    """The result for one axiom.
 
     Attributes
     ----------
     name : str
         "null_player", "symmetry", "efficiency", "additivity" or "monotone", the remark on monotone games.
     status : {"holds", "fails", "vacuous"}
-        "vacuous": nobody meets the condition, so the axiom says nothing about this game.
+        "vacuous": no player meets the condition, so the axiom does not apply to this game.
     players : tuple of int, or of pairs of int for "symmetry"
-        Those that meet the condition.
+        The players or pairs that meet the condition.
     worst : tuple of int
         Who is furthest off, one player or a pair: of ``players``, from what the axiom says about them; where
         it is vacuous, the one nearest to the condition (of "monotone": the furthest). Empty for "efficiency".
     violation : float
         How far ``worst`` is off: a value or a difference of values; of "monotone", the gain in utility of a
-        player that is not worth more than 0. Where the axiom is vacuous, how far the condition is from being
+        player whose value is not above 0. Where the axiom is vacuous, how far the condition is from being
         met: a change of the utility. NaN where there is nothing to measure.
     sequence : tuple of int, or None
         A sequence that shows it: the one of which the utility changes most as ``worst`` joins it (the player
@@ -69,20 +69,20 @@ class AxiomCheck:
 
 @dataclass(frozen=True, eq=False)
 class AxiomReport:
-    """What was found about all axioms; going through it yields the five checks.
+    """The results for all axioms; iterating over it yields the five checks.
 
     Attributes
     ----------
     null_player, symmetry, efficiency, additivity, monotone : AxiomCheck
         One each.
     values : ndarray of float64, shape (n_players,)
-        The values that they are about.
+        The values that were checked.
     value : str
         Which value it is.
     insertion : {"end", "anywhere"}
         Where players join in the conditions of "null_player" and "monotone".
     tolerance : float
-        By how much utilities may differ and count as the same; values may be off by twice that.
+        Difference up to which utilities count as the same; for values, twice that.
     n_evaluations : int
         Utilities evaluated, of ``game`` and of ``other``.
     seconds : float
@@ -135,7 +135,7 @@ class AxiomReport:
         return str(player if self.player_names is None else self.player_names[player])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an axiom, players by name.
+        """Return one row per axiom, players by name.
 
         Returns
         -------

@@ -309,7 +309,7 @@ def test_seeds():
 def test_a_model_left_to_chance_is_reported(run):
     answers = itertools.chain([1.0, 0.0], itertools.repeat(0.5))  # the first of two fits of all rows
     left = game(scoring=lambda model, X, y: next(answers), empty_value=0.0)
-    with pytest.warns(UserWarning, match="DecisionTreeClassifier scores differently each time"):
+    with pytest.warns(UserWarning, match="DecisionTreeClassifier"):
         run(left, n_jobs=1)
 
 
@@ -473,7 +473,7 @@ def test_runs_go_on_and_know_their_game(tmp_path):
         (game(error_score=0.0), "error_score"),
         (game(problem=PROBLEM._replace(y_valid=1 - PROBLEM.y_valid)), "y"),
     ]:
-        with pytest.raises(ValueError, match=f"differs in {name}"):
+        with pytest.raises(ValueError, match=name):
             sample_with(other, n_permutations=30, checkpoint=path, **options)
     parts = [sample_with(game(), n_permutations=10, first_permutation=k, random_state=4) for k in (0, 10)]
     assert osv.Valuation.merge(parts).n_permutations == 20

@@ -115,7 +115,7 @@ def test_touches_after_a_conversion(after, expected, order):
     game = osv.JourneyGame.from_events(LATE.iloc[order], after_conversion=after)
     assert counts_of(game) == expected
     if after == "cut":
-        with pytest.warns(UserWarning, match=r"\b3 in 2 of 4 journeys, with 1 "):
+        with pytest.warns(UserWarning, match=r"\b3 .*\b2 of 4 journeys, with 1 "):
             assert counts_of(osv.JourneyGame.from_events(LATE.iloc[order])) == expected
 
 
@@ -193,7 +193,7 @@ def test_games_in_which_every_journey_converts_are_warned_of():
         lambda **more: osv.JourneyGame.from_journeys([["A"], ["B", "A"]], [True, True], **more),
         lambda **more: osv.JourneyGame.from_events(as_events([["A"], ["B", "A"]], [1, 1]), **more),
     ):
-        with pytest.warns(UserWarning, match="every journey"):
+        with pytest.warns(UserWarning, match="convert"):
             make()
         with warnings.catch_warnings():
             warnings.simplefilter("error")

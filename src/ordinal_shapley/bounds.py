@@ -1,4 +1,4 @@
-r"""How far an estimate may be from its value: the paper's tail bounds, where they hold, and their inverse.
+r"""Bounds on the error of an estimate: the paper's tail bounds, where they hold, and their inverse.
 
 Each tail bounds :math:`P(|\phi - \hat\phi| \ge \epsilon)` from the ranges of marginal contributions and the
 number :math:`T` of independent permutations, whatever else the game is. It is a number up to 1, and 1 where
@@ -132,8 +132,8 @@ def tmc_tail(
     eps : float
         Size of the error, above 0.
     low, high : array_like of shape (n,)
-        Bounds on the player's marginal contribution at positions 1 to n. For the plain average without
-        ``k`` a number does: one range for all positions.
+        Bounds on the player's marginal contribution at positions 1 to n. For the plain average without ``k``
+        a number is enough: one range for all positions.
     n_permutations : int, optional
         :math:`T`, independent permutations of the plain average. Give it or ``counts``.
     counts : array_like of int, shape (k,), optional
@@ -141,9 +141,9 @@ def tmc_tail(
     k : int, optional
         Last position evaluated in the plain average; by default none is left out.
     bias : float, optional
-        :math:`\epsilon_k`, if it is known better than from the ranges beyond ``k``. A truncation rule may
-        stop well before any fixed position; then ``low`` and ``high`` are those of all positions and
-        ``bias`` is what the rule may cost this player.
+        :math:`\epsilon_k`, if a better bound is known than that from the ranges beyond ``k``. A truncation
+        rule may stop well before any fixed position; then ``low`` and ``high`` are those of all positions and
+        ``bias`` is the largest bias of the rule for this player.
     printed : bool, default False
         The printed form, whose exponent lacks :math:`n^2`; it needs ``counts``. For the stratified average
         it is true but weaker, for the plain average it is false.
@@ -184,14 +184,12 @@ def tmc_tail(
         rate = _average_rate(eps, lows, highs, k, bias)
         return _tail(2, n_permutations * rate)
     if k is not None:
-        raise ValueError("k goes with n_permutations; with counts it is the length of counts")
+        raise ValueError("k requires n_permutations; with counts it is the length of counts")
     m = per_position("counts", counts, "iu", "integers")
     if m.size > lows.size:
-        raise ValueError(f"counts has {m.size} entries, but low and high have {lows.size} positions")
+        raise ValueError(f"counts has {m.size} values, but low and high have {lows.size} positions")
     if (m < 1).any():
-        raise ValueError(
-            "counts has an entry below 1; the stratified average needs a sample of each position"
-        )
+        raise ValueError("counts has a value below 1; the stratified average needs a sample of each position")
     gap = eps - _truncation_bias(lows, highs, m.size, bias)
     if gap <= 0:
         return 1.0
@@ -210,7 +208,7 @@ def cmc_tail(
     bias: float = 0.0,
     printed: bool = False,
 ) -> float:
-    r"""Bound the probability that a CMC estimate is off by ``eps`` or more from what it samples.
+    r"""Bound the probability that a CMC estimate is off by ``eps`` or more from its expectation.
 
     With ``average="all"`` that is :math:`q\, E[\text{marginal} \mid \text{chosen}]`, the mean over
     permutations, 0 for those without the player. It is not the value :math:`\phi`: no sequence longer than
@@ -236,8 +234,7 @@ def cmc_tail(
         Probability that a permutation holds the player, in (0, 1]:
         :math:`\max(1, \lfloor q n_c \rfloor) / n_c` in a class of :math:`n_c` players.
     bias : float, default 0.0
-        The most that :math:`q E[\cdot \mid \text{chosen}]` may be off from the value that is meant, if that
-        is known.
+        Largest difference between :math:`q E[\cdot \mid \text{chosen}]` and the value of interest, if known.
     printed : bool, default False
         The printed form: one-sided, with the variance :math:`(2q - q^2) \delta^2`, which is true but
         larger. It is false without the factor 2. Its range of the marginal contributions is read as
@@ -374,13 +371,13 @@ def permutations_needed(
         rate = _average_rate(each, lows, highs, k, bias)
     else:
         if k is not None:
-            raise ValueError("k goes with TMC only; leave out k or q")
+            raise ValueError("k is for TMC only: leave out k or q")
         rate = _sampled_rate(each, lows, highs, q, 0.0 if bias is None else bias)
     exponent = math.log(2 * n_players / failure)
     if rate * 2**53 < exponent:  # also at rate 0
         raise ValueError(
-            f"eps leaves each player an error of {each:g}, at most the bias or hardly above it: no number of "
-            "permutations that can be counted is enough; give a larger eps"
+            f"eps is too small: it leaves each player an error of {each:g}, at most the bias or barely above "
+            "it, which no number of permutations can reach"
         )
 
     def enough(t: int) -> bool:

@@ -129,15 +129,15 @@ def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> Non
         counted = any(frames.is_counted(given) for given in (index, X.index))
         if not counted and not labels:
             warnings.warn(
-                f"{title} and {name} have no index label in common, and rows are matched by position: if "
-                f"that is right pass {title}.to_numpy()",
+                f"pass {title}.to_numpy() if its rows are in the order of {name}: the two have no index "
+                "label in common, so rows are matched by position",
                 UserWarning,
                 stacklevel=stacklevel,
             )
         elif index.is_unique and X.index.is_unique and len(labels) == len(index):
             warnings.warn(
-                f"the index of {title} is that of {name} in another order, and rows are matched by position: "
-                f"if the index is right pass {title}.loc[{name}.index], if the order is {title}.to_numpy()",
+                f"pass {title}.loc[{name}.index] to match rows by index, or {title}.to_numpy() by position: "
+                f"the index of {title} is that of {name} in another order, and rows are matched by position",
                 UserWarning,
                 stacklevel=stacklevel,
             )
@@ -242,7 +242,7 @@ def check_features(n_found: int, n_expected: int, columns: Any, expected: Any, n
     if n_found != n_expected:
         raise ValueError(f"{name} has {n_found} features, expected {n_expected}, as many as X")
     if columns is not None and expected is not None and columns != expected:
-        raise ValueError(f"{name} has other columns than X, or in another order: expected the same columns")
+        raise ValueError(f"{name} has other columns than X, or in another order: pass {name}[X.columns]")
 
 
 def plain(value: Any) -> Any:
@@ -254,11 +254,11 @@ def as_array(values: Any, name: str, unit: str = "row") -> NDArray[Any]:
     """Convert to an array of whatever type; `unit` is what its entries are counted by."""
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise ValueError(f"{name} has masked entries, the first at {unit} {row}: fill in or drop them first")
+        raise ValueError(f"{name} has masked values, the first at {unit} {row}: fill in or drop them first")
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} is no rectangular array ({error})") from None
+        raise ValueError(f"{name} is not a rectangular array ({error})") from None
 
 
 def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
@@ -266,13 +266,13 @@ def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     array = as_array(values, name, _unit(of))
     if array.ndim == 0:  # numpy takes a generator, a set or a dictionary for one thing
         shown = f"a {type(values).__name__}" if array.dtype.kind == "O" else repr(values)
-        raise TypeError(f"{name} is {shown}, expected a list or an array with one entry for each {of}")
+        raise TypeError(f"{name} is {shown}, expected a list or an array with one value for each {of}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected 1")
     if len(array) != length:
-        raise ValueError(f"{name} has {len(array)} entries, expected {length}, one for each {of}")
+        raise ValueError(f"{name} has {len(array)} values, expected {length}, one for each {of}")
     return array
 
 
@@ -415,7 +415,7 @@ def per_position(name: str, value: object, kinds: str, expected: str) -> NDArray
     except ValueError:  # ragged
         raise TypeError(f"{name} is {value!r}, expected {expected}") from None
     if result.size == 0 or result.ndim > 1:
-        raise ValueError(f"{name} has shape {result.shape}, expected one entry per position")
+        raise ValueError(f"{name} has shape {result.shape}, expected one value per position")
     if result.dtype.kind not in kinds:
         raise TypeError(f"{name} is {value!r}, expected {expected}")
     return np.atleast_1d(result)
@@ -429,11 +429,11 @@ def intervals(
     for name, value in ((low_name, low), (high_name, high)):
         end = per_position(name, value, "iuf", "numbers").astype(np.float64)
         if not np.isfinite(end).all():
-            raise ValueError(f"{name} has an entry that is not finite")
+            raise ValueError(f"{name} has a value that is not finite")
         ends.append(end)
     lows, highs = ends
     if lows.size != highs.size:
-        raise ValueError(f"{low_name} has {lows.size} entries and {high_name} {highs.size}, not as many")
+        raise ValueError(f"{low_name} has {lows.size} values and {high_name} {highs.size}, expected as many")
     if (lows > highs).any():
         raise ValueError(f"{low_name} is above {high_name} at position {int(np.argmax(lows > highs)) + 1}")
     return lows, highs

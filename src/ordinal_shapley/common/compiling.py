@@ -1,4 +1,4 @@
-"""What is said while kernels are compiled, and compiling them ahead."""
+"""Compiling kernels ahead, and the message while they are compiled."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COMPILING = "compiling kernels, once, about 10 s"
 
 
 def compile_kernels(n_jobs: int | None = -1) -> int:
-    """Compile every kernel that is not compiled yet, and keep them on disk for later processes.
+    """Compile all kernels that are not compiled yet, and cache them on disk for later processes.
 
-    Nothing else needs this: kernels are compiled when they are first used. It serves container images and
-    continuous integration, where the first run should not wait.
+    Optional, because kernels are compiled when they are first used. Use it in container images and continuous
+    integration, where the first run should not wait.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def compile_kernels(n_jobs: int | None = -1) -> int:
     Warns
     -----
     RuntimeWarning
-        If they cannot be kept on disk.
+        If they cannot be cached on disk.
 
     Examples
     --------

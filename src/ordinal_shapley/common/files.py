@@ -115,7 +115,8 @@ def _take(lock: Path) -> int:
             raise BlockingIOError(errno.EAGAIN, f"it is in use by {holder or 'another run'}") from None
         except OSError as error:  # some shared file systems have no locks
             warnings.warn(
-                f"no lock ({error.strerror}): make sure that no other run writes to {lock.parent}",
+                f"make sure that no other run writes to {lock.parent}, which cannot be locked "
+                f"({error.strerror})",
                 UserWarning,
                 stacklevel=5,
             )

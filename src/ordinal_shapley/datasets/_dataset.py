@@ -29,7 +29,7 @@ class Dataset:
     target : pandas.Series
         The class of every row, on the index of `frame`.
     description : str
-        One line: what a row is and what its class says.
+        One line: what a row and its class are.
     source : str
         Authors, year, repository and DOI.
     licence : str, default "CC BY 4.0"
@@ -64,7 +64,7 @@ class Dataset:
 
     @cached_property
     def X(self) -> npt.NDArray[np.float64]:  # noqa: N802
-        """The features in C order: numbers first, unscaled, then one column a category."""
+        """The features in C order: numbers first, unscaled, then one column per category."""
         return self._encoder.transform(self.frame)
 
     @cached_property

@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Journeys:
-    """Journeys that were drawn, and what is true of them.
+    """Synthetic journeys, with their true rates and credit.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Journeys:
     channels : list of str
         Names of the channels, in order.
     rates : ndarray of float64, shape (n_channels,)
-        What a touch of each channel adds to the probability of conversion.
+        Increase in the probability of conversion by a touch of each channel.
     boosts : dict
-        By pair of names: what is added if the first comes before the second.
+        By pair of names: additional increase if the first comes before the second.
     n_journeys, max_length : int
-        How many journeys were drawn, and the touches of the longest.
+        Number of journeys, and of touches of the longest one.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Journeys:
         return float(_chances(touched, self.rates, self._boosts())[0])
 
     def true_credit(self, value: str = "partial_ordinal") -> pd.Series:
-        """Return the expected credit of each channel in as many journeys.
+        """Return the expected credit of each channel for this number of journeys.
 
         Parameters
         ----------
@@ -107,8 +107,8 @@ class Journeys:
         Returns
         -------
         pandas.Series
-            Conversions by channel. What a channel adds by itself is its own. The boost of a pair goes to the
-            second of them for the partial ordinal value, and to both in equal parts for the others.
+            Conversions by channel. The rate of a channel is its own credit. The boost of a pair is credited
+            to the second channel by the partial ordinal value, and to both equally by the others.
 
         Examples
         --------
@@ -151,7 +151,7 @@ def make_journeys(
     boosts: Mapping[tuple[int, int], float] | None = None,
     random_state: Any = None,
 ) -> Journeys:
-    """Draw journeys of channels whose credit is known.
+    """Draw synthetic journeys through channels whose true credit is known.
 
     A journey has 1 to ``max_length`` distinct channels, all numbers equally likely, in random order. The
     probability that it converts is the sum of its channels' ``rates`` and of the ``boosts`` of the pairs that
@@ -160,15 +160,15 @@ def make_journeys(
     Parameters
     ----------
     n_journeys : int, default 10_000
-        How many to draw.
+        Number of journeys.
     n_channels : int, default 4
-        How many channels there are; they are called A, B, C ... or, if there are more than 26, c0, c1 ...
+        Number of channels, named A, B, C ... or, if there are more than 26, c0, c1 ...
     max_length : int, optional
         Touches of the longest journeys; by default 3, or all channels if there are fewer.
     rates : float or array-like of shape (n_channels,), default 0.05
-        What a touch adds to the probability of conversion.
+        Increase in the probability of conversion by a touch.
     boosts : mapping, optional
-        By pair of numbers of channels: what is added if the first comes before the second; by default 0.15
+        By pair of channel indices: additional increase if the first comes before the second; by default 0.15
         for (0, 1).
     random_state : int or numpy.random.Generator, optional
         The same number gives the same journeys.
@@ -176,7 +176,7 @@ def make_journeys(
     Returns
     -------
     Journeys
-        The journeys and the truth.
+        The journeys with their true rates and credit.
 
     Raises
     ------

@@ -25,7 +25,7 @@ from ordinal_shapley.sampling.stopping import MaxSeconds, StoppingRule
 from ordinal_shapley.values import Classic, Ordinal, PartialOrdinal, Value
 
 _Self = TypeVar("_Self", bound="_ShapleyEstimator")
-# What there is once `fit` was called.
+# Attributes after `fit`.
 _FITTED = {"values_", "valuation_", "game_", "classes_", "train_indices_", "valid_indices_"}
 _FITTED |= {"n_features_in_", "feature_names_in_"}
 
@@ -69,15 +69,15 @@ class _ShapleyEstimator(BaseEstimator):
     ) -> _Self:
         """Value the rows of ``X``, or the groups they form.
 
-        Without validation data the rows are cross-fitted: each validates in one of ``cv`` folds, is valued in
-        the others, and its value is the mean over these, see `CrossFitGame`. With ``groups`` the rows of each
-        group are split. Give validation data if you have rows you trust.
+        Without validation data the rows are cross-fitted: each is a validation row in one of ``cv`` folds and
+        valued in the others, and its value is the mean over these, see `CrossFitGame`. With ``groups`` the
+        rows of each group are split. Give validation data if you have rows whose labels you trust.
 
-        With ``cv=None`` a part ``valid_fraction`` of the rows is held out to score models, and only the
-        others are valued, in their order. They are drawn class by class, by
-        `sklearn.model_selection.train_test_split` with ``random_state``; with ``groups`` whole groups are,
-        class by class if no group mixes classes. The ``strata`` of ``sampler`` have a class for each row of
-        ``X``, or for each group in the order of the sorted group names.
+        With ``cv=None`` the share ``valid_fraction`` of the rows becomes the validation set, and only the
+        others are valued, in their order. Validation rows are drawn class by class, by
+        `sklearn.model_selection.train_test_split` with ``random_state``; with ``groups`` whole groups are
+        drawn, class by class if no group mixes classes. The ``strata`` of ``sampler`` have a
+        class for each row of ``X``, or for each group in the order of the sorted group names.
 
         Parameters
         ----------
@@ -110,8 +110,8 @@ class _ShapleyEstimator(BaseEstimator):
             raise ValueError(f"{missing} is missing: give X_valid and y_valid together, or neither")
         if X_valid is None and self.checkpoint is not None and self.random_state is None:
             raise ValueError(
-                "random_state is None, expected an integer: to go on from a checkpoint, fit must make the "
-                "same split again; or give X_valid and y_valid"
+                "random_state is None, expected an integer, so that fit makes the same split again when it "
+                "resumes a checkpoint; or give X_valid and y_valid"
             )
         sampler = as_sampler(self.sampler, "sampler")
         self._rule(1)  # what is wrong with it is said before the work
@@ -195,11 +195,11 @@ class _ShapleyEstimator(BaseEstimator):
         if self.estimator is None:
             for name, value in of_models.items():
                 if value != getattr(type(self), name):
-                    raise ValueError(f"{name} is {value!r}, which is for a given estimator")
+                    raise ValueError(f"{name} is {value!r}, which requires an estimator")
             scoring = "accuracy" if self.scoring is None else self.scoring
             return LogisticGame(*rows, C=self.C, scoring=scoring, **options)
         if not (isinstance(self.C, Real) and self.C == 1.0):
-            raise ValueError(f"C is {self.C!r}, which is for estimator=None: set it in the estimator")
+            raise ValueError(f"C is {self.C!r}, which is for estimator=None: set C in the estimator")
         return game_for(self.estimator, *rows, scoring=self.scoring, **of_models, **options)
 
     def _remember_features(self, X: Any) -> None:
@@ -243,7 +243,7 @@ def _split(
             unit = "row" if groups is None else "group"
             raise ValueError(
                 f"y has a single {unit} of class {names[sizes.argmin()]!s}, which cannot be both "
-                f"valued and held out: {hint}"
+                f"valued and in the validation set: {hint}"
             )
     state = sklearn_state(random_state)
     try:
@@ -277,23 +277,23 @@ class _OrderedShapley(_ShapleyEstimator):
 class OrdinalShapley(_OrderedShapley):
     """Ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
-    A row's value is what it adds on average over all places at which it may enter a sequence, not only the
-    last.
+    A row's value is what it adds on average over all positions at which it may enter a sequence, not only
+    the last.
 
     Parameters
     ----------
     estimator : classifier, regressor or pipeline, optional
         Any scikit-learn model, see `game_for`. By default the logistic regression of `LogisticGame`.
     position_weight : {"gaussian", "uniform"}, default "gaussian"
-        How a row's place in the order weighs in the model.
+        Weight of a row in the model by its position in the sequence.
     size_weights : SizeWeights or array-like of shape (n_players,), optional
-        How numbers of other rows weigh in the value, as for `Ordinal`: with `sizes_up_to` only small
-        coalitions are fitted.
+        Weights of the numbers of other rows, as for `Ordinal`: with `sizes_up_to` only small sets of rows
+        are fitted.
     compiled : {"auto", True, False}, default "auto"
-        Whether ``estimator`` is compiled: where possible, or else a ValueError, or never.
+        Whether ``estimator`` is compiled: "auto" where possible, True always (else a ValueError), or never.
     fit_transformers : {"once", "each"}, default "once"
-        Whether all steps but the last of a pipeline are fitted once, to all training rows, or in Python to
-        each sequence.
+        Whether all steps but the last of a pipeline are fitted "once", to all training rows, or to "each"
+        sequence, in Python.
     C : float, default 1.0
         Inverse strength of the L2 penalty of the logistic regression.
     scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "neg_log_loss"}, optional
@@ -304,36 +304,36 @@ class OrdinalShapley(_OrderedShapley):
     error_score : "raise" or float, default "raise"
         Utility of a sequence for which ``estimator`` fails.
     cv : int, splitter, iterable or None, default 5
-        Folds in which rows validate in turn when ``fit`` gets no validation data, see `CrossFitGame`. None:
-        some rows are held out, which then have no value.
+        Folds of cross-fitting if ``fit`` gets no validation data, see `CrossFitGame`. With None some rows are
+        the validation set; they are not valued, so their label errors go undetected.
     valid_fraction : float, default 0.3
-        With ``cv=None``, part of the rows (or groups) to hold out.
+        With ``cv=None``, the share of the rows (or groups) to use as validation set.
     sampler : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
-        How permutations are sampled, by default without bias: the ``method`` of
+        How permutations are sampled, by default unbiased: the ``method`` of
         `ordinal_shapley.sample_values`.
     max_seconds : float, optional
-        Seconds that sampling takes at most, with whatever else stops it; the result is what there is then.
+        Limit on the time of sampling, in addition to other stopping rules; values are those at that time.
     random_state : int, Generator, RandomState or None
-        Makes the split and the permutations repeatable.
+        Makes the split and the permutations reproducible.
     stopping, n_permutations, n_jobs, checkpoint, progress
         As in `ordinal_shapley.sample_values`.
     evidence : bool, default True
-        Whether to predict each row's label by a random forest that does not know it, for tables to show
-        beside values, see `ordinal_shapley.experiments.self_confidence`. Not for regressors and ``groups``.
+        Whether to predict each row's label by a random forest that was not trained on the row, to show beside
+        the values, see `ordinal_shapley.experiments.self_confidence`. Not for regressors or ``groups``.
 
     Attributes
     ----------
     values_ : ndarray of shape (n_players,)
         The value of each training row (or group), in order.
     valuation_ : Valuation
-        The same with standard errors and the row labels: the DataFrame's index, or else the place
-        in ``X`` if ``fit`` made the split.
+        The same with standard errors and row labels: the DataFrame's index, or the position in ``X`` if
+        ``fit`` made the split.
     game_ : CrossFitGame, LogisticGame or what `game_for` returns
-        The game that was played.
+        The game whose players the rows are.
     classes_ : ndarray or None
         The classes; None for a regressor.
     train_indices_, valid_indices_ : ndarray or None
-        Positions in ``X`` of the rows valued and held out with ``cv=None``; else None.
+        With ``cv=None``, positions in ``X`` of the rows valued and of the validation rows; else None.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -342,7 +342,7 @@ class OrdinalShapley(_OrderedShapley):
     See Also
     --------
     PartialOrdinalShapley : The value of rows that join at the end.
-    ClassicShapley : The classic value, where order plays no part.
+    ClassicShapley : The classic value, for rows whose order does not matter.
 
     References
     ----------
@@ -368,7 +368,7 @@ class OrdinalShapley(_OrderedShapley):
 class PartialOrdinalShapley(_OrderedShapley):
     """Partial ordinal Shapley values of training rows, for weighted logistic regression or any model.
 
-    A row's value is what it adds on average when it joins the end of those before it.
+    A row's value is what it adds on average when it joins at the end of a sequence.
 
     Parameters
     ----------
@@ -379,8 +379,8 @@ progress, evidence
 
     See Also
     --------
-    OrdinalShapley : The value of rows that may enter anywhere.
-    ClassicShapley : The classic value, where order plays no part.
+    OrdinalShapley : The value of rows that may enter at any position.
+    ClassicShapley : The classic value, for rows whose order does not matter.
 
     References
     ----------
@@ -407,7 +407,8 @@ progress, evidence
 class ClassicShapley(_ShapleyEstimator):
     """Classic Shapley values of training rows, for logistic regression or any model (Data Shapley).
 
-    Every row weighs the same wherever it stands, so that only the set of rows matters.
+    Every row has the same weight at any position, so only the set of rows matters. Use this unless your rows
+    have an order that training follows.
 
     Parameters
     ----------

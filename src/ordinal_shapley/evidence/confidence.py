@@ -1,4 +1,4 @@
-"""Cross-validated probabilities of labels, and neighbours that agree with them."""
+"""Cross-validated probabilities of labels, and the agreement of neighbours with them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def self_confidence(
 ) -> LabelEvidence:
     """Predict the label of each row by models that were not trained on it.
 
-    A label that such a model gives a low probability is likely to be wrong. To find label errors, and for
-    nothing else, this is the first thing to try: it takes a handful of fits.
+    A label to which such a model gives a low probability is likely to be wrong. If you only want to find
+    label errors, try this first: it takes a few model fits.
 
     Parameters
     ----------
@@ -46,19 +46,20 @@ def self_confidence(
     y : array-like of shape (n_rows,)
         Their labels: classes.
     X_valid, y_valid : same kinds as X and y, optional
-        Further rows with labels that are trusted; both or neither. Every model is trained on them, too.
+        Further rows whose labels you trust; both or neither. Every model is also trained on them.
     estimator : scikit-learn classifier, optional
         It needs ``predict_proba``, and is cloned. By default a random forest of 200 trees with leaves of at
-        least three rows. A model that can learn single rows by heart, or is hardly regularised, finds less.
+        least three rows. A model that can memorise single rows, or is hardly regularised, finds fewer errors.
         For embeddings, try logistic regression with a small ``C``; for columns of text, a pipeline that
         starts with `column_pipeline`.
     cv : int, splitter or iterable of (train, test), default 5
-        The folds. An integer makes so many, at random and stratified, of any classes: see Notes. Other
-        splits must predict every row; of a row that is predicted more than once, probabilities are averaged.
+        The folds. An integer is their number; they are random and stratified, for classes of any size: see
+        Notes. Other splits must predict every row; of a row that is predicted more than once, probabilities
+        are averaged.
     n_neighbors : int, default 5
-        How many of the nearest other rows of ``X`` are asked whether they have the same label.
+        Number of nearest other rows of ``X`` whose labels are compared with that of the row.
     random_state : None, int, numpy Generator or RandomState
-        Draws the folds of an integer ``cv``, and is that of the default estimator; others have their own.
+        For the folds of an integer ``cv`` and the default estimator; other estimators have their own.
     n_jobs : int, optional
         Number of folds whose models are fitted at once, in threads; -1 for as many as there are cores. The
         result does not depend on it.
@@ -66,8 +67,8 @@ def self_confidence(
     Returns
     -------
     LabelEvidence
-        For each row its label, the label predicted, and the probabilities of both; and the share of its
-        neighbours that have its label, where features are numbers.
+        For each row its label, the predicted label and the probabilities of both; also the share of its
+        neighbours with the same label, if features are numbers.
 
     Raises
     ------
@@ -116,7 +117,9 @@ def self_confidence(
     estimator = forest(seed % 2**32) if estimator is None else _checked(estimator)
     n = X.shape[0]
     if n < 2:
-        raise ValueError("X has 1 row, expected at least two: each is predicted by a model of the others")
+        raise ValueError(
+            "X has 1 row, expected at least two: each is predicted by a model that was trained on others"
+        )
     if more is None:
         given = arrays.as_labels(y, "y", n, "row of X")
         labels, (classes, codes) = given, arrays.encode(given, "y")
@@ -169,8 +172,8 @@ def _rows(X: Any, X_valid: Any) -> tuple[Any, Any, NDArray[Any] | None]:
 def _checked(estimator: Any) -> Any:
     if is_regression(estimator, "a classifier") or not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            f"estimator is a {type(estimator).__name__}, expected a classifier with predict_proba: of one "
-            "without, sklearn.calibration.CalibratedClassifierCV makes one"
+            f"estimator is a {type(estimator).__name__}, expected a classifier with predict_proba: "
+            "sklearn.calibration.CalibratedClassifierCV adds it to one without"
         )
     return estimator
 

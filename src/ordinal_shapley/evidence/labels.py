@@ -1,4 +1,4 @@
-"""What other rows say of the label of each row, and a rank by it and by values."""
+"""Evidence against the label of each row from models of other rows, and a rank by it and by values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VALUE_WEIGHT = 1 / 3  # what does best beside the default model of self-confide
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelEvidence:
-    """What models and neighbours that do not know the label of a row say of it.
+    """Evidence against the label of each row, from models and neighbours that were not trained on it.
 
     `ordinal_shapley.experiments.self_confidence` returns one.
 
@@ -39,7 +39,7 @@ class LabelEvidence:
         Share of the ``n_neighbors`` nearest other rows that have the given label. None where there are no
         distances: text, missing values.
     n_neighbors : int
-        How many neighbours were asked.
+        Number of neighbours.
     row_names : ndarray of shape (n_rows,) or None
         Index of the rows if they were a DataFrame.
 
@@ -79,7 +79,7 @@ class LabelEvidence:
         return np.asarray(self.given_label != self.predicted_label)
 
     def _verdicts(self, below_zero: NDArray[np.bool_]) -> NDArray[Any]:
-        """What speaks against the label of each row, given whose value is below 0 beyond its error."""
+        """The evidence against the label of each row, given which CIs are entirely below 0."""
         verdicts = np.array([["", "other label predicted"], ["value below 0", "both"]], dtype=object)
         return np.asarray(verdicts[below_zero.astype(np.intp), self._differs.astype(np.intp)])
 
@@ -119,17 +119,17 @@ class LabelEvidence:
 
 
 def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
-    r"""Rank rows by what their values and other rows say against their labels.
+    r"""Rank rows by the evidence against their labels: values and predictions combined.
 
-    The list to look through for wrong labels, from rank 1 on. Where self-confidence and values disagree, each
-    finds errors that the other does not. Together they find about as many as the better one alone, so that
-    one need not know which that is. Where labels can hardly be predicted, or by a poor model, it is values.
+    Check labels in this order, from rank 1 on. Values and self-confidence each find errors that the other
+    misses. Combined they find about as many as the better one alone, so you need not know which one that is.
+    Where labels are hard to predict, or the model is poor, values are the better one.
 
     Parameters
     ----------
     values : Valuation, fitted estimator or array-like of shape (n_rows,)
-        A value for each row, low where a row looks bad. NaN for a row without one: self-confidence alone
-        ranks it. A Series may be in another order: it is matched with ``evidence`` by its index.
+        A value for each row, low where a row looks bad. Rows with NaN are ranked by self-confidence alone. A
+        Series may be in another order: it is matched with ``evidence`` by its index.
     evidence : LabelEvidence or array-like of shape (n_rows,)
         Of the same rows; or the probability of each row's label, from any model that was not trained on the
         row. Rows without an index count from 0.
@@ -152,8 +152,8 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     .. math:: \log \frac{p_i}{1 - p_i} + \frac{\phi_i - \bar\phi}{3\,\mathrm{sd}(\phi)},
 
     the log-odds of the label of row :math:`i`, with :math:`p_i` from 0.001 to 0.999, and a third of its
-    value in standard deviations of all values. So a model that is sure decides, and values decide among
-    labels it is not sure of.
+    value in standard deviations of all values. A confident model decides, and values decide among labels
+    that the model is unsure about.
 
     Examples
     --------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ExactValues:
-    """Exact values of all players, and what they took.
+    """Exact values of all players.
 
     Attributes
     ----------
@@ -33,15 +33,15 @@ class ExactValues:
     n_evaluations : int
         Utilities evaluated, that of the empty sequence included.
     seconds : float
-        Time it took.
+        Time taken.
     position_profile : ndarray of float64, shape (n_players, n_players), or None
         ``[i, k]``: expected marginal contribution of player i at position k (from 0); the mean over k is the
-        value, or with size weights the mean that these weigh. Only if it was asked for.
+        value, or with size weights the mean that these weigh. Only with ``position_profile=True``.
     efficiency_gap : float
-        Sum of the values less what there is to share: the mean utility of full orders less that of the empty
-        sequence. 0 up to rounding but for `WeightedOrdinal` and size weights.
+        Sum of the values minus v(N) - v(empty), with v(N) the mean utility of full permutations. 0 up to
+        rounding, except for `WeightedOrdinal` and size weights.
     uniform_weight : bool or None
-        For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set one weight.
+        For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set the same weight.
     player_names : ndarray or None
         Names of the players.
 
@@ -74,7 +74,7 @@ class ExactValues:
         return np.argsort(-self.values, kind="stable")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a player, indexed by ``player_names``.
+        """Return one row per player, indexed by ``player_names``.
 
         Returns
         -------
@@ -108,40 +108,40 @@ def exact_values(
     game : Game
         For example a `TableGame`, a `FunctionGame` or a `LogisticGame`.
     value : Value or {"ordinal", "partial_ordinal", "classic"}, default "ordinal"
-        Which value: `Ordinal`, `PartialOrdinal`, `Classic` (for games in which order plays no part: one
+        Which value: `Ordinal`, `PartialOrdinal`, `Classic` (for games in which order does not matter: one
         sequence of each set of players is evaluated), `Blend` or `WeightedOrdinal`.
     position_profile : bool, default False
-        Return the expected marginal contribution of each player at each position, too.
+        Also return the expected marginal contribution of each player at each position.
     n_jobs : int, optional
-        Workers, as in joblib; every core by default, for plain Python functions one. The number does not
-        change a bit of the result.
+        Workers, as in joblib; every core by default, for plain Python functions one. Results are
+        bit-identical for any number.
     progress : bool, default False
         Show a progress bar on stderr.
     max_seconds : float, optional
-        Refuse to start what a short probe says takes longer; an hour by default, ``inf`` for no limit. The
-        probe evaluates some sequences once more; without ``max_seconds`` games of up to 400 sequences go
-        without one.
+        Refuse to start if a short probe predicts a longer time; an hour by default, ``inf`` for no limit. The
+        probe evaluates some sequences once more; without ``max_seconds`` games of up to 400 sequences have
+        none.
 
     Returns
     -------
     ExactValues
-        The values, and what they took.
+        The values, with the number of evaluations and the time.
 
     Raises
     ------
     TypeError, ValueError
         If an argument cannot be used, the weights of `WeightedOrdinal` do not sum to 1, a utility is not
-        finite, or the work would take more than ``max_seconds`` or the memory at hand (the message says how
-        much, and what would do instead).
+        finite, or the work would take longer than ``max_seconds`` or more memory than available (the message
+        says how much, and what to do instead).
     RuntimeError
-        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails. As for utilities,
-        the message names the sequence.
+        If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails. The message names
+        the sequence.
 
     Warns
     -----
     UserWarning
-        If the game turns out to depend on orders that the partition of `PartialOrdinal`, or
-        ``order_free=True`` of a `FunctionGame`, say do not matter.
+        If the game depends on orders that do not matter according to the partition of `PartialOrdinal`, or
+        ``order_free=True`` of a `FunctionGame`.
 
     References
     ----------

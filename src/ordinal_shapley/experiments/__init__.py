@@ -1,8 +1,8 @@
 """Experiments on values of training rows, and the baselines beside them.
 
 `ordinal_shapley.corrupt_labels`, `ordinal_shapley.remove_high_value` and
-`ordinal_shapley.detect_noisy_labels` are at the top of the package; here are other values to compare with,
-and what finds wrong labels better than values alone.
+`ordinal_shapley.detect_noisy_labels` are at the top of the package; here are baselines to compare with, and
+functions that find label errors better than values alone.
 """
 
 from ordinal_shapley.evidence.confidence import self_confidence

@@ -24,8 +24,8 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     r"""Compute the exact classic Shapley values of the rows of a nearest neighbour classifier.
 
     The utility of a set of training rows is, for one validation row, the share of its class among its
-    ``n_neighbors`` nearest rows of the set; a place that a smaller set leaves empty counts as wrong. Values
-    are means over the validation rows. Distances are Euclidean, so put the features on one scale first.
+    ``n_neighbors`` nearest rows of the set; a neighbour that a smaller set lacks counts as wrong. Values are
+    means over the validation rows. Distances are Euclidean, so put the features on one scale first.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
     X_valid, y_valid : same kinds as X and y
         Validation rows and their classes.
     n_neighbors : int, default 5
-        Neighbours that vote; may be more than there are rows.
+        Number of neighbours that vote; may exceed the number of rows.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def knn_shapley(X: Any, y: Any, X_valid: Any, y_valid: Any, n_neighbors: int = 5
 def data_oob(
     X: Any, y: Any, *, n_estimators: int = 1000, random_state: Any = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    """Compute how often decision trees that have not seen a row predict its label.
+    """Compute how often decision trees that were not trained on a row predict its label (Data-OOB).
 
     Each tree is grown on a bootstrap sample of the rows. The value of a row is the share of right predictions
     among the trees whose sample lacks it; no validation rows are needed.
@@ -110,7 +110,7 @@ def data_oob(
     Returns
     -------
     ndarray of float64, shape (n_rows,)
-        The value of each row, between 0 and 1; NaN for a row that every tree has seen.
+        The value of each row, between 0 and 1; NaN for a row that is in the sample of every tree.
 
     Raises
     ------
@@ -161,8 +161,8 @@ def data_oob(
 def leave_one_out(game: Game, n_jobs: int | None = None) -> NDArray[np.float64]:
     """Compute how much the utility of all players drops when one of them is left out.
 
-    The players stand in the order of their indices, the one left out gone from its place. This takes
-    ``n_players + 1`` utilities.
+    The players are in the order of their indices, without the one left out. This takes ``n_players + 1``
+    utilities.
 
     Parameters
     ----------

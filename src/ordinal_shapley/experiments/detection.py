@@ -1,4 +1,4 @@
-"""How well values tell rows with wrong labels from the others."""
+"""How well values find label errors."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["NoiseDetection", "detect_noisy_labels"]
 
 @dataclass(frozen=True, eq=False)
 class NoiseDetection:
-    """How many wrong labels are found when rows are inspected from the lowest value up.
+    """Share of label errors found as rows are inspected from the lowest value up.
 
     Where rows share a value, the figures are means over the orders in which they may be inspected.
 
     Attributes
     ----------
     inspected, found : ndarray of float64, shape (n_rows + 1,)
-        Share of the rows inspected, from 0 to 1, and share of the wrong labels found by then.
+        Share of the rows inspected, from 0 to 1, and share of the label errors found by then.
     n_noisy : int
-        Wrong labels in all.
+        Number of label errors.
     auc : float
-        Area under the ROC curve of the negative values: the probability that a wrong label has a lower value
-        than a right one. 0.5 is no better than chance.
+        Area under the ROC curve of the negative values: the probability that a row with a label error has a
+        lower value than one without. 0.5 is no better than random.
     precision : float
-        Share of wrong labels among the ``n_noisy`` lowest rows.
+        Share of label errors among the ``n_noisy`` lowest rows.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class NoiseDetection:
     precision: float
 
     def found_at(self, share: float) -> float:
-        """Return the share of the wrong labels found when this share of the rows is inspected.
+        """Return the share of the label errors found when this share of the rows is inspected.
 
         Parameters
         ----------
@@ -73,14 +73,14 @@ class NoiseDetection:
         return float(np.interp(share, self.inspected, self.found))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the curve, one line a share inspected."""
+        """Return the curve, one row per share inspected."""
         import pandas as pd
 
         return pd.DataFrame({"inspected": self.inspected, "found": self.found})
 
 
 def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
-    """Inspect rows from the lowest value up and count the wrong labels found.
+    """Inspect rows from the lowest value up and count the label errors found.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
         Any value for each training row, low where a row looks bad; also a fitted estimator. A Series may be
         in another order: it is matched with ``noisy`` by its index.
     noisy : LabelNoise, array of bool of shape (n_rows,), or array of int
-        The rows whose labels are wrong: what `corrupt_labels` returned, a mask, or their numbers. Rows
-        without an index count from 0.
+        The rows whose labels are wrong: what `corrupt_labels` returned, a mask, or their positions. Rows
+        without an index are numbered from 0.
 
     Returns
     -------
     NoiseDetection
-        The curve, and what it comes to.
+        The curve and its summary figures.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _as_mask(noisy: Any, n: int) -> NDArray[np.bool_]:
         return np.asarray(arrays.as_column(rows, "noisy", n, "training row"), np.bool_)
     if rows.size and rows.dtype.kind not in "iu":
         raise TypeError(
-            f"noisy holds values of type {rows.dtype}, expected row numbers or a mask of booleans"
+            f"noisy holds values of type {rows.dtype}, expected row positions or a mask of booleans"
         )
     bad = (rows < 0) | (rows >= n)
     if rows.ndim != 1 or bad.any():

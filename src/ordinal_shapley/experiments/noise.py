@@ -1,4 +1,4 @@
-"""Wrong labels, put in on purpose."""
+"""Labels that are flipped at random, to test what finds them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["LabelNoise", "corrupt_labels"]
 
 @dataclass(frozen=True, eq=False)
 class LabelNoise:
-    """Labels of which some were changed.
+    """Labels of which some were flipped.
 
     Attributes
     ----------
     labels : ndarray of shape (n_rows,)
-        The labels with the changes.
+        The labels, some flipped.
     rows : ndarray of intp
-        The rows that were changed, in increasing order.
+        The rows that were flipped, in increasing order.
     original : ndarray of shape (n_rows,)
-        The labels before.
+        The original labels.
     row_names : ndarray of shape (n_rows,) or None
         Index of the labels if they were a Series.
 
@@ -48,13 +48,13 @@ class LabelNoise:
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """Whether each row was changed."""
+        """Whether each row was flipped."""
         mask = np.zeros(len(self.labels), np.bool_)
         mask[self.rows] = True
         return mask
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a row: its label, the one before, whether they differ."""
+        """Return one line per row: its label, the original one, and whether they differ."""
         import pandas as pd
 
         columns = {"label": self.labels, "original": self.original, "changed": self.mask}
@@ -62,24 +62,24 @@ class LabelNoise:
 
 
 def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> LabelNoise:
-    """Change the labels of some rows, each to another class.
+    """Flip the labels of some rows, each to another class.
 
-    The rows are drawn at random, and so are their new labels, with equal chances among the other classes of
-    ``y``. ``y`` itself is left alone.
+    The rows are drawn at random, and so are their new labels, with equal probability among the other classes
+    of ``y``. ``y`` itself is not changed.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         Labels of at least two classes.
     fraction : float, default 0.2
-        The share of the rows to change, from 0 to 1; their number is rounded to the nearest integer.
+        The share of the labels to flip, from 0 to 1; their number is rounded to the nearest integer.
     random_state : None, int, numpy Generator or RandomState
-        The same number gives the same changes.
+        The same number flips the same labels.
 
     Returns
     -------
     LabelNoise
-        The new labels, and which rows were changed.
+        The new labels, and which rows were flipped.
 
     Raises
     ------

@@ -25,17 +25,17 @@ Score = Callable[[NDArray[np.intp]], float]
 
 @dataclass(frozen=True, eq=False)
 class RemovalCurves:
-    """Accuracy on held-out rows as training rows are removed.
+    """Accuracy on a test set as training rows are removed.
 
     Attributes
     ----------
     n_rows : int
-        Training rows before any is removed.
+        Number of training rows before any is removed.
     removed : ndarray of int64, shape (n_marks,)
         Rows removed at each mark, from 0.
     high_first : ndarray of float64, shape (n_marks,)
-        Accuracy when the rows with the highest values are removed first. The lower it falls, the better
-        the values say which rows the model depends on.
+        Accuracy when the rows with the highest values are removed first. The faster it falls, the better the
+        values show which rows the model depends on.
     low_first : ndarray of float64, shape (n_marks,)
         Accuracy when those with the lowest values are removed first.
 
@@ -78,7 +78,7 @@ class RemovalCurves:
         return float(self.high_first[: len(self.removed) // 2].sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return both curves, one line a mark."""
+        """Return both curves, one row per mark."""
         import pandas as pd
 
         names = ("removed", "share", "high_first", "low_first")
@@ -101,7 +101,7 @@ def remove_high_value(
     estimator: Any = None,
     marks: int = 20,
 ) -> RemovalCurves:
-    """Train again as rows are removed by their values, from the highest down and from the lowest up.
+    """Retrain as rows are removed by value, from the highest down and from the lowest up.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def remove_high_value(
     y : array-like of shape (n_rows,)
         Their labels.
     X_test, y_test : same kinds as X and y
-        Held-out rows and their labels: best rows that had no part in making the values.
+        The test set and its labels: preferably rows that were not used to compute the values.
     estimator : scikit-learn classifier, optional
         The model to train, cloned for each training. By default the model of `LogisticGame` with uniform
         weights, which is scikit-learn's ``LogisticRegression(solver="liblinear")``, fully converged, one
         against the rest for more than two classes.
     marks : int, default 20
-        At how many points to train. They are ``n_rows // marks`` rows apart, as in the experiments of
-        arXiv:2305.01660; all rows less one of a smaller set.
+        Number of points at which to train. They are ``n_rows // marks`` rows apart, as in the experiments of
+        arXiv:2305.01660; for a smaller set one row apart.
 
     Returns
     -------
@@ -136,8 +136,8 @@ def remove_high_value(
 
     Notes
     -----
-    The model is trained on the classes that are left. If only one is, that is the prediction. Rows of equal
-    value are removed in the order in which they stand.
+    The model is trained on the classes that are left; if only one is left, that one is predicted. Rows of
+    equal value are removed in their order in ``X``.
 
     References
     ----------

@@ -31,7 +31,7 @@ def make_splits(
         if empty:
             raise ValueError(
                 f"cv is {cv}, and {empty} of its folds would have no validation row: expected fewer folds; "
-                "rows of classes or owners with fewer rows than folds validate nowhere"
+                "rows of classes or owners with fewer rows than folds are in no validation set"
             )
         return splits
     if isinstance(cv, str | bool) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):

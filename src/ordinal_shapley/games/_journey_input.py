@@ -134,11 +134,11 @@ def _end_journeys(
         after = "keep"  # it is said of journeys, not of touches
     elif after is None and late.any():
         warnings.warn(
-            f"touches after the first conversion of their journey are left out, {int(late.sum()):,} in "
+            f"{int(late.sum()):,} touches after the first conversion of their journey are left out, in "
             f"{len(np.unique(codes[late])):,} of {len(starts):,} journeys, with {int(flags[late].sum()):,} "
-            "further conversions: after_conversion='cut' says that this is right, after_conversion='split' "
-            "begins a new journey after each conversion, and after_conversion='keep' counts all touches "
-            "and one conversion per journey",
+            "further conversions: use after_conversion='cut' if that is right, after_conversion='split' to "
+            "begin a new journey after each conversion, or after_conversion='keep' to count all touches and "
+            "one conversion per journey",
             stacklevel=4,
         )
     if after == "keep":
@@ -214,7 +214,7 @@ def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: ND
     if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths show nothing
         warnings.warn(
             f"leave {', '.join(dict.fromkeys(marks.values()))} out of the journeys if they mark a beginning "
-            f"or an outcome and are no touches: {'; '.join(marks)}",
+            f"or an outcome and are not touches: {'; '.join(marks)}",
             stacklevel=5,
         )
 
@@ -253,8 +253,8 @@ def as_list(values: Any, name: str, of: str) -> Sequence[Any]:
     one_value = isinstance(values, str | bytes) or not isinstance(values, Iterable)
     if one_value or isinstance(values, Set) or hasattr(values, "columns"):
         raise TypeError(
-            f"{name} is a {type(values).__name__}, expected a list with one entry per {of}: texts have "
-            "from_paths, and tables from_frame and from_events"
+            f"{name} is a {type(values).__name__}, expected a list with one value per {of}: for texts "
+            "use from_paths, for tables from_frame or from_events"
         )
     entries = list(values)
     if not entries:

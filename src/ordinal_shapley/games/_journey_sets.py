@@ -270,8 +270,9 @@ def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64
     if off.any():
         n_off = int(off.any(axis=1).sum())
         raise ValueError(
-            f"the journeys of {n_off} sets of channels convert so rarely beside their parts that "
-            "rounding hides their credit: leave the longest journeys out, or take utility='conversions'"
+            "leave the longest journeys out, or use utility='conversions': the journeys of "
+            f"{n_off} sets of channels convert so rarely compared with their subsets that rounding hides "
+            "their credit"
         )
     return _ratios(values, np.repeat(np.where(won, found, 0.0), sets.sizes, axis=0))
 
@@ -311,8 +312,8 @@ def check_tabulated(sets: Sets) -> None:
     most = int(sets.sizes.max(initial=0))
     if most > MAX_TABULATED:
         raise ValueError(
-            f"a journey that converted has {most} channels, expected at most {MAX_TABULATED} where order "
-            "does not count and unseen sets back off, or in a game with ordered=False"
+            f"a journey that converted has {most} channels, expected at most {MAX_TABULATED} if order "
+            "does not matter and unseen='backoff', or in a game with ordered=False"
         )
     size = int((1 << sets.sizes).sum())
     check_memory(8 * size, f"the rates of {size:,} sets of channels", "leave the longest journeys out")

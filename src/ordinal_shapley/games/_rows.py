@@ -174,7 +174,7 @@ class RowGame(Game):
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         if self.n_rows != self.n_players:
-            facts["Training rows"] = f"{self.n_rows:,}, of {self.n_players:,} players"
+            facts["Training rows"] = f"{self.n_rows:,}, owned by {self.n_players:,} players"
         facts["Score"] = f"{self._score_name} on {self._n_valid:,} validation rows"
         return facts | {"Position weights": self.position_weight}
 
@@ -295,7 +295,7 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
             raise ValueError(f"position_weight gives no array of weights for m = {m} ({error})") from None
         if weights.shape != (m,):
             raise ValueError(
-                f"position_weight({m}) has shape {weights.shape}, expected ({m},), a weight a position"
+                f"position_weight({m}) has shape {weights.shape}, expected ({m},), one weight per position"
             )
         bad = ~((weights >= 0) & (weights <= MAX_COST))
         if bad.any():

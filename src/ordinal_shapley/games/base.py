@@ -1,4 +1,4 @@
-"""What every game offers to the rest of the library."""
+"""The interface of all games."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Game(ABC):
     n_players : int
         Players are the integers 0, ..., n_players - 1.
     order_free : bool
-        Whether the utility depends on who is in the sequence only, not on their order.
+        Whether the utility depends only on which players are in the sequence, not on their order.
     player_names : ndarray of shape (n_players,) or None
         Names of the players in results.
     player_classes : ndarray of int64, shape (n_players,), or None
         Class of each player, for the samplers that draw class by class; None if it is not known.
     player_sizes : ndarray of int64, shape (n_players,)
-        Rows that each player brings.
+        Number of rows that each player owns.
     baseline_score : float or None
         Score of a constant prediction; None where it has none.
     model : str or None
@@ -135,7 +135,7 @@ class Game(ABC):
 
     @property
     def scored_orders(self) -> int:
-        """How many orders of all rows tell how good their models are; 0 where players bring no rows."""
+        """Number of orders of all rows whose models are scored; 0 where players own no rows."""
         return 0
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
@@ -211,7 +211,7 @@ class Game(ABC):
         except (RuntimeError, TypeError, ValueError) as error:
             return error
         return RuntimeError(
-            f"the utility of {sequence} failed or was not finite, and is {value} when asked again: "
+            f"the utility of {sequence} failed or was not finite, and is {value} when evaluated again: "
             "expected a function of the sequence alone"
         )
 

@@ -1,4 +1,4 @@
-"""Games of users' own compiled functions."""
+"""Games of user-defined compiled functions."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def make_workspace(
 
 
 class CompiledGame(Game):
-    """A game of your own at full speed: Python functions that are compiled, on arrays.
+    """A user-defined game at full speed: Python functions on arrays, compiled by Numba.
 
     Each function takes ``game``, whose attributes are the arrays and numbers that you give, under their
-    names, and the sequence of players as it stands, ``game.sequence[:game.length]``. Numba compiles them in
-    each process that needs them, those jitted already (``@numba.njit``) with their own options. Data in
-    closures and global variables become part of what is compiled: don't change them, or give them as
-    ``arrays``. Indices out of bounds are not noticed (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or
+    names, and the current sequence of players, ``game.sequence[:game.length]``. Numba compiles them in each
+    process that needs them, those jitted already (``@numba.njit``) with their own options. Data in closures
+    and global variables become part of what is compiled: don't change them, or give them as ``arrays``.
+    Indices out of bounds are not detected (set ``NUMBA_BOUNDSCHECK=1`` to try a new game, or
     ``NUMBA_DISABLE_JIT=1``).
 
     Parameters
@@ -107,8 +107,8 @@ class CompiledGame(Game):
     n_players : int
         Players are 0, ..., n_players - 1.
     evaluate : function
-        ``evaluate(game)`` returns the utility of the sequence as it stands, a finite number. It must depend
-        on the sequence alone, to the bit, whatever was pushed and popped before.
+        ``evaluate(game)`` returns the utility of the current sequence, a finite number. It must be
+        bit-identical for the same sequence, whatever was pushed and popped before.
     push, pop : function, optional
         ``push(game, player)`` is called when a player has been appended to the sequence, and
         ``pop(game, player)`` before the last one is taken out again, to keep ``state`` and ``numbers`` up to
@@ -131,11 +131,11 @@ class CompiledGame(Game):
         Names of the players for tables of results.
     empty_value : float, optional
         Utility of the sequences that are not defined; without ``is_defined`` that is the empty one. They are
-        not evaluated, and truncation does not end a walk at one. By default all are evaluated.
+        not evaluated, and truncation does not end a permutation at one. By default all are evaluated.
     cache : str, optional
         Keep compiled code on disk under this name, so that the next process need not compile it. Change the
-        name when functions imported from other modules change. Where a function calls one that was compiled
-        before, nothing is kept.
+        name when functions imported from other modules change. If a function calls one that was compiled
+        before, nothing is cached.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class CompiledGame(Game):
         self.order_free = arguments.flag("order_free", order_free)
         self.empty_value = None if empty_value is None else arguments.number("empty_value", empty_value)
         if is_defined is not None and empty_value is None:
-            raise ValueError("is_defined is given, but not empty_value, the utility of what is not defined")
+            raise ValueError("is_defined requires empty_value, the utility of sequences that are not defined")
         if cache is not None and not isinstance(cache, str):
             raise TypeError(f"cache is {cache!r}, expected a name or None")
         layout = Layout(
@@ -262,8 +262,8 @@ class CompiledGame(Game):
             name = NAMES[workspace.failed]
             self._ask(name, players)
             raise RuntimeError(
-                f"{name} raised {_of(players)}, but not when asked again: expected what depends on the "
-                "sequence alone"
+                f"{name} raised {_of(players)}, but not when called again: expected a result that "
+                "depends on the sequence alone"
             )
         value = float(workspace.scores[0])
         if not math.isfinite(value):

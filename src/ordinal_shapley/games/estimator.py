@@ -55,7 +55,7 @@ class EstimatorGame(RowGame):
     ``sample_weight``. The utility of a sequence that lacks a class, for a regressor of the empty one only, is
     ``empty_value``.
 
-    Utilities are kept, so a sequence is fitted once by each worker. With ``n_jobs`` workers are processes.
+    Utilities are cached, so each worker fits a sequence only once. With ``n_jobs`` workers are processes.
     Each fit runs with one thread of BLAS and OpenMP, so results do not depend on ``n_jobs``.
 
     Parameters
@@ -64,14 +64,14 @@ class EstimatorGame(RowGame):
         Unfitted model with scikit-learn's interface. Parts whose ``random_state`` is None get that of the
         game.
     X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
-        Training rows, handed to the model as they are: a pipeline may encode categories or fill in missing
+        Training rows, passed to the model unchanged: a pipeline may encode categories or fill in missing
         values.
     y : array-like of shape (n_rows,)
         Their classes, or for a regressor numbers.
     X_valid, y_valid : same kinds as X and y
         Validation rows; their classes must all occur in ``y``.
     position_weight : {"gaussian", "uniform"} or callable, default "gaussian"
-        As for `LogisticGame`. All but "uniform" are for models whose ``fit`` takes weights.
+        As for `LogisticGame`. All but "uniform" require a model whose ``fit`` takes weights.
     scoring : str or callable, optional
         A name that ``sklearn.metrics.get_scorer_names()`` lists, or ``scoring(model, X_valid, y_valid)``,
         which returns a number. By default "accuracy", for a regressor "r2". "f1" and "neg_log_loss" are as
@@ -84,16 +84,16 @@ class EstimatorGame(RowGame):
     error_score : "raise" or float, default "raise"
         Utility of a sequence whose fit or score fails. "raise" stops with an error that names it.
     order_free : bool, optional
-        Whether a set of rows is always handed to ``fit`` in the same order, so that the order of entry plays
-        no part. By default True if no position weighs more than another. False is for models that are
+        Whether a set of rows is always passed to ``fit`` in the same order, so that the order of entry does
+        not matter. By default True if all positions have the same weight. Use False for models that are
         trained row by row.
     weight_name : str, optional
         Name under which ``fit`` takes weights, such as "clf__sample_weight". By default it is found for
         models with ``sample_weight``, for pipelines (that of their last step), searches and votes.
     random_state : int, default 0
-        For the parts of the model that have none.
+        Seed for the parts of the model that have none.
     cache_size : int, default 100,000
-        Utilities that each worker keeps, at about 200 bytes each; 0 for none.
+        Utilities that each worker caches, at about 200 bytes each; 0 for none.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class EstimatorGame(RowGame):
     -----
     Nothing is fitted before the game is used. A run begins with two fits of all rows in their given order. If
     they fail, so does the run, with a RuntimeError; if their scores differ, a UserWarning says that values
-    depend on chance. What the first of them warns of is shown; warnings of all other fits are ignored.
+    depend on the seed. Warnings of the first fit are shown; warnings of all other fits are ignored.
 
     Sampled results pool (`Valuation.merge`) if models, scores and data were the same when the games were
     made. Of classes and functions names count, and the code of those in the model's own module or, for a
@@ -312,8 +312,8 @@ class EstimatorGame(RowGame):
         self._was_tried = True
         if differs:
             warnings.warn(
-                f"estimator {name} scores differently each time it is fitted to the same rows: values depend "
-                "on chance; fix its seed",
+                f"fix the seed of estimator {name}: it scores differently each time it is fitted to the same "
+                "rows, so the values depend on the seed",
                 UserWarning,
                 stacklevel=3,
             )

@@ -173,22 +173,23 @@ class FunctionGame(Game):
     """A game given by a Python function of the sequence.
 
     A function that Numba has compiled (``@numba.njit``) is called from compiled code without the interpreter,
-    and no walk over sequences is compiled again for it.
+    and no sampling loop is compiled again for it.
 
-    Sampled results pool (`Valuation.merge`) if their functions were the same when the games were made: code,
-    defaults, and data in closures, attributes and global variables. Of other modules names or code count.
+    Sampled results can be pooled (`Valuation.merge`) if their functions were the same when the games were
+    made: code, defaults, and data in closures, attributes and global variables. For other modules names or
+    code are compared.
 
     Parameters
     ----------
     func : callable
         ``func(sequence)`` takes an int64 array of distinct players in order of entry, which may be empty, and
-        returns a finite number. It should depend on nothing but the sequence; other threads may call it at
-        the same time.
+        returns a finite number. It must depend on the sequence alone; other threads may call it at the same
+        time.
     n_players : int
         Players are 0, ..., n_players - 1.
     order_free : bool, default False
-        Whether the order of the players does not matter. Taken on trust, but for a few random sequences that
-        the classic value tries: it warns if their reverse has another utility.
+        Whether the order of the players does not matter. This is not checked, except that the classic value
+        tries a few random sequences and warns if their reverse has another utility.
     names : array-like of shape (n_players,), optional
         Names of the players for tables of results.
 

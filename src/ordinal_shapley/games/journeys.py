@@ -1,4 +1,4 @@
-"""Games of journeys: channels, such as ads, that people touch in an order before they convert or don't."""
+"""Games of journeys: channels, such as ads, that people touch in an order and then convert or not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class JourneyGame(Credit, Game):
-    r"""A game of channels whose values share out the conversions of journeys in which order matters.
+    r"""A game of channels whose values attribute conversions to channels, by the order of touches.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class JourneyGame(Credit, Game):
         The channels of each journey in order of their touches, blanks around names left out; see
         `from_journeys`, `from_paths`, `from_frame` and `from_events` for other forms.
     conversions : array-like of shape (n_journeys,)
-        How many such journeys converted; weights need not be whole numbers.
+        Number of such journeys that converted; need not be whole numbers.
     non_conversions : array-like of shape (n_journeys,), optional
-        How many did not; none by default.
+        Number that did not convert; by default 0.
     repeats : {"error", "first", "last"}, default "error"
-        Which touch of a channel counts if a journey has several, for a channel plays once: "first" and "last"
-        leave the others out, "error" refuses.
+        Which touch of a channel counts if a journey has several, because a channel is a player once: "first"
+        and "last" leave the others out, "error" raises an error.
     unseen : {"backoff", "zero"}, optional
-        Utility of a sequence that no journey had. "backoff", the default for rates: that of its longest
-        beginning that journeys had, so that a touch adds nothing if it is not known what it does there.
-        "zero": 0; the orders of the same channels that journeys had count for the others, too. Cannot be
-        given if ``utility="conversions"``.
+        Utility of a sequence without journeys. "backoff", the default for rates: that of its longest
+        beginning with journeys, so that a touch adds nothing where its effect is unknown. "zero": 0; observed
+        orders of the same channels count for the unobserved ones, too. Cannot be given if
+        ``utility="conversions"``.
     utility : {"rate", "conversions"}, default "rate"
         Utility of a sequence to the journeys of a set of channels, see Notes. "conversions" needs no journeys
         that did not convert.
@@ -50,7 +50,7 @@ class JourneyGame(Credit, Game):
         False: journeys with the same channels are pooled, whatever their order, so that there is a classic
         value. An unseen set backs off to the largest of its subsets that were seen, pooled.
     channels : list of str, optional
-        All channels, in order of their numbers; by default those that occur, sorted.
+        All channels, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -67,20 +67,20 @@ class JourneyGame(Credit, Game):
     Notes
     -----
     Let :math:`r(\sigma)` be the conversion rate of the journeys that touch the channels :math:`\sigma` in
-    this order and no others, :math:`r(()) = 0`. ``unseen`` says what it is if there are none; with "zero" the
-    rate of an order that was seen counts :math:`|\sigma|!` times over how many orders of its channels were.
-    Let :math:`c(T)` be the conversions of all journeys with the set of channels :math:`T`, and
-    :math:`\bar r(T)` the mean of :math:`r` over the orders of :math:`T`, each with the same weight. Then
+    this order and no others, :math:`r(()) = 0`. ``unseen`` defines it if there are none; with "zero" the rate
+    of an observed order counts :math:`|\sigma|!` times over how many orders of its channels were. Let
+    :math:`c(T)` be the conversions of all journeys with the set of channels :math:`T`, and :math:`\bar r(T)`
+    the mean of :math:`r` over the orders of :math:`T`, each with the same weight. Then
 
     .. math:: U(\sigma) = \sum_T \kappa_T r(\sigma|_T), \qquad \kappa_T = c(T) / \bar r(T)
 
     over the sets with conversions, :math:`\sigma|_T` being the channels of :math:`\sigma` in :math:`T` in
     their order: the conversions to expect if :math:`\kappa_T` people could meet the channels of :math:`T`,
-    but meet those of :math:`\sigma` only, in its order. Over all full orders this is on average
-    :math:`\sum_T c(T)`, so partial ordinal and ordinal values add up to the conversions: those of each set
-    are shared in proportion to the values of the game of its rates. Where all orders of T are equally
-    frequent, or if not ordered, :math:`\kappa_T` is the number of journeys with the set :math:`T`; then the
-    classic value adds up as well.
+    but meet those of :math:`\sigma` only, in its order. Over all full permutations the mean is :math:`\sum_T
+    c(T)`, so partial ordinal and ordinal values add up to the conversions: those of each set are divided in
+    proportion to the values of the game of its rates. Where all orders of T are equally frequent, or if not
+    ordered, :math:`\kappa_T` is the number of journeys with the set :math:`T`; then the classic value adds up
+    as well.
 
     With ``utility="conversions"`` a sequence has a utility to a set only if it has all of its channels:
     :math:`U(\sigma) = \sum_T |T|! c(\sigma|_T)` over :math:`T \subseteq \sigma`, where :math:`c` of a
@@ -98,7 +98,7 @@ class JourneyGame(Credit, Game):
 
     Examples
     --------
-    Who sees B after A converts thrice as often as anybody else:
+    People who touch B after A convert three times as often as others:
 
     >>> import ordinal_shapley as osv
     >>> journeys = [["A"], ["B"], ["A", "B"], ["B", "A"]]
@@ -151,8 +151,8 @@ class JourneyGame(Credit, Game):
             sharing.check_tabulated(self._sets)
         if utility == "rate" and self.n_conversions == self.n_journeys > 0:
             warnings.warn(
-                "every journey converts, so no path does better than another: credit tells of last touches "
-                "or equal parts only; give those that did not convert, too",
+                "add the journeys that did not convert: all of these do, so no path does better than another "
+                "and credit only reflects last touches or equal shares",
                 stacklevel=3,
             )
 
@@ -198,11 +198,11 @@ class JourneyGame(Credit, Game):
         paths : list of str
             Names of channels in order of their touches, blanks around them left out.
         conversions : array-like of shape (n_paths,)
-            How many journeys of each path converted.
+            Number of journeys of each path that converted.
         non_conversions : array-like of shape (n_paths,), optional
             How many did not.
         sep : str, default ">"
-            What stands between channels; blanks that it begins or ends with count.
+            Separator of channels; blanks at its ends count.
         **options
             As in `from_journeys`.
 
@@ -288,7 +288,7 @@ class JourneyGame(Credit, Game):
             Column of True or False, or 1 or 0: whether the touch converted. Where all rows of each journey
             say the same, it is whether the journey did, and all of its touches count.
         after_conversion : {"cut", "split", "keep"}, optional
-            What becomes of touches after the first one that converted. "cut", the default: they are left out,
+            What to do with touches after the first one that converted. "cut", the default: they are left out,
             with a warning that says how many. "split": after each conversion a new journey begins, so that
             all conversions count. "keep": they count, and the journey converted once.
         **options

@@ -1,4 +1,4 @@
-"""The game of the paper's experiments: a sequence is worth what a logistic model learns from it."""
+"""The game of the paper's experiments: the utility of a sequence is the score of a logistic model."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SHARE_WALKED = 0.25
 
 
 class LogisticGame(CompiledRowGame):
-    r"""Sequences of training rows, worth the score of a weighted logistic regression on validation rows.
+    r"""Weighted logistic regression: a sequence of rows has its score on validation rows as utility.
 
-    A sequence of :math:`m` rows is worth the score of the model that minimises
+    The utility of a sequence of :math:`m` rows is the score of the model that minimises
 
     .. math:: \tfrac12 |w|^2 + C \sum_{i<m} W_i(m)\, s_i \log(1 + e^{-y_i w \cdot x_i}),
 
@@ -37,7 +37,7 @@ class LogisticGame(CompiledRowGame):
     row's sample weight, and the intercept is a feature of 1 that is penalised like the others: the model of
     scikit-learn's ``LogisticRegression(solver="liblinear")``, one against the rest for more than two classes.
     With ``fit_intercept="free"`` and ``multi_class="multinomial"`` it is that of ``LogisticRegression()``.
-    A sequence that lacks a class, or gives it no positive weight, is worth ``empty_value``.
+    The utility of a sequence that lacks a class, or gives it no positive weight, is ``empty_value``.
 
     Decisions are those of the fully converged model (see Notes), so the utility is a function of the sequence
     alone.
@@ -61,14 +61,14 @@ class LogisticGame(CompiledRowGame):
         As in scikit-learn; "f1" is that of the second class for two classes and the macro average for more,
         "roc_auc" is for two classes.
     groups : array-like of shape (n_rows,), optional
-        Owner of each row. Players are then the owners, in sorted order; an owner's rows enter together, in
-        their given order, and positions and lengths count rows.
+        Owner of each row. Players are then the owners, in sorted order; the rows of an owner enter together,
+        in their given order, and positions and lengths count rows.
     sample_weight : array-like of shape (n_rows,), optional
         Weights that multiply the position weights.
     empty_value : "majority" or float, default "majority"
         Utility of the empty sequence and of those that lack a class. "majority": the score of always
-        predicting the commonest validation label (0.5 for "roc_auc", minus the log of the number of classes
-        for "neg_log_loss"). The paper uses 0.
+        predicting the majority class of the validation rows (0.5 for "roc_auc", minus the log of the number
+        of classes for "neg_log_loss"). The paper uses 0.
     multi_class : {"ovr", "multinomial"}, default "ovr"
         For more than two classes: one model of each class against the rest, or softmax models,
 
@@ -298,9 +298,9 @@ class LogisticGame(CompiledRowGame):
     def _warn_unconverged(self, n_fits: int) -> None:
         if n_fits:
             warnings.warn(
-                f"{n_fits} model fits could not be brought to convergence: the features differ too much in "
-                "scale, or C or the weights are extreme; standardise the features, for example with "
-                "sklearn.preprocessing.StandardScaler",
+                "standardise the features, for example with sklearn.preprocessing.StandardScaler: "
+                f"{n_fits} model fits did not converge, because the features differ too much in scale, or C "
+                "or the weights are extreme",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -315,13 +315,13 @@ class LogisticGame(CompiledRowGame):
         sequence : sequence of int
             Distinct players in order of entry; among them their rows must have every class.
         tol : float, default 1e-10
-            How small the norm of the gradient must be, if rounding allows.
+            Norm of the gradient at which to stop, if rounding allows.
 
         Returns
         -------
         ndarray of float64, shape (n_models, n_features + 1)
             Coefficients, the intercept last: one row for two classes (of ``classes_[1]`` against
-            ``classes_[0]``), else one a class against the rest.
+            ``classes_[0]``), else one per class against the rest.
 
         Raises
         ------
@@ -346,14 +346,14 @@ class LogisticGame(CompiledRowGame):
             lacking = int(np.argmin(workspace.prefix.class_counts))
             raise ValueError(
                 f"sequence lacks class {self.classes_.tolist()[lacking]!r}, expected rows of every class, "
-                "with weights: there is no model without"
+                "with weights: without them there is no model"
             )
         (fit_softmax if self._softmax else fit_models)(workspace, radius)
         self._warn_unconverged(workspace.unconverged)
         return self._features.coefficients(workspace, np.concatenate(rows))
 
     def _facts(self) -> dict[str, str]:
-        return super()._facts() | {"C": f"{self.C:g}; the smaller, the stronger the penalty"}
+        return super()._facts() | {"C": f"{self.C:g} (inverse strength of the penalty)"}
 
     def __repr__(self) -> str:
         return (

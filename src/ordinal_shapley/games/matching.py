@@ -1,4 +1,4 @@
-"""The compiled game that computes what a scikit-learn model does, where there is one."""
+"""The compiled game that is equivalent to a scikit-learn model, if there is one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def game_for(
     error_score: str | float = "raise",
     random_state: int = 0,
 ) -> RowGame:
-    """Return the game of a scikit-learn model: a compiled one where one computes what the model does.
+    """Return the game of a scikit-learn model: a compiled one if an equivalent one exists.
 
     Compiled are ``LogisticRegression`` with an L2 penalty, alone or in a ``OneVsRestClassifier``, ``Ridge``,
     ``RidgeClassifier``, and ``KNeighborsClassifier`` and ``KNeighborsRegressor`` with Euclidean distances.
@@ -100,8 +100,8 @@ def game_for(
         labels, and rows of a sequence are taken from what they return. "each": all steps are fitted to each
         sequence, in Python.
     position_weight : {"uniform", "gaussian"} or callable, default "uniform"
-        As for `LogisticGame`, but that rows weigh the same unless told otherwise. In Python all but "uniform"
-        are for models whose ``fit`` takes weights.
+        As for `LogisticGame`, but rows have equal weights by default. In Python all but "uniform" require a
+        model whose ``fit`` takes weights.
     scoring : str or callable, optional
         As for `EstimatorGame`: by default "accuracy", for a regressor "r2". Compiled are the scores that the
         compiled game has.
@@ -112,7 +112,7 @@ def game_for(
     error_score : "raise" or float, default "raise"
         In Python: utility of a sequence whose fit or score fails.
     random_state : int, default 0
-        For the parts of the model that have none; a compiled model leaves nothing to chance.
+        Seed for the parts of the model that have none; a compiled model needs no seed.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def game_for(
     Notes
     -----
     A compiled model is the fully converged one, whatever ``tol`` and ``max_iter`` are. A sequence that lacks
-    a class, or gives one no positive weight, is worth ``empty_value``; but neighbours have a model for every
-    sequence except the empty one, and all rows vote where there are fewer than ``n_neighbors``.
+    a class, or gives one no positive weight, has utility ``empty_value``; but neighbours have a model for
+    every sequence except the empty one, and all rows vote where there are fewer than ``n_neighbors``.
 
     Transformers that are fitted once have seen all training rows, also those that are not in a sequence.
 

@@ -84,9 +84,9 @@ class NearestNeighborGame(NeighborRowGame):
     r"""A weighted nearest neighbour classifier: the utility is its score on validation rows.
 
     For each validation row the ``n_neighbors`` nearest rows of the sequence vote for their classes, each with
-    the weight of its position, and the class with the most votes is decided for. With
+    the weight of its position, and the class with the most votes is predicted. With
     ``position_weight="uniform"`` that is scikit-learn's ``KNeighborsClassifier`` (see Notes). Every sequence
-    but the empty one has a model, also one that lacks a class.
+    except the empty one has a model, even if it lacks a class.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class NearestNeighborGame(NeighborRowGame):
         As for `LogisticGame`.
     empty_value : "majority" or float, default "majority"
         Utility of the empty sequence. "majority": the score of always predicting the majority class of the
-        validation rows. KNN-Shapley has 0.
+        validation rows. KNN-Shapley uses 0.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class RidgeClassifierGame(RidgeRowGame):
     fit_intercept : bool, default True
         As for `RidgeGame`.
     class_weight : None, "balanced" or dict, default None
-        What rows of a class weigh, as a factor: a dict of classes and weights above 0, 1 for classes it
+        Weight of the rows of a class, as a factor: a dict of classes and weights above 0, 1 for classes it
         lacks; "balanced": :math:`m / (K m_c)` in a sequence of :math:`m` rows, :math:`m_c` of them of class
         :math:`c` of :math:`K`. As in ``RidgeClassifier``, rows count as one whatever they weigh.
     scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc"}, default "accuracy"
@@ -156,7 +156,7 @@ class RidgeClassifierGame(RidgeRowGame):
         Returns
         -------
         ndarray of float64, shape (n_models, n_features + 1)
-            Coefficients, the intercept last: one row for two classes, else one a class.
+            Coefficients, the intercept last: one row for two classes, else one per class.
 
         Raises
         ------

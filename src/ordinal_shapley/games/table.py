@@ -48,7 +48,7 @@ class TableGame(Game):
     default : float, default 0.0
         Utility of the sequences that are not listed.
     order_free : bool, default False
-        Whether order plays no part, so that a sequence stands for all orders of its players.
+        Whether order does not matter, so that a sequence stands for all orders of its players.
     names : array-like of shape (n_players,), optional
         Names of the players, for files, frames and tables of results.
 
@@ -162,7 +162,7 @@ class TableGame(Game):
         try:
             array = np.require(values, np.float64, ["C", "A"])
         except (TypeError, ValueError):
-            raise TypeError("values holds entries that are not numbers, expected utilities") from None
+            raise TypeError("values holds what is not a number, expected utilities") from None
         if array.shape != (game._sizes[n],):
             raise ValueError(
                 f"values has shape {array.shape}, expected ({game._sizes[n]},), one utility for each "
@@ -400,8 +400,8 @@ def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: boo
     if order_free or n < 2 or not every or max(sets.values()) > 1:
         return
     warnings.warn(
-        "each set of players is listed in one order only, and its other orders have the default utility; if "
-        "order plays no part, say so: order_free=True",
+        "use order_free=True if order does not matter: each set of players is listed in one order only, and "
+        "its other orders have the default utility",
         UserWarning,
         stacklevel=3,
     )

@@ -46,7 +46,7 @@ class _Evaluator(ModelMixin):
     ) -> None:
         check_choice("model", model, ("given", "logistic"))
         if "valid_fraction" in options:
-            raise ValueError("valid_fraction is for rows to hold out, but OpenDataVal brings validation rows")
+            raise ValueError("leave valid_fraction out: OpenDataVal provides the validation rows")
         if model == "logistic" and estimator is not None:
             raise ValueError("model is 'logistic', but estimator is another model: expected one of the two")
         self.model = model
@@ -132,9 +132,9 @@ class _Evaluator(ModelMixin):
 class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     """Partial ordinal Shapley values as a data evaluator of OpenDataVal.
 
-    It takes data, model and metric as OpenDataVal's own evaluators do, so its experiments run with it as they
-    are. Rows are valued by its prediction model: by `ordinal_shapley.LogisticGame` if that is OpenDataVal's
-    own logistic regression, a network, or if there is none; by the compiled game of a model of
+    It takes data, model and metric like OpenDataVal's own evaluators, so OpenDataVal's experiments need no
+    changes. Rows are valued by its prediction model: by `ordinal_shapley.LogisticGame` if that is
+    OpenDataVal's own logistic regression, a network, or if there is none; by the compiled game of a model of
     scikit-learn's where `ordinal_shapley.game_for` has one. Any other, and any other network for classes, is
     fitted for each sequence of rows, which takes milliseconds: a network always from the weights that it has,
     with one seed, and as the keywords of ``train_data_values`` say.
@@ -155,7 +155,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     Attributes
     ----------
     shapley : PartialOrdinalShapley
-        The estimator, fitted once values are there.
+        The estimator, fitted by ``train_data_values``.
     valuation : Valuation or None
         Values with their standard errors; None before ``train_data_values``.
     data_values : ndarray of shape (n_rows,)
@@ -187,7 +187,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
 
 
 class OrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
-    """Ordinal Shapley values as a data evaluator of OpenDataVal, those to find wrong labels with.
+    """Ordinal Shapley values as a data evaluator of OpenDataVal; use these to find label errors.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class OrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
 
 
 class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
-    """Classic Shapley values as a data evaluator of OpenDataVal, in place of its `DataShapley`.
+    """Classic Shapley values as a data evaluator of OpenDataVal, instead of its `DataShapley`.
 
     Parameters
     ----------

@@ -178,7 +178,7 @@ class GameUtility(UtilityBase):
         """Return the utility with a data set that has a row (or group) for each player; pyDVL calls this."""
         if not np.array_equal(np.sort(data.indices), np.arange(self.game.n_players)):
             raise ValueError(
-                f"data has {len(data.indices)} rows or groups, expected one a player, numbered from 0 to "
+                f"data has {len(data.indices)} rows or groups, expected one per player, indexed from 0 to "
                 f"{self.game.n_players - 1}"
             )
         return super().with_dataset(data, copy)
@@ -210,7 +210,7 @@ def _distinct_names(names: Iterable[Any] | None, player_names: Any, n: int) -> N
         raise TypeError(f"names is {names!r}, expected one name per player")
     texts = [str(name) for name in names]
     if len(texts) != n:
-        raise ValueError(f"names has {len(texts)} entries, expected one per player, {n}")
+        raise ValueError(f"names has {len(texts)} names, expected one per player, {n}")
     text, count = Counter(texts).most_common(1)[0]
     if count > 1:
         raise ValueError(f"the players' names hold {text!r} twice: pass names that are distinct")

@@ -1,4 +1,4 @@
-"""How a run came to its values."""
+"""How values converged during a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_convergence(
     player_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     level: float = 0.95,
 ) -> Axes:
-    """Draw the value of every player as the permutations of a run grew.
+    """Draw the value of every player against the number of permutations.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def plot_convergence(
 
 
 def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
-    """Draw what the stopping rule of a run measured, and where it would stop.
+    """Draw what the stopping rule of a run measured, and the limit at which it stops.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ def plot_stopping(history: History, *, ax: Axes | None = None) -> Axes:
     known = {name: reading for name, reading in known.items() if np.isfinite(reading).any()}
     if not known:
         raise ValueError(
-            "history holds no stopping figure: expected one of a rule that measures, such as "
-            "RelativeChange, and of a run longer than it looks back"
+            "history holds no stopping figure: expected a rule that measures one, such as "
+            "RelativeChange, and a run longer than its window"
         )
     ax = axes_for("plot_stopping", ax)
     from matplotlib.ticker import LogLocator

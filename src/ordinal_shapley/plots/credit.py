@@ -1,4 +1,4 @@
-"""What channels are credited with."""
+"""The credit of channels."""
 
 from __future__ import annotations
 

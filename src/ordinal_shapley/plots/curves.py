@@ -1,4 +1,4 @@
-"""Curves of experiments: accuracy as rows are removed, wrong labels found as rows are inspected."""
+"""Curves of experiments: accuracy as rows are removed, label errors found as rows are inspected."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def plot_removal(curves: Any, *, first: str = "high", ax: Axes | None = None) ->
 
 
 def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of wrong labels found as rows are inspected from the lowest value up.
+    """Draw the share of label errors found as rows are inspected from the lowest value up.
 
-    Beside the curves are what inspection in random order finds on average, and the best there can be.
+    For comparison: the mean of inspection in random order, and the best possible curve.
 
     Parameters
     ----------

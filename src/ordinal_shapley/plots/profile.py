@@ -1,4 +1,4 @@
-"""What players add at each position."""
+"""The contribution of players at each position."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WRITTEN_INCHES = 0.75  # a number fits into a cell of this width
 
 
 def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the expected contribution of each player at each position as a map of greys.
+    """Draw the expected contribution of each player at each position as a grey heat map.
 
-    A row is a player, the one with the highest value on top; a column is a position. Darker is more. What
-    was never seen there is hatched.
+    A row is a player, the one with the highest value on top; a column is a position. Darker is more. Cells
+    without data are hatched.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The axes drawn on, beside those of the scale. Where there are many cells the scale ends at the
-        contributions that one in 200 is beyond, and says so by an arrow.
+        The axes drawn on, beside those of the scale. With many cells the scale ends where one contribution in
+        200 lies beyond, which is marked by an arrow.
 
     Examples
     --------

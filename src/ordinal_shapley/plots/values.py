@@ -72,7 +72,7 @@ def plot_values(
     n = values.size
     ringed = player_mask(highlight, n, "highlight")
     if classes is not None and len(classes) != n:
-        raise ValueError(f"classes has {len(classes)} entries; give one per player ({n})")
+        raise ValueError(f"classes has {len(classes)} values, expected one per player, {n}")
     by_name = None if classes is None else frames.order_like(classes, valuation, "classes", "valuation")
     low, high = valuation.confidence_interval(level)
 

@@ -78,8 +78,8 @@ class Keeper:
             differing.append(f"first_permutation ({theirs} there, {first} here)")
         if differing:
             raise ValueError(
-                f"give this run another checkpoint, or the settings of that in {self._name}, from which it "
-                f"differs in {', '.join(differing)}"
+                f"use another checkpoint file, or the settings of the run in {self._name}, which differ in "
+                f"{', '.join(differing)}"
             )
 
     def state(self, before: State, made: str) -> State:
@@ -95,7 +95,7 @@ class Keeper:
             return before
         if self._file.settings.digest != made:
             raise ValueError(
-                f"give this run another checkpoint: the utilities of the game in {self._name} differ from "
+                f"use another checkpoint file: the utilities of the game in {self._name} differ from "
                 "this one's, if only in the last digits; expected the same game on the same kind of machine"
             )
         self._written = _state(self._file)
@@ -169,7 +169,7 @@ def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
         try:
             stack.enter_context(locked(path))
         except BlockingIOError as error:
-            raise ValueError(f"checkpoint {name} is another run's at present: {error.strerror}") from None
+            raise ValueError(f"checkpoint {name} cannot be used now: {error.strerror}") from None
         except OSError as error:
             raise OSError(error.errno, f"checkpoint {name} cannot be written: {error.strerror}") from error
         remove_unfinished(path)

@@ -1,4 +1,4 @@
-"""Stopping rules of convergence: what the values or their errors must be like for a run to end."""
+"""Stopping rules of convergence: they end a run by its values or their standard errors."""
 
 from __future__ import annotations
 
@@ -71,27 +71,28 @@ class _ConvergenceCheck(Check):
 
 @dataclass(frozen=True)
 class RelativeChange(_Convergence):
-    r"""Stop when the values have hardly moved over the last ``window`` permutations.
+    r"""Stop when the values have changed little over the last ``window`` permutations.
 
     With :math:`v` the values now and :math:`v'` those at the end of an earlier round, the change is
 
     .. math:: \frac{1}{n} \sum_i \frac{|v_i - v'_i|}{\max(|v_i|, \frac{1}{n} \sum_j |v_j|, f)},
 
     and the rule looks at the largest change against the rounds that ended within the last ``window``
-    permutations and the latest round that ended before. Players without a value (NaN) are left out. It
-    never stops a run that cannot yet look back over ``window`` permutations. Values that did not move at all,
-    such as those of a game in which no player adds anything, have a change of 0.
+    permutations and the latest round that ended before. Players without a value (NaN) are left out. It never
+    stops a run of fewer than ``window`` permutations. Values that did not change at all, such as those of a
+    game in which no player adds anything, have a change of 0.
 
-    It bounds the recent movement, not the error: use `MaxStandardError` for that.
+    This detects slow change, not accuracy: ranks can still change. To bound the error use
+    `MaxStandardError`.
 
     Parameters
     ----------
     tol : float, default 0.05
         Stop when the change is below this.
     window : int, default 100
-        Number of permutations to look back over.
+        Number of permutations over which the change is measured.
     floor : float, default 0.0
-        Size of a value that counts as nothing: changes of smaller values are set against it.
+        Changes of values smaller than this are divided by it.
 
     Raises
     ------
@@ -144,21 +145,20 @@ def _relative_change(values: Values, earlier: Values, floor: float) -> float:
 
 @dataclass(frozen=True)
 class MaxStandardError(_Convergence):
-    """Stop when no player's standard error is above a bound.
+    """Stop when every player's standard error is at most a bound.
 
-    Players without a standard error keep a run going. A player that never adds anything has a standard
-    error of 0 and keeps none going. The errors are those of Monte Carlo alone, see `Valuation`.
+    The run continues while any player has no standard error. A player that never adds anything has a standard
+    error of 0. The errors cover Monte Carlo noise alone, see `Valuation`.
 
     Parameters
     ----------
     bound : float
         The largest standard error to accept.
     relative : bool, default False
-        Whether ``bound`` is a share of the spread of the values, which is their standard deviation over the
-        players.
+        Whether ``bound`` is a share of the standard deviation of the values over the players.
     min_permutations : int, default 100
-        Never stop before as many permutations: early standard errors are themselves noisy, and 0 where a
-        rare event has not been seen yet.
+        Never stop before this number of permutations: early standard errors are themselves noisy, and 0 where
+        a rare event has not occurred yet.
 
     Raises
     ------
@@ -200,7 +200,7 @@ class MaxStandardError(_Convergence):
 
 @dataclass(frozen=True)
 class RankStability(_Convergence):
-    """Stop when the ranking of the players has hardly changed over the last ``window`` permutations.
+    """Stop when the ranking of the players has changed little over the last ``window`` permutations.
 
     The ranking now is compared with those at the ends of the rounds within the last ``window`` permutations
     and of the latest round before, by Spearman's rank correlation and by how many of the ``k`` highest and
@@ -211,18 +211,18 @@ class RankStability(_Convergence):
     Parameters
     ----------
     correlation : float, default 0.99
-        The least rank correlation to accept, from -1 to 1.
+        Minimum rank correlation, from -1 to 1.
     k : int, optional
-        How many of the highest and lowest players to look at: a tenth, at least one, by default; all at most.
+        Number of highest and of lowest players to compare; by default a tenth of all players, at least one.
     overlap : float, default 0.9
-        The least share of the ``k`` that must be the same, from 0 to 1.
+        Minimum share of the ``k`` that must be the same, from 0 to 1.
     window : int, default 100
-        Number of permutations to look back over; no run stops that cannot yet.
+        Number of permutations over which rankings are compared; no shorter run stops.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is no such number.
+        If an argument is not such a number.
 
     Examples
     --------

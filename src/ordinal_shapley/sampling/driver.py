@@ -52,26 +52,26 @@ def sample_values(
 ) -> Valuation:
     r"""Estimate the value of every player from random permutations.
 
-    With the defaults the estimate has no bias, and its standard errors say how far off it may be.
+    With the defaults the estimate is unbiased, and its standard errors measure the remaining noise.
 
     Parameters
     ----------
     game : Game
         For example a `LogisticGame`, a `TableGame` or a `FunctionGame`.
     value : Value or {"ordinal", "partial_ordinal", "classic"}, default "ordinal"
-        What to estimate: `Ordinal`, `PartialOrdinal`, `Classic` (for a game in which order plays no part,
+        What to estimate: `Ordinal`, `PartialOrdinal`, `Classic` (for a game in which order does not matter,
         where all three agree), `Blend` or `WeightedOrdinal`.
     method : PermutationSampler or {"auto", "mc", "tmc", "cmc", "ctmc"}, default "auto"
-        How. "auto" is ``PermutationSampler(truncation=Roulette())``: few prefixes of each permutation,
-        without bias. The paper's algorithms: "mc", full permutations; "tmc", permutations that end early
-        (`PaperTruncation`); "cmc", permutations of 0.8 of each class; "ctmc", both. All but "auto" and "mc"
-        are biased.
+        How to sample. "auto" is ``PermutationSampler(truncation=Roulette())``: it evaluates a few prefixes of
+        each permutation, without bias. The paper's algorithms are "mc", full permutations; "tmc",
+        permutations that end early (`PaperTruncation`); "cmc", permutations of 0.8 of each class; "ctmc",
+        both. All but "auto" and "mc" are biased.
     stopping : StoppingRule, optional
         When to stop: `RelativeChange`, `MaxStandardError`, `RankStability`, `MaxPermutations`,
-        `MaxEvaluations`, `MaxSeconds`, or some joined by ``|`` and ``&``. Rules of convergence are looked at
-        where the index of a permutation passes a multiple of 100. With neither it nor ``n_permutations``:
-        ``RelativeChange(0.05, window=100) | MaxPermutations(10_000)``, with a window of 100 for each fold of
-        a `CrossFitGame`.
+        `MaxEvaluations`, `MaxSeconds`, or several combined by ``|`` and ``&``. Rules of convergence are
+        checked every 100 permutations. By default ``RelativeChange(0.05, window=100) |
+        MaxPermutations(10_000)``, with a window of 100 for each fold of a `CrossFitGame`, unless
+        ``n_permutations`` is given.
     n_permutations : int, optional
         Number of permutations; with ``stopping`` given as well, either ends the run.
     first_permutation : int, default 0
@@ -79,62 +79,63 @@ def sample_values(
         `Valuation.merge`. For the ordinal value, a multiple of 10; with design "antithetic" of 2, with
         "latin" of n_players.
     position_profile : bool, default False
-        Estimate the expected contribution of each player at each position, too; not with ``class_fraction``.
+        Also estimate the expected contribution of each player at each position; not with ``class_fraction``.
     random_state : None, int, numpy Generator or RandomState
-        The same number gives the same bits for any ``n_jobs``.
+        The same number gives bit-identical results for any ``n_jobs``.
     n_jobs : int, optional
         Workers, as in joblib: None is 1 unless `joblib.parallel_config` says otherwise, -1 is every core.
         They are threads, for an `EstimatorGame` processes.
     checkpoint : path-like, optional
-        File to keep the run in, in shards of ten permutations. The same call goes on from there, however the
-        run was ended, and comes to the bits of one that was never stopped; with ``random_state=None`` the
-        seed is that of the file. ``stopping``, ``n_permutations`` and ``n_jobs`` may be others, but all that
-        the file holds counts; a rule of convergence that it was not written with looks back no further than
-        to its end. `Valuation.load` reads the file.
+        File to save the run in, in shards of ten permutations. The same call resumes it, however the run
+        ended, with results bit-identical to those of a run that was never stopped; with ``random_state=None``
+        the seed is that of the file. ``stopping``, ``n_permutations`` and ``n_jobs`` may differ, but all
+        permutations in the file count, and a rule of convergence that is new to the file starts at its end.
+        `Valuation.load` reads the file.
     progress : bool, default False
-        Show a bar on stderr: what is being done, how far it is and how long it will take. Where that is more
-        than a minute, a line says what would be quicker.
+        Show a progress bar on stderr, with the time left. If that is more than a minute, a line says what
+        would be quicker.
 
     Returns
     -------
     Valuation
-        Values, standard errors and how they came about.
+        Values, standard errors and the settings of the run.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used; the message names it, and nothing has been computed by then. Or if a
-        utility or weight is not a finite number.
+        If an argument cannot be used; the message names it, before anything is computed. Or if a utility or
+        weight is not a finite number.
     RuntimeError
         If the function of a `FunctionGame` or ``order_weight`` raises, or the model of an `EstimatorGame`
-        fails. As for utilities, the message names the permutation and the sequence.
+        fails; the message names the permutation and the sequence.
     KeyboardInterrupt
         At Ctrl-C, within a second (but for a Python function that takes longer), after the checkpoint was
         written.
     OSError
         If the checkpoint cannot be made. Later failures to write it are warnings.
     TimeoutError
-        If `MaxSeconds` ends the run before its first permutation is complete; the message says what took the
-        time.
+        If `MaxSeconds` ends the run before its first permutation is complete; the message says what took
+        the time.
 
     Warns
     -----
     UserWarning
-        Before a run that may take more than a minute by the first fits of a model in Python, unless a rule
-        limits the time. If truncation ended most permutations at the first row that completes the classes (in
-        other games: at the first player), so that the values say little. If the game turns out to depend on
-        orders that `PartialOrdinal`'s partition, or ``order_free=True`` of a `FunctionGame`, say do not
-        matter. If there are no standard errors because a design has fewer than two complete replicates.
+        Before a run that may take more than a minute, judged by the first fits of a model in Python, unless a
+        rule limits the time. If truncation ended most permutations at the first row that completes the
+        classes (in other games: at the first player), so that the values mean little. If the game depends on
+        orders that do not matter according to `PartialOrdinal`'s partition, or ``order_free=True`` of a
+        `FunctionGame`. If there are no standard errors because a design has fewer than two complete
+        replicates.
     RuntimeWarning
-        If models could not be brought to convergence, or the checkpoint could not be written.
+        If model fits did not converge, or the checkpoint could not be written.
 
     Notes
     -----
-    Standard errors measure Monte Carlo noise about what the method samples. The bias of truncation (players
-    after the end of a permutation count 0) and of class sampling (no subset is larger than the share drawn)
-    comes on top and does not shrink with more permutations. Errors are made of what is independent: of
-    permutations, of pairs of an antithetic design, of the complete blocks of a Latin one (permutations of an
-    incomplete last block count in the values only).
+    Standard errors measure Monte Carlo noise only. They do not cover the bias of truncation (players after
+    the end of a permutation count as 0) or of class sampling (no subset is larger than the share drawn), and
+    more permutations do not reduce that bias. They are computed from independent replicates: permutations,
+    the pairs of an antithetic design, or the complete blocks of a Latin one (permutations of an incomplete
+    last block count in the values only).
 
     With :math:`U_s` the utility of the first :math:`s` of :math:`n` players, the ordinal value is estimated
     ("in_out") by the mean of
@@ -144,7 +145,7 @@ def sample_values(
 
     with :math:`c_s` a mean of :math:`U_s` over other permutations. It is unbiased, and the values sum to the
     mean of :math:`U_n - U_0` exactly. In a truncated permutation the full utility (its own, or the target of
-    `PatienceTruncation`) stands in for what was not evaluated. Other values average marginal contributions;
+    `PatienceTruncation`) replaces what was not evaluated. Other values average marginal contributions;
     `WeightedOrdinal` :math:`|S|!\,q(S)` times the one after the sequence :math:`S`, for an order of :math:`S`
     is drawn with probability :math:`1/|S|!`.
 
@@ -269,12 +270,12 @@ def _mean(scores: list[float | None]) -> float | None:
 
 
 def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
-    """Say where values or standard errors tell little."""
+    """Warn where values or standard errors mean little."""
     idle = sum(not part.n_permutations for part in moments.parts)
     if idle:
         warnings.warn(
-            f"{idle} of {len(moments.parts)} folds have no permutation: ask for at least "
-            f"{SHARD_SIZE * len(moments.parts)}, or fewer folds",
+            f"use at least {SHARD_SIZE * len(moments.parts)} permutations, or fewer folds: {idle} of "
+            f"{len(moments.parts)} folds have no permutation",
             UserWarning,
             stacklevel=3,
         )
@@ -284,17 +285,17 @@ def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
         advice = "use a smaller tolerance or method 'auto', which has no bias"
         nothing = not any(part.sums.any() for part in moments.parts)
         if nothing and game(np.arange(game.n_players)) == game(()):
-            advice = "no utility differed from that of all players, for which no tolerance is small enough"
+            advice = "all utilities are equal, so no tolerance is small enough"
         warnings.warn(
-            f"truncation ended {moments.completed_stops} of {moments.n_permutations} permutations at "
-            f"{where}: the values say little; {advice}",
+            f"{advice}: truncation ended {moments.completed_stops} of {moments.n_permutations} permutations "
+            f"at {where}, so the values mean little",
             UserWarning,
             stacklevel=3,
         )
     if plan.replicate_size > 1 and moments.n_replicates < 2:
         warnings.warn(
-            f"no standard errors: ask for at least {2 * plan.replicate_size} permutations, for design="
-            f"{plan.design.name!r} takes errors over complete blocks of {plan.replicate_size} and "
+            f"use at least {2 * plan.replicate_size} permutations to get standard errors: design="
+            f"{plan.design.name!r} computes them from complete blocks of {plan.replicate_size}, and "
             f"{moments.n_permutations} permutations hold {moments.n_replicates}",
             UserWarning,
             stacklevel=3,

@@ -50,10 +50,11 @@ def warn_of_long_run(
     if seconds > (_VERY_LONG_SECONDS if took is None else LONG_SECONDS):
         a_fit = ""
         if took is not None:
-            a_fit = f"; {took:.2g} s a fit" if took >= 1.0 else f"; {max(1000.0 * took, 1.0):.0f} ms a fit"
+            each_took = f"{took:.2g} s" if took >= 1.0 else f"{max(1000.0 * took, 1.0):.0f} ms"
+            a_fit = f" A model fit takes {each_took}: {game.model}"
         warnings.warn(
-            f"{game.model or 'this run'}{a_fit}: about {duration(seconds)} if it takes all {most:,} "
-            f"permutations; quicker: {ways_to_be_quicker()}",
+            f"this run may take about {duration(seconds)}, if it needs all {most:,} permutations; quicker: "
+            f"{ways_to_be_quicker()}.{a_fit}",
             UserWarning,
             stacklevel=4,
         )

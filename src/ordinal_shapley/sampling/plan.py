@@ -98,8 +98,8 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
     if profile:
         if sampler.draws_classes:
             raise ValueError(
-                "position_profile needs permutations of all players, and class_fraction draws some: leave "
-                "one of them out"
+                "leave out position_profile or class_fraction: a profile needs permutations of all players, "
+                "but class_fraction draws some"
             )
         n = game.n_players
         check_memory(100 * n**2, f"a position profile of {n} players", "leave position_profile out")
@@ -123,13 +123,13 @@ def _check_whole(sampler: PermutationSampler) -> None:
     """ValueError if a sampler estimates something else than what size weights say."""
     if sampler.draws_classes:
         raise ValueError(
-            "size_weights are of coalitions of all players, and class_fraction draws some: use method 'auto' "
-            "or 'mc'"
+            "use method 'auto' or 'mc': size_weights need permutations of all players, but class_fraction "
+            "draws some"
         )
     if sampler.biases:
         raise ValueError(
-            f"size_weights say where permutations end, and so does truncation {sampler.truncation.name!r}, "
-            "whose bias they would weigh: use method 'auto' or 'mc'"
+            "use method 'auto' or 'mc': size_weights would also weigh the bias of truncation "
+            f"{sampler.truncation.name!r}"
         )
 
 

@@ -125,7 +125,7 @@ class _Limit(StoppingRule):
 
 @dataclass(frozen=True)
 class MaxPermutations(_Limit):
-    """Stop after so many permutations, converged or not.
+    """Stop after a number of permutations, converged or not.
 
     Parameters
     ----------
@@ -154,15 +154,15 @@ class MaxPermutations(_Limit):
 
 @dataclass(frozen=True)
 class MaxEvaluations(_Limit):
-    """Stop after so many evaluated utilities, converged or not.
+    """Stop after a number of evaluations, converged or not.
 
-    It is looked at every ten permutations (in a Latin design of fewer players, every block), so a run takes
-    up to as many more utilities as these have.
+    It is checked every ten permutations (in a Latin design of fewer players, every block), so a run can
+    exceed it by the utilities of so many.
 
     Parameters
     ----------
     n_evaluations : int
-        The number of utilities, those of full orders included.
+        The number of utilities, those of full permutations included.
 
     Raises
     ------
@@ -188,11 +188,11 @@ class MaxEvaluations(_Limit):
 class MaxSeconds(_Limit):
     """Stop after so many seconds, within a second, converged or not.
 
-    What counts is the time of one call of `ordinal_shapley.sample_values`, compiling included; a call that
-    goes on from a checkpoint has all of it again. The result is that of a run of as many permutations as
-    were complete (`MaxPermutations`), to the last bit; how many these are depends on the machine. A single
-    utility that takes longer than a second is waited for, and so are workers on other machines until they
-    have heard of the limit, which they are told with each piece of work.
+    The limit is for one call of `ordinal_shapley.sample_values`, compiling included; a call that resumes a
+    checkpoint has the full time again. The result is bit-identical to that of a run of as many permutations
+    as were complete (`MaxPermutations`); their number depends on the machine. The run waits for a single
+    utility that takes longer than a second, and for workers on other machines until they learn of the limit,
+    which they do with each piece of work.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def read_file(path: str | PathLike[str]) -> File:
     content = io.BytesIO(Path(path).read_bytes())
     try:
         if not zipfile.is_zipfile(content):
-            raise ValueError("it is no .npz file")
+            raise ValueError("it is not an .npz file")
         content.seek(0)
         with np.load(content, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
@@ -110,7 +110,7 @@ def _read_moments(file: Any, header: dict[str, Any]) -> Moments | Folds:
     for k, counts in enumerate(header["counts"]):
         arrays = [file[_of_fold(name, k)] for name in Moments._fields[:N_ARRAYS]]
         if [array.dtype.kind for array in arrays] != ["f", "i", "f", "f", "i", "f", "f", "f"]:
-            raise ValueError("its sums are no numbers")
+            raise ValueError("its sums are not numbers")
         *of_players, profile, block_sums, block_spread = arrays
         n = len(arrays[0])
         if any(array.shape != (n,) for array in of_players) or profile.shape not in ((3, 0, 0), (3, n, n)):

@@ -40,26 +40,27 @@ _SCORES = ("full_score", "baseline_score")
 class Valuation(Views):
     """Estimated values of the players of a game, with their standard errors.
 
-    `ordinal_shapley.sample_values` returns one. The standard errors measure Monte Carlo noise about
-    the *sampled* expectation only: what truncation and sampled subsets change in that expectation
-    is a bias, which more permutations do not shrink and no standard error shows.
+    `ordinal_shapley.sample_values` returns one. The standard errors measure Monte Carlo noise about the
+    *sampled* expectation only. Truncation and class sampling change that expectation: this bias is not
+    covered by standard errors, and more permutations do not reduce it.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
-        The estimates, read-only; NaN for a player that no permutation counted.
+        The estimates, read-only; NaN for a player that was in no permutation.
     stderr : ndarray of float64, shape (n,)
         Their standard errors, read-only; NaN where fewer than two permutations counted.
     stderr_total : ndarray of float64, shape (n,), or None
-        Standard errors that cover the choice of validation rows, too, read-only. None where the utility is
+        Standard errors that also cover the choice of validation rows, read-only. None where the utility is
         not a mean over validation rows (such as an area under a curve), there are fewer than ten of them or
-        more than 40,000 players, or the sampler has a bias.
+        more than 40,000 players, or the sampler is biased.
     counts : ndarray of int64, shape (n,)
         How many permutations counted for each player, read-only.
     n_permutations, n_evaluations : int
-        Permutations drawn, and utilities evaluated (those of full orders included).
+        Permutations drawn, and evaluations (those of full permutations included).
     converged : bool
-        Whether a rule of convergence stopped the run.
+        Whether a rule of convergence stopped the run. This does not mean that ranks are final: see
+        ``reliability``.
     stopped_by : str
         The rule that stopped the run; "merge" for a pooled result.
     seconds : float
@@ -72,11 +73,11 @@ class Valuation(Views):
     mean_evaluated : float
         Mean number of players (with groups: rows) evaluated per permutation.
     settings : Settings
-        What the run was: value, sampler, seed and game.
+        The settings of the run: value, sampler, seed and game.
     kind : Value
         The value that was estimated, such as `Ordinal`.
     sampler : PermutationSampler
-        How it was estimated.
+        The sampler.
     seed : int
         Key of the permutation stream.
     ranges : tuple of (int, int)
@@ -89,25 +90,25 @@ class Valuation(Views):
         Fingerprint of game and options: only results with equal ones can be pooled.
     position_profile : ndarray of float64, shape (n, n), or None
         ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
-        Only if it was asked for. The mean of a row is the player's value exactly for the ordinal value, for a
-        blend and over whole Latin squares, else in expectation. With size weights the value is the mean that
-        they weigh, and positions without weight are NaN.
+        Only with ``position_profile=True``. The mean of a row is the player's value exactly for the ordinal
+        value, for a blend and over whole Latin squares, else in expectation. With size weights the value is
+        the mean that they weigh, and positions without weight are NaN.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
     full_score : float or None
-        What the model of all rows scores; where order matters, in a random order for an `EstimatorGame`, else
-        the mean over ten. These fits are not among ``n_evaluations``. None for games of players that bring no
+        Score of the model of all rows; where order matters, in a random order for an `EstimatorGame`, else
+        the mean over ten. These fits are not among ``n_evaluations``. None for games of players that own no
         rows, and where the model of all rows fails.
     baseline_score : float or None
-        What the baseline scores on the same validation rows: always predicting their majority class or their
-        mean (0.5 for "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that
-        is no better than that say little.
+        Score of the majority-class baseline (for numbers: of the mean) on the same validation rows (0.5 for
+        "roc_auc", all classes with one probability for "neg_log_loss"). Values of a model that is no better
+        mean little.
     model : str or None
         In words, the model that was fitted and whether it was compiled; None for games without one.
     evidence : LabelEvidence or None
-        What models that do not know the label of a row say of it, beside which tables show values. The
-        estimators and the command `value` find it; ``dataclasses.replace(valuation, evidence=...)`` sets it,
-        matched by the names of rows and players where both have some.
+        Evidence against the label of each row, from models that were not trained on it; tables show it beside
+        the values. The estimators and the command `value` compute it; ``dataclasses.replace(valuation,
+        evidence=...)`` sets it, matched by the names of rows and players where both have names.
 
     Examples
     --------
@@ -148,7 +149,7 @@ class Valuation(Views):
         if self.evidence is not None:
             if len(self.evidence) != len(self):
                 raise ValueError(
-                    f"evidence is of {len(self.evidence)} rows, expected {len(self)}, one a player"
+                    f"evidence is of {len(self.evidence)} rows, expected {len(self)}, one per player"
                 )
             order = order_like(self.evidence, self, "evidence", "valuation")
             if order is not None:
@@ -161,7 +162,7 @@ class Valuation(Views):
 
     @property
     def sampler(self) -> PermutationSampler:
-        """How it was estimated."""
+        """The sampler."""
         return self.settings.sampler
 
     @property
@@ -207,7 +208,7 @@ class Valuation(Views):
         """
         n = moments.n_players
         if player_names is not None and len(player_names) != n:
-            raise ValueError(f"player_names has {len(player_names)} entries, expected one a player, {n}")
+            raise ValueError(f"player_names has {len(player_names)} names, expected one per player, {n}")
         arrays, total = moments.estimates(settings.sampler.average), moments.n_permutations
         profile: tuple[Any, ...] = (None, None)
         total_errors = moments.stderr_total(settings.sampler.average)
@@ -270,7 +271,7 @@ class Valuation(Views):
         Returns
         -------
         Valuation
-            Equal to the saved one to the last bit.
+            Bit-identical to the saved one.
 
         Raises
         ------
@@ -296,8 +297,8 @@ class Valuation(Views):
         Returns
         -------
         Valuation
-            What one run over all the permutations would have given, up to rounding. It counts as
-            converged if every part does.
+            The result of one run over all the permutations, up to rounding. It counts as converged if every
+            part does.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What can be read from values and their standard errors: intervals, ranks, tables, pictures, pages."""
+"""Intervals, ranks, tables, plots and reports of values and their standard errors."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Views:
         Parameters
         ----------
         level : float, default 0.95
-            Coverage aimed at, between 0 and 1.
+            Nominal coverage, between 0 and 1.
         errors : {"total", "monte_carlo"}, default "total"
-            What intervals cover: the choice of validation rows, too, where ``stderr_total`` is known, or
-            Monte Carlo noise about the sampled expectation only (see the class).
+            What CIs cover: "total" includes the choice of validation rows where ``stderr_total`` is known,
+            "monte_carlo" is Monte Carlo noise only (see the class).
 
         Returns
         -------
@@ -73,10 +73,10 @@ class Views:
     def reliability(self) -> float:
         """Share of the variance between the values that is not noise: ``1 - mean(stderr**2) / var(values)``.
 
-        It is about the square of the correlation between these values and those of an endless run, over the
-        players whose standard errors are known: near 1 the ranking is settled, near 0 it is noise. Noise that
-        makes it negative counts as 0. NaN if fewer than two players have standard errors, or all values are
-        equal. ``var`` divides by the number of players less one.
+        It approximates the squared correlation between these values and those of an infinitely long run, over
+        the players whose standard errors are known: near 1 ranks hardly change with more permutations, near 0
+        they are noise. Negative estimates count as 0. NaN if fewer than two players have standard errors, or
+        all values are equal. ``var`` divides by the number of players less one.
         """
         known = np.isfinite(self.stderr) & np.isfinite(self.values)
         if known.sum() < 2:
@@ -134,7 +134,7 @@ class Views:
             the highest value), count and below_zero (the interval is entirely below 0). With ``evidence``
             also its columns, see `LabelEvidence`, combined_rank (1 for the most suspicious label, see
             `ordinal_shapley.experiments.combined_rank`) and verdict ("value below 0", "other label
-            predicted", "both", or empty where neither speaks against the label).
+            predicted", "both", or empty without evidence against the label).
 
         Raises
         ------
@@ -169,18 +169,18 @@ class Views:
     def suspects(
         self, level: float | None = None, *, fdr: float | None = None, errors: str = "total"
     ) -> pd.DataFrame:
-        """Return the players whose values are below 0 beyond the errors, the lowest first.
+        """Return the players whose CI is entirely below 0, the lowest value first.
 
-        With ``evidence``, these and, unless ``fdr`` is given, the rows of which another label is predicted,
-        in the order of combined_rank: values and predictions find wrong labels that the other misses.
+        With ``evidence``, these and, unless ``fdr`` is given, the rows for which another label is predicted,
+        in the order of combined_rank: values and predictions each find label errors that the other misses.
 
         Parameters
         ----------
         level : float, optional
-            Those whose two-sided interval is entirely below 0; 0.95 without ``fdr``. Each player is looked at
-            by itself: of many whose true value is 0, one in forty comes out here by chance.
+            Level of the CI; 0.95 without ``fdr``. It is not adjusted for the number of players: of many whose
+            true value is 0, one in forty is returned by chance.
         fdr : float, optional
-            In place of a level, the false discovery rate: of the players returned, at most this share is
+            Instead of a level, the false discovery rate: of the players returned, at most this share is
             expected to have a true value of 0 or more (Benjamini and Hochberg's procedure). This null
             hypothesis is "the value is not below 0", not "the label is right": rows with right labels lower
             the score, too, so of the labels of these rows a larger share may be right.
@@ -191,7 +191,8 @@ class Views:
         -------
         pandas.DataFrame
             Their rows of `to_frame` (with ``fdr``, at level 0.95), without column below_zero unless there is
-            ``evidence``; none if there are no such players. Without a standard error only evidence tells.
+            ``evidence``; none if there are no such players. Players without a standard error are returned by
+            evidence only.
 
         Raises
         ------
@@ -320,10 +321,10 @@ class Views:
         settings: Mapping[str, Any] | None = None,
         warnings: Iterable[str] = (),
     ) -> str:
-        """Return one self-contained page: what to look at first, the values and how certain they are.
+        """Return a self-contained HTML report: what to check first, the values and how certain they are.
 
-        It needs no network, reads well in light and dark and on a phone, and says what to pass where
-        something that was not given would belong. Needs Jinja2, the ``report`` extra.
+        It needs no network, works in light and dark mode and on a phone, and says which arguments would add
+        more. Requires Jinja2, the ``report`` extra.
 
         Parameters
         ----------
@@ -332,20 +333,20 @@ class Views:
         X : DataFrame, array or sparse matrix with one row per player, optional
             The players' own columns, of any type, for the table. A DataFrame is matched with
             ``player_names`` by its index.
-        y : array-like with one entry per player, optional
+        y : array-like of shape (n_players,), optional
             Their labels; by default those that ``game`` knows. A Series is matched in the same way.
         game : Game, optional
-            The game that was played. It is played some hundreds of times more, as players are removed.
+            The game of these values. It is evaluated some hundreds of times more, as players are removed.
         history : History, optional
-            What the run kept, for the pictures of convergence.
+            The history of the run, for the plots of convergence.
         title : str, optional
             Title of the page.
         level : float, default 0.95
             Level of the confidence intervals.
         settings : dict, optional
-            More settings to show, as terms and their words.
+            More settings to show, as names and texts.
         warnings : list of str, optional
-            Warnings of the run, to stand at the top of the page.
+            Warnings of the run, shown at the top of the page.
 
         Returns
         -------

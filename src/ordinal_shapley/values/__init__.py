@@ -1,4 +1,4 @@
-"""The values of players: one class each, which knows what it asks of a game and how it is computed."""
+"""The values of players, one class each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every value says of itself."""
+"""The interface of all values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOLERANCE = 1e-9
 
 
 class Value(Described, ABC):
-    """A way to share out what a game's players achieve together."""
+    """A way to attribute a game's utility to its players."""
 
     name: ClassVar[str]  # the word that stands for it where it has no options
     # What permutations can estimate it by, the default first: "marginal", what a player adds at the end of
@@ -50,7 +50,7 @@ class Value(Described, ABC):
         """ValueError unless the game has such a value and its options fit."""
 
     def try_game(self, game: Game) -> None:
-        """Warn if a few random sequences contradict what is taken on trust."""
+        """Warn if a few random sequences contradict what the user declared."""
 
     @property
     def size_words(self) -> str:

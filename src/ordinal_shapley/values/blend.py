@@ -1,4 +1,4 @@
-"""A mean of the ordinal and the partial ordinal value."""
+"""A weighted average of the ordinal and the partial ordinal value."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Blend(Value):
-    """``alpha`` times the ordinal value plus ``1 - alpha`` times the partial ordinal one.
+    """A weighted average: ``alpha`` times the ordinal value plus ``1 - alpha`` times the partial ordinal one.
 
     Parameters
     ----------
     alpha : float
-        Share of the ordinal value, from 0 to 1.
+        Weight of the ordinal value, from 0 to 1.
 
     Raises
     ------

@@ -21,12 +21,12 @@ _TRIED = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classic(SizeWeighted):
-    r"""The classic Shapley value, of a game in which order plays no part.
+    r"""The classic Shapley value, of a game in which order does not matter.
 
     .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}} (U(S \cup i) - U(S))
 
-    In such a game the ordinal and the partial ordinal value are the same numbers. It is refused for a game
-    whose utility depends on the order.
+    In such a game the ordinal and the partial ordinal value are the same. A game whose utility depends on the
+    order is an error.
 
     Parameters
     ----------
@@ -63,25 +63,25 @@ class Classic(SizeWeighted):
     )
 
     def check(self, game: Game) -> None:
-        """ValueError unless order plays no part in the game, and size weights fit."""
+        """ValueError unless order does not matter in the game, and size weights fit."""
         super().check(game)
         if not game.order_free:
             raise ValueError(
-                "value 'classic' is for games in which order plays no part, and in this one it does: "
+                "value 'classic' is for games in which order does not matter, but in this one it does: "
                 f"{game._without_order}, or use value 'ordinal' or 'partial_ordinal'"
             )
 
     def try_game(self, game: Game) -> None:
-        """Warn if the order of some random sequences matters in a game that was said to have none."""
+        """Warn if the order of some random sequences matters in a game that was declared order-free."""
         if not game._order_on_trust:
             return
         found = differing(game, _TRIED, lambda sequence: sequence[::-1].copy())
         if found is not None:
             sequence, _, one, two = found
             warnings.warn(
-                "use value 'ordinal' or 'partial_ordinal', for order plays a part in this game although "
-                f"order_free=True says that it does not: the utility of {tuple(sequence.tolist())} is "
-                f"{one}, that of its reverse {two}",
+                "use value 'ordinal' or 'partial_ordinal': order matters in this game, although it was built "
+                f"with order_free=True; the utility of {tuple(sequence.tolist())} is "
+                f"{one}, but that of its reverse {two}",
                 UserWarning,
                 stacklevel=4,
             )

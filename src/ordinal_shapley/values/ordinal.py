@@ -30,7 +30,7 @@ class Ordinal(SizeWeighted):
     size_weights : SizeWeights or array-like of shape (n_players,), optional
         Weights :math:`w_s` of the number :math:`s = |S|` of others, from 0, in place of :math:`1/n`:
         `beta_weights`, `banzhaf_weights`, `sizes_up_to`, or numbers of at least 0 that sum to 1. The values
-        then do not sum to what there is to share.
+        then do not sum to v(N) - v(empty).
 
     Raises
     ------
@@ -43,7 +43,8 @@ class Ordinal(SizeWeighted):
 
     Examples
     --------
-    Two players, worth 1 in the order ann, bob. Half of all orders have that order, and both players share it:
+    Two players with utility 1 in the order ann, bob. Half of all orders have that order, and both players
+    share it:
 
     >>> import ordinal_shapley as osv
     >>> game = osv.TableGame(2, {(0, 1): 1.0}, names=["ann", "bob"])

@@ -97,9 +97,9 @@ class PartialOrdinal(Value):
         if found is not None:
             sequence, alike, one, two = found
             warnings.warn(
-                f"the game is not as partition and case={self.case!r} say: the utility of "
-                f"{tuple(sequence.tolist())} is {one}, that of {tuple(alike.tolist())} is {two}; the "
-                "values are those of a game in which both have the latter",
+                f"partition and case={self.case!r} do not fit this game: the utility of "
+                f"{tuple(sequence.tolist())} is {one}, but that of {tuple(alike.tolist())} is {two}; the "
+                "values are computed as if both were the latter",
                 UserWarning,
                 stacklevel=4,
             )

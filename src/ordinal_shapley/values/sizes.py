@@ -1,4 +1,4 @@
-"""Weights of coalition sizes: what a player adds counts more where some numbers of others are before it."""
+"""Weights of coalition sizes: contributions to sets of some sizes count more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SizeWeights(Described):
     a, b : float or None
         The parameters of Beta weights.
     largest : int or None
-        The largest coalition that is looked at, of `sizes_up_to`.
+        The largest coalition that counts, for `sizes_up_to`.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def beta_weights(a: float, b: float) -> SizeWeights:
     r"""Return the size weights of Beta Shapley.
 
     With :math:`s` others before a player, :math:`w_s = \binom{n-1}{s} B(s + b, n - 1 - s + a) / B(a, b)`.
-    ``beta_weights(1, 1)`` weighs all sizes alike, which is the Shapley value. The larger ``a`` is beside
-    ``b``, the more small coalitions count: ``beta_weights(16, 1)`` finds wrong labels by coalitions of about
-    a seventeenth of the players.
+    ``beta_weights(1, 1)`` weighs all sizes alike, which is the Shapley value. The larger ``a`` is compared
+    with ``b``, the more small coalitions count: ``beta_weights(16, 1)`` finds label errors by coalitions of
+    about a seventeenth of the players.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def sizes_up_to(largest: int) -> SizeWeights:
     Parameters
     ----------
     largest : int
-        Players of the largest coalition, the one that is valued among them.
+        Number of players in the largest coalition, the valued one included.
 
     Returns
     -------
@@ -192,9 +192,9 @@ def weights_of(weights: SizeWeights | NDArray[np.float64], n_players: int) -> ND
         return weights.of(n_players)
     if len(weights) != n_players:
         raise ValueError(
-            f"size_weights has {len(weights)} entries, expected {n_players}, one for each number of others "
+            f"size_weights has {len(weights)} weights, expected {n_players}, one for each number of others "
             "that train with a player (cross-fitted: in its fold); beta_weights, banzhaf_weights and "
-            "sizes_up_to fit any number"
+            "sizes_up_to work for any number"
         )
     return weights
 

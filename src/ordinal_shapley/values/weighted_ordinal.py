@@ -26,13 +26,13 @@ _MAX_CHECKED = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedOrdinal(Value):
-    r"""A value that weighs the orders of those who came before.
+    r"""A value with weights for the orders of the players before.
 
     .. math:: \phi_i = \frac1n \sum_{S : i \notin S} \frac{1}{\binom{n-1}{|S|}}
         \sum_{\pi \in \Pi|_S} q(\pi) (U(\pi, i) - U(\pi))
 
-    With :math:`q(\pi) = 1/|S|!` it is the partial ordinal value; other weights give values that do not sum to
-    what the players achieve together in all games.
+    With :math:`q(\pi) = 1/|S|!` it is the partial ordinal value; with other weights values do not sum to v(N)
+    - v(empty) in all games.
 
     Parameters
     ----------

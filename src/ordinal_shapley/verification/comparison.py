@@ -1,4 +1,4 @@
-"""Estimates against exact values: what is noise, and what the method of sampling costs in bias."""
+"""Estimates against exact values: the bias of the sampling method, and noise."""
 
 from __future__ import annotations
 
@@ -43,22 +43,23 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification:
-    """Exact values beside estimates, with the error of each estimate taken apart.
+    """Exact values and estimates, with the error of each estimate split into bias and noise.
 
-    The *bias* is what the method samples, on average over all that it can draw, less the exact value: it
-    stays, however many permutations are drawn. The *noise* is the rest, due to the permutations that were
-    drawn; the standard error says how large it should be. All arrays have one number for each player.
+    The *bias* is the expectation of the estimate minus the exact value; more permutations do not reduce it.
+    The *noise* is the rest, due to the permutations that were drawn; the standard error is its expected size.
+    All arrays have one number for each player.
 
     Attributes
     ----------
     exact_values : ExactValues
-        The exact values, and what they took.
+        The exact values, with the number of evaluations and the time.
     valuation : Valuation
-        The estimate, and what it took.
+        The estimate, with the settings of the run.
     expected : ndarray of float64, shape (n_players,)
-        What the method samples: the exact mean of the estimate. NaN if that is not known.
+        The exact expectation of the estimate. NaN if it is not known.
     class_bias, truncation_bias : ndarray of float64, shape (n_players,)
-        The two parts of the bias: of drawing only a share of each class, and of ending permutations early.
+        The two parts of the bias: from drawing only a share of each class, and from ending permutations
+        early.
     level : float
         Level of the confidence intervals.
     note : str
@@ -100,22 +101,22 @@ class Verification:
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """Estimates less exact values: bias plus noise."""
+        """Estimates minus exact values: bias plus noise."""
         return self.estimate - self.exact
 
     @property
     def bias(self) -> NDArray[np.float64]:
-        """What the method samples less exact values."""
+        """The expectation of the estimates minus exact values."""
         return self.expected - self.exact
 
     @property
     def noise(self) -> NDArray[np.float64]:
-        """Estimates less what the method samples."""
+        """Estimates minus their expectation."""
         return self.estimate - self.expected
 
     @property
     def z(self) -> NDArray[np.float64]:
-        """Noise in standard errors: about normal if all is well.
+        """Noise divided by standard error, about normal if standard errors are right.
 
         Without noise 0, infinite where there is noise but the standard error is 0.
         """
@@ -125,23 +126,23 @@ class Verification:
 
     @property
     def holds_expected(self) -> NDArray[np.bool_]:
-        """Whether each confidence interval holds what the method samples; False where there is none."""
+        """Whether each CI contains the expectation of the estimate; False where there is none."""
         return self._holds(self.expected)
 
     @property
     def holds_exact(self) -> NDArray[np.bool_]:
-        """Whether each confidence interval holds the exact value; False where there is none."""
+        """Whether each CI contains the exact value; False where there is none."""
         return self._holds(self.exact)
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that hold what the method samples; NaN if that or they are unknown."""
+        """Share of the CIs that contain the expectation of the estimate; NaN if either is unknown."""
         known = ~np.isnan(self.stderr) & ~np.isnan(self.expected)
         return float(self.holds_expected[known].mean()) if known.any() else math.nan
 
     @property
     def coverage_of_exact(self) -> float:
-        """Share of the intervals that hold the exact value; NaN if there are none."""
+        """Share of the CIs that contain the exact value; NaN if there are none."""
         known = ~np.isnan(self.stderr)
         return float(self.holds_exact[known].mean()) if known.any() else math.nan
 
@@ -164,7 +165,7 @@ class Verification:
         return (low - self._rounding <= centre) & (centre <= high + self._rounding)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a player, indexed by name.
+        """Return one row per player, indexed by name.
 
         Returns
         -------
@@ -220,8 +221,8 @@ def verify(
     value, method, first_permutation, random_state
         As in `sample_values`.
     stopping : StoppingRule, optional
-        As in `sample_values`. A rule that looks at the estimate to decide when to stop makes the noise a
-        little different from what standard errors say.
+        As in `sample_values`. With a rule that depends on the estimate, noise differs a little from the
+        standard errors.
     n_permutations : int, optional
         Number of permutations; 5,000 by default, without ``stopping``.
     level : float, default 0.95
@@ -232,27 +233,27 @@ def verify(
     Returns
     -------
     Verification
-        Exact values, estimates, and the error of each taken apart.
+        Exact values and estimates, with the error of each split into bias and noise.
 
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        As `exact_values` and `sample_values` do, which also tell of the warnings.
+        As in `exact_values` and `sample_values`, which also list the warnings.
 
     Notes
     -----
-    "auto" and "mc" are unbiased, also with size weights: what they sample is the exact value. For other
-    samplers expectation is the mean over all ordered selections of players that can be drawn, at most
-    :math:`n!`: each is cut by the rule, and its players are credited. The mean target of `PatienceTruncation`
-    depends on the seed; it is that of the run.
+    "auto" and "mc" are unbiased, also with size weights: the expectation of their estimates is the exact
+    value. For other samplers the expectation is the mean over all ordered selections of players that can be
+    drawn, at most :math:`n!`, each truncated by the rule. The mean target of `PatienceTruncation` depends on
+    the seed; it is that of the run.
 
-    That takes the utility of every sequence (for the classic value: of every set), and is done for up to 10
-    players; above, and where it would take more than ``max_seconds``, expectation, bias and noise are NaN and
-    ``note`` says why: then the error cannot be taken apart.
+    This needs the utility of every sequence (for the classic value: of every set), and is done for up to 10
+    players. For more, or if it would take longer than ``max_seconds``, expectation, bias and noise are NaN
+    and ``note`` says why.
 
-    With class sampling and ``average="all"`` a player counts 0 when it is not drawn, so that most of the bias
-    is a factor, the share of its class that is drawn. ``average="selected"`` leaves the other part: sets of
-    players that are too large to be drawn are never seen.
+    With class sampling and ``average="all"`` a player counts as 0 when it is not drawn, so most of the bias
+    is a factor, the share of its class that is drawn. With ``average="selected"`` the other part remains:
+    sets of players that are too large are never drawn.
 
     Examples
     --------
@@ -365,7 +366,7 @@ def _tabulate(game: Game, value: Value, scope: Scope, budget: Budget, progress: 
 
 
 def _settle(expected: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return expectations with those that differ from the exact value by rounding only put right."""
+    """Return expectations, corrected where they differ from the exact value by rounding only."""
     return np.where(np.abs(expected - exact) <= _rounding(exact, expected), exact, expected)
 
 

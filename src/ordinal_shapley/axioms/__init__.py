@@ -1,4 +1,4 @@
-"""Whether values do what the axioms say, on a game at hand."""
+"""Whether values satisfy the axioms, on one game."""
 
 from ordinal_shapley.axioms.checking import check_axioms
 from ordinal_shapley.axioms.report import AxiomCheck, AxiomReport

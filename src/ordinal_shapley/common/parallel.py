@@ -240,5 +240,6 @@ def check_memory(needed: int, purpose: str, instead: str) -> None:
     at_hand = available_memory()
     if at_hand is not None and needed > at_hand:
         raise ValueError(
-            f"{purpose} takes {needed / 2**30:.1f} GiB and {at_hand / 2**30:.1f} GiB are at hand: {instead}"
+            f"{purpose} takes {needed / 2**30:.1f} GiB, but {at_hand / 2**30:.1f} GiB are available: "
+            f"{instead}"
         )

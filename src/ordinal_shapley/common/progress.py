@@ -221,7 +221,7 @@ class ProgressBar:
         if math.isfinite(self._most_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
             return
         quick = ways_to_be_quicker()
-        line = f"{self.total:,} permutations, if it takes all, need {_clock(left)}; quicker: {quick}"
+        line = f"up to {_clock(left)} left, if it needs all {self.total:,} permutations; quicker: {quick}"
         self._advised = True
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)

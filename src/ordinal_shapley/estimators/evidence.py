@@ -1,4 +1,4 @@
-"""What a random forest that does not know the label of a row says of it, for rows of any kind."""
+"""Evidence against labels from a random forest that was not trained on the row, for rows of any kind."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Budget(NamedTuple):
 
     @classmethod
     def of(cls, n_jobs: Any, max_seconds: Any) -> Budget:
-        """Check what users give: an hour if nothing is said."""
+        """Check what users give; by default an hour."""
         check_n_jobs(n_jobs)
         if max_seconds is None:
             return cls(n_jobs, _MAX_SECONDS, False)
@@ -109,7 +109,7 @@ def _instead(game: Game, value: Value, scope: Scope, count: int) -> str:
     options = []
     n = game.n_players
     if game.order_free and 2**n < count:
-        options.append(f"order plays no part, so use value 'classic' ({2**n:,} utilities)")
+        options.append(f"use value 'classic', because order does not matter ({2**n:,} utilities)")
     elif cheaper := value.instead(scope.kind == kernels.ALL):
         options.append(cheaper)
     options += ["estimate it with sample_values", "or raise max_seconds"]

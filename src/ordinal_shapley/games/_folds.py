@@ -44,7 +44,7 @@ def make_splits(
     for k, (train, valid) in enumerate(found):
         split = _positions(train, n_rows, k), _positions(valid, n_rows, k)
         if np.intersect1d(*split).size:
-            raise ValueError(f"cv: fold {k + 1} has a row that both trains and validates")
+            raise ValueError(f"cv: fold {k + 1} has a row that is both a training and a validation row")
         splits.append(split)
     if not 1 <= len(splits) <= _MAX_FOLDS:
         raise ValueError(f"cv makes {len(splits)} folds, expected 1 to {_MAX_FOLDS}")

@@ -1,4 +1,4 @@
-"""What games of training rows share: who brings which rows, and what a row's place in the order weighs."""
+"""What games of training rows share: which rows each player owns, and weights by position."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class RowGame(Game):
 
     @property
     def scored_orders(self) -> int:
-        """How many orders of all rows tell how good their models are."""
+        """Number of orders of all rows whose models are scored."""
         return 1 if self.order_free or self._is_slow else _SCORED_ORDERS
 
     @property

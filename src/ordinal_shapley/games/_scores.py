@@ -74,20 +74,20 @@ def score_of_squares(name: str, truth: NDArray[np.float64]) -> tuple[float, floa
 
 
 def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float:
-    """Score of always predicting the commonest validation label, or all classes with one probability."""
+    """Score of the majority-class baseline; for "neg_log_loss" of equal probabilities of all classes."""
     if name == "roc_auc":
         return 0.5
     if name == "neg_log_loss":
         return -math.log(n_classes)
     counts = np.bincount(truth, minlength=n_classes)
-    commonest, n = int(counts.argmax()), len(truth)
-    most = int(counts[commonest])
+    majority, n = int(counts.argmax()), len(truth)
+    n_majority = int(counts[majority])
     if name == "accuracy":
-        return most / n
+        return n_majority / n
     n_present = int(np.count_nonzero(counts))
     if name == "balanced_accuracy":
         return 1.0 / n_present
-    share = 2.0 * most / (most + n)
+    share = 2.0 * n_majority / (n_majority + n)
     if n_classes == 2:
-        return share if commonest == 1 else 0.0
+        return share if majority == 1 else 0.0
     return share / n_present

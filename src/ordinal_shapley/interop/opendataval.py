@@ -69,7 +69,7 @@ class _Evaluator(ModelMixin):
         return super().input_model(pred_model)
 
     def train_data_values(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the values; keywords are for training a network, and play no part without one."""
+        """Compute the values; keywords are for training a network, and are ignored without one."""
         if not hasattr(self, "x_train"):
             raise RuntimeError("there are no rows to value: call input_data or input_fetcher first")
         self._forget()
@@ -142,7 +142,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
     Parameters
     ----------
     estimator : classifier, regressor or pipeline, optional
-        A model of scikit-learn's to value rows by, in place of the prediction model.
+        A scikit-learn model to value rows by, instead of the prediction model.
     model : {"given", "logistic"}, default "given"
         "logistic": value rows by logistic regression, whatever the prediction model is.
     random_state : None, int or RandomState

@@ -145,31 +145,31 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
     """The picture and what to know about it, or why there is none."""
     game, noun = given.game, given.noun
     if game is None:
-        return None, "Pass the game that was played to see what happens to its score."
+        return None, "To see how the score changes, pass the game of these values as game."
     if game.n_players < 2 or not np.isfinite(given.valuation.values).any():
-        return None, f"It takes two {noun}s with values at least."
+        return None, f"This requires at least two {noun}s with values."
     try:
         curves = removal_curves(game, given.valuation)
     except (RuntimeError, TypeError, ValueError) as error:  # of a utility that some sequences don't have
-        return None, f"The game could not be played without some of the {noun}s: {error}"
+        return None, f"The utility without some of the {noun}s could not be computed: {error}"
     validation = game._n_valid is not None
     on = " on the validation rows" if validation else ""
     sentences = [
         _removal_verdict(curves, noun),
-        f"The game was played again with the {noun}s left: {game._score_name}{on}.",
+        f"The score is that of the {noun}s left: {game._score_name}{on}.",
     ]
     if curves.n_orders > 1 or not game.order_free:
         sentences.append(
-            f"Order matters, so each mark is the mean over {curves.n_orders} random orders of the {noun}s "
+            f"Order matters, so each mark is a mean over {curves.n_orders} random orders of the {noun}s "
             "left, the same for all curves."
         )
     if game._awaits_classes:
         empty = number(game(()))
-        sentences.append(f"Once a class is gone there is no model, and the score is {empty}.")
+        sentences.append(f"Once all rows of a class are removed there is no model, and the score is {empty}.")
     if validation:
         sentences.append(
-            "These are the validation rows that the values were made with, not a test set: on a test set "
-            "expect the curves to lie closer together."
+            "The values were computed with these validation rows, so they are not a test set: on a test set "
+            "expect the curves to be closer together."
         )
     return pictures.removal(curves, game._score_name, noun), " ".join(sentences)
 
@@ -183,6 +183,6 @@ def _removal_verdict(curves: Removal, noun: str) -> str:
     falls = "falls faster than at random" if high < chance else "does not fall faster than at random"
     holds = "holds better than at random" if low > chance else "does not hold better than at random"
     return (
-        f"As the first half of the {noun}s is removed, the score {falls} with the highest values first, and "
-        f"{holds} with the lowest first."
+        f"While the first half of the {noun}s is removed, the score {falls} if the highest values go first, "
+        f"and {holds} if the lowest go first."
     )

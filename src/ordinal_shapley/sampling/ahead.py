@@ -120,7 +120,7 @@ class Ahead:
         return made
 
     def scores(self, game: Game, seed: int) -> Scores:
-        """Return what models of all rows score, and the baseline; None where players bring no rows."""
+        """Return the scores of models of all rows and of the baseline; None where players own no rows."""
         count, score = -(-game.scored_orders // self._n_folds), None
         if not count:
             return None, None
@@ -162,7 +162,7 @@ class Ahead:
             plan = self._rule.prepare(plan, self)
         if plan.in_out and plan.design.own_baselines and not len(plan.baselines):
             # Rows of one Latin square depend on one another, so none is compared with others.
-            figure = "full permutations that the others are compared with"
+            figure = "scoring full permutations for control variates"
             with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tell:
                 cancellation = self._clock.cancellation()
                 make_workspace, payload = self._game._workspace_maker, self._game._payload
@@ -180,7 +180,7 @@ class Ahead:
 
         def tell(done: int, total: int) -> bool:
             if done == 0:
-                self._show("models", total, "fitting models that others begin at")
+                self._show("models", total, "fitting starting points for other model fits")
             bar.update(done, self.evaluations, clock.seconds())
             return not clock.time_is_up
 
@@ -193,7 +193,7 @@ class Ahead:
         game = self._game
         count = min(count, max(_FEW, -(-count // self._n_folds)))
         sizes = pilot_sizes(pilot_places(plan), plan.in_out < 1.0)
-        figure = f"pilot: {len(sizes)} sizes of {count:,} permutations tell where to evaluate others"
+        figure = f"pilot: choosing inclusion probabilities by {len(sizes)} sizes of {count:,} permutations"
         # The largest sizes can take nearly all of the time, and a few permutations tell enough of them.
         costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
         few, cheap = min(_FEW, count), int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
@@ -211,11 +211,11 @@ class Ahead:
         return with_probabilities(plan, game, made, min_probability)
 
     def score_target(self, target: str, tol: float, seed: int) -> float:
-        """Return the full score that a rule of this tolerance compares with."""
+        """Return the full score for a rule of this tolerance."""
         game = self._game
         count = 1 if target == "given" else _TARGET_ORDERS
-        figure = "scoring full permutations, which the rule of truncation compares with"
-        with self._phase("the score that the rule compares with", "orders", count, figure) as tell:
+        figure = "scoring full permutations for the truncation rule"
+        with self._phase("the full score for the truncation rule", "orders", count, figure) as tell:
             if target == "given":
                 scored = [game(np.arange(game.n_players))]
             else:

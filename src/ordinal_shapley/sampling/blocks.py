@@ -1,4 +1,4 @@
-"""Blocks of validation rows, by which a run keeps its sums: they tell what other rows would change."""
+"""Blocks of validation rows, by which a run keeps its sums: for the effect of other validation rows."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ class Clock:
             spent = [*self._spent, ("permutations of which none ended", rest)]
             words = [f"{took:.3g} s went into {what}" for what, took in spent if took >= 0.05 * total]
             raise TimeoutError(
-                f"MaxSeconds({self._limit:g}) ended the run before its first permutation was complete: "
-                f"{', '.join(words)}; give it more time"
+                f"give it more time: MaxSeconds({self._limit:g}) ended the run before its first permutation "
+                f"was complete; {', '.join(words)}"
             )
 
 

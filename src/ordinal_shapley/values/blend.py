@@ -60,7 +60,8 @@ class Blend(Value):
         """What it is, in words."""
         return (
             f"{self.alpha:g} times the ordinal value, what a {{noun}} adds to the score on average when it "
-            f"enters anywhere, plus {1 - self.alpha:g} times the partial ordinal one, when it joins the end"
+            f"joins at any position, plus {1 - self.alpha:g} times the partial ordinal one, when it joins at "
+            "the end"
         )
 
     def in_out(self, contribution: str) -> float:

@@ -59,7 +59,7 @@ class Classic(SizeWeighted):
 
     _meaning = (
         "what a {noun} adds to the score on average when it joins those before it, over random "
-        "permutations of all {noun}s; their order plays no part"
+        "permutations of all {noun}s; their order does not matter"
     )
 
     def check(self, game: Game) -> None:

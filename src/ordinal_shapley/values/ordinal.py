@@ -63,8 +63,8 @@ class Ordinal(SizeWeighted):
 
     insertion = "anywhere"
     _meaning = (
-        "what a {noun} adds to the score on average when inserted among those before it, over random "
-        "permutations of all {noun}s"
+        "what a {noun} adds to the score on average when it joins those before it at any position, over "
+        "random permutations of all {noun}s"
     )
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:

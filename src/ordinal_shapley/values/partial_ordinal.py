@@ -50,7 +50,7 @@ class PartialOrdinal(Value):
 
     Examples
     --------
-    Where only the order inside groups matters, far fewer sequences tell all:
+    Where only the order inside groups matters, far fewer sequences are enough:
 
     >>> import ordinal_shapley as osv
     >>> gains = {(0, 1): 2.0, (2, 3): 1.0}
@@ -67,7 +67,7 @@ class PartialOrdinal(Value):
     case: str | None = None
     name: ClassVar[str] = "partial_ordinal"
     meaning = (
-        "what a {noun} adds to the score on average when appended to those before it, over random "
+        "what a {noun} adds to the score on average when it joins at the end of those before it, over random "
         "permutations of all {noun}s"
     )
 

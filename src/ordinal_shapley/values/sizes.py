@@ -215,7 +215,7 @@ class SizeWeighted(Value):
         """What it is, in words."""
         if self.size_weights is None:
             return self._meaning
-        return f"{self._meaning}; the number of {{noun}}s before it counts by its weight: {self.size_words}"
+        return f"{self._meaning}; weighted by the number of {{noun}}s before it: {self.size_words}"
 
     @property
     def title(self) -> str:

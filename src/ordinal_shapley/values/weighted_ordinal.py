@@ -63,7 +63,7 @@ class WeightedOrdinal(Value):
 
     order_weight: Any
     name: ClassVar[str] = "weighted_ordinal"
-    meaning = "what a {noun} adds to the score on average, over orders that weigh as order_weight says"
+    meaning = "what a {noun} adds to the score on average, over orders weighted by order_weight"
 
     def __post_init__(self) -> None:
         if not (callable(self.order_weight) or isinstance(self.order_weight, NotStored)):

@@ -349,7 +349,7 @@ def _all_sequences(n: int) -> Scope:
 
 
 def _tabulate(game: Game, value: Value, scope: Scope, budget: Budget, progress: bool) -> Utilities:
-    """Evaluate all sequences; where order plays no part, one of each set."""
+    """Evaluate all sequences; where order does not matter, one of each set."""
     n = game.n_players
     by_set = value.order_free
     if not by_set:

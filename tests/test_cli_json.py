@@ -62,7 +62,7 @@ def test_value(run, train, tmp_path):
     options = ("--target", "outcome", "--permutations", 9, "--seed", 5, "--C", 0.5, "--valid-fraction", 0.3)
     whole = document(run, "value", train, *options, "--out", out)
     assert whole["command"] == "value"
-    table = read(out).fillna({"verdict": ""})
+    table = read(out).astype({"verdict": object}).fillna({"verdict": ""})
     assert list(whole["rows"][0]) == list(table.columns)
     same(whole["rows"], table, table.columns)
     data = whole["data"]

@@ -57,6 +57,29 @@ def test_probabilities_are_those_of_a_loop(splitter, trusted):
     np.testing.assert_allclose(found.self_confidence, expected[rows, np.searchsorted(NAMES, y)], rtol=1e-12)
 
 
+def test_disputed_labels_are_those_of_confident_learning():
+    noise = osv.corrupt_labels(NAMES[Y], random_state=0)
+    found = self_confidence(X, noise.labels, estimator=GaussianNB(), cv=3, random_state=0)
+    usual = {
+        name: np.mean(
+            [p for p, label in zip(found.self_confidence, noise.labels, strict=True) if label == name]
+        )
+        for name in NAMES
+    }
+    columns = (found.given_label, found.predicted_label, found.predicted_probability)
+    expected = [given != other and p >= usual[other] for given, other, p in zip(*columns, strict=True)]
+    np.testing.assert_array_equal(found.disputed, expected)
+    assert 0 < sum(expected) < np.sum(found.given_label != found.predicted_label)
+
+
+def test_predictions_that_say_nothing_dispute_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.arange(200) % 3 == 0
+    found = self_confidence(X, y, random_state=0)
+    assert found.accuracy <= found.majority == 133 / 200
+    assert (found.given_label != found.predicted_label).any() and not found.disputed.any()
+
+
 def test_folds_of_a_number_are_stratified_and_no_row_predicts_itself():
     # A model that knows its training rows by heart: a row in its own fold would be sure of its label.
     y = np.repeat([0, 1, 2], [50, 9, 3])
@@ -256,7 +279,7 @@ class TestBesideValues:
         suspects = valuation.suspects()
         assert suspects["combined_rank"].is_monotonic_increasing
         frame = valuation.to_frame()
-        listed = frame["below_zero"] | (frame["given_label"] != frame["predicted_label"])
+        listed = frame["below_zero"] | valuation.evidence.disputed
         assert sorted(suspects.index) == frame.index[listed].tolist()
         assert suspects.index[: len(noise.rows)].isin(noise.rows).mean() > 0.85
         # A false discovery rate is about values: evidence then only orders.

@@ -298,12 +298,15 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game
     console.print(f"\n{found} {covered(valuation, game)}")
     if "combined_rank" in frame:
         first = frame.sort_values("combined_rank", kind="stable").head(_SHOWN)
-        others = int((frame["label"] != frame["predicted_label"]).sum())
+        evidence = valuation.evidence
+        assert evidence is not None
+        others = int(evidence.disputed.sum())
         names = ", ".join(output.safe(str(name)) for name in first.index)
         console.print(
             f"Labels to check first, by value and prediction (combined_rank): rows {names}. For {others:,} "
             f"of {output.count(len(frame), 'row')} a random forest that was not trained on the row predicts "
-            "another label."
+            f"another label with confidence. Its predictions agree with {100 * evidence.accuracy:.0f} % of "
+            f"the labels given, the majority class with {100 * evidence.majority:.0f} %."
         )
 
 

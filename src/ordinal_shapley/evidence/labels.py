@@ -51,7 +51,7 @@ class LabelEvidence:
     >>> model = KNeighborsClassifier(3)
     >>> evidence = self_confidence(X, y, estimator=model, cv=4, n_neighbors=3, random_state=0)
     >>> evidence
-    LabelEvidence(8 rows, of 1 of which another label is predicted)
+    LabelEvidence(8 rows, 1 of them disputed)
     >>> suspect = evidence.to_frame().loc[3]
     >>> suspect["given_label"], suspect["predicted_label"], float(suspect["agreeing_neighbors"])
     ('b', 'a', 0.0)
@@ -69,19 +69,40 @@ class LabelEvidence:
         return len(self.given_label)
 
     def __repr__(self) -> str:
-        return (
-            f"LabelEvidence({len(self)} rows, of {self._differs.sum()} of which another label is predicted)"
-        )
+        return f"LabelEvidence({len(self)} rows, {self.disputed.sum()} of them disputed)"
 
     @property
-    def _differs(self) -> NDArray[np.bool_]:
-        """Of which rows another label is predicted."""
-        return np.asarray(self.given_label != self.predicted_label)
+    def accuracy(self) -> float:
+        """Share of the rows whose predicted label is the given one."""
+        return float(np.mean(self.given_label == self.predicted_label))
+
+    @property
+    def majority(self) -> float:
+        """Share of the most frequent label; predictions that agree with fewer rows say nothing."""
+        _, counts = np.unique(self.given_label, return_counts=True)
+        return float(counts.max() / len(self))
+
+    @property
+    def disputed(self) -> NDArray[np.bool_]:
+        """Rows for which another label is predicted with confidence, as a mask of shape (n_rows,).
+
+        The probability of that label is at least the mean ``self_confidence`` of the rows that have it
+        (Northcutt et al. 2021). No row is, if `accuracy` is not above `majority`.
+        """
+        differs = np.asarray(self.given_label != self.predicted_label)
+        if self.accuracy <= self.majority:
+            return np.zeros_like(differs)
+        labels, codes = np.unique(self.given_label, return_inverse=True)
+        usual = np.bincount(codes, self.self_confidence) / np.bincount(codes)
+        # A label that only validation rows have is predicted with confidence from an even chance on.
+        known = np.isin(self.predicted_label, labels)
+        place = np.minimum(np.searchsorted(labels, self.predicted_label), len(labels) - 1)
+        return differs & (self.predicted_probability >= np.where(known, usual[place], 0.5))
 
     def _verdicts(self, below_zero: NDArray[np.bool_]) -> NDArray[Any]:
         """The evidence against the label of each row, given which CIs are entirely below 0."""
         verdicts = np.array([["", "other label predicted"], ["value below 0", "both"]], dtype=object)
-        return np.asarray(verdicts[below_zero.astype(np.intp), self._differs.astype(np.intp)])
+        return np.asarray(verdicts[below_zero.astype(np.intp), self.disputed.astype(np.intp)])
 
     def take(self, rows: NDArray[np.intp]) -> LabelEvidence:
         """Return the evidence of these rows, in this order.

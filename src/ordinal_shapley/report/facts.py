@@ -70,18 +70,27 @@ def opening(given: Given, table: RowTable) -> Facts:
     if not n_suspects:
         found = f"No {noun} {'looks wrong' if checked else 'clearly lowers the score'}:"
         why = f"no value is clearly below 0 {beyond}"
-        why += f", and no {noun} has a predicted label that differs from its own." if checked else "."
+        why += f", and for no {noun} another label is predicted with confidence." if checked else "."
     else:
-        looks = f"look{'s' * one} wrong" if checked else f"lower{'s' * one} the score"
+        looks = (
+            f"may have {'a ' * one}wrong label{'s' * (not one)}" if checked else f"lower{'s' * one} the score"
+        )
         found = f"{n_suspects:,} of {count(n, noun)} {looks}."
         why = f"{'Its value is' if one else 'Their values are'} clearly below 0 {beyond}. "
         if checked:
             why = f"For {n_other or 'none'} of them a model that was not trained on the {noun} predicts "
-            why += f"another label. {n_below or 'None'} {'have' if n_below > 1 else 'has'} a value "
-            why += f"clearly below 0 {beyond}. "
+            why += "another label with confidence. "
+            why += (
+                f"{n_below or 'None'} {'have' if n_below > 1 else 'has'} a value clearly below 0 {beyond}. "
+            )
         why += (
             f"Check {'it' if one else 'these'} first: {'it is' if one else 'they are'} on top of the table."
         )
+    if valuation.evidence is not None:
+        agreed, majority = valuation.evidence.accuracy, valuation.evidence.majority
+        why += f" Predictions agree with {100 * agreed:.0f} % of the labels given"
+        useless = f", no more than the majority class does ({100 * majority:.0f} %), and are not used."
+        why += "." if agreed > majority else useless
     score = "score"
     if game is not None and game._n_valid is not None:
         score = f"{game._score_name} on validation rows"
@@ -89,7 +98,7 @@ def opening(given: Given, table: RowTable) -> Facts:
             why += f" The {game._n_valid:,} validation rows were not checked: they are assumed to be right."
     meaning = (
         f"How much a {noun} adds to the {score}, on average over random orders in which {noun}s join one "
-        f"after another. Below 0: the score is better without the {noun}. Near 0: it makes little difference."
+        f"after another. Below 0: on average it lowers the score. Near 0: it makes little difference."
     )
     words = [(found, why), ("What is a value?", meaning)]
     if noun == "row" and n_suspects:

@@ -57,7 +57,7 @@ class RowTable(NamedTuple):
     columns: list[Column]
     order: npt.NDArray[np.intp]  # the players as the page opens: suspects first, the most suspicious on top
     below: npt.NDArray[np.bool_]  # whose CI is entirely below 0
-    other: npt.NDArray[np.bool_]  # of whom another label is predicted
+    other: npt.NDArray[np.bool_]  # of whom another label is predicted with confidence
     n_left_out: int  # columns of the rows that are not shown
 
     def column(self, title: str) -> Column:
@@ -94,7 +94,7 @@ def row_table(
     predicted, ranks = [], [_figure("rank", frame["rank"], 0)]
     suspicion = -frame["rank"].to_numpy()
     if evidence is not None:
-        verdicts, other = frame["verdict"].tolist(), evidence._differs
+        verdicts, other = frame["verdict"].tolist(), evidence.disputed
         suspicion = frame["combined_rank"].to_numpy()
         predicted = [
             _column("predicted label", evidence.predicted_label, own=False),

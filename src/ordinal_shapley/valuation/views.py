@@ -171,8 +171,9 @@ class Views:
     ) -> pd.DataFrame:
         """Return the players whose CI is entirely below 0, the lowest value first.
 
-        With ``evidence``, these and, unless ``fdr`` is given, the rows for which another label is predicted,
-        in the order of combined_rank: values and predictions each find label errors that the other misses.
+        With ``evidence``, these and, unless ``fdr`` is given, the rows for which another label is predicted
+        with confidence (`LabelEvidence.disputed`), in the order of combined_rank: values and predictions each
+        find label errors that the other misses.
 
         Parameters
         ----------

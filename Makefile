@@ -10,7 +10,7 @@ SHARE ?= 1
 PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist worksteal
 
 .PHONY: help demo test test-all test-nojit test-bounds coverage test-interop lint format docs clean
-.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-softmax bench-sizes bench-intervals bench-workers
+.PHONY: bench pages bench-rivals bench-check bench-smoke bench-error bench-variance bench-unbiased bench-journeys bench-pieces bench-softmax bench-sizes bench-intervals bench-how-long bench-workers
 .PHONY: reproduce reliability notebooks picture dist check-dist test-pythons test-numbas value-pictures bench-labels
 .DEFAULT_GOAL := help
 
@@ -29,16 +29,17 @@ help:
 	@echo "make bench-check  compare the ratios of the last make bench with those committed"
 	@echo "make pages        write what shows measurements again, from those committed"
 	@echo "make bench-smoke  small benchmarks, once, whatever time they take"
-	@echo "make bench-error  estimators of the ordinal value; rewrites a table of docs/ordinal.md"
+	@echo "make bench-error  estimators of the ordinal value; rewrites a section of docs/variance.md"
 	@echo "make bench-variance  noise of designs and truncation rules; rewrites docs/variance.md"
 	@echo "make bench-journeys  intervals of credit against the truth; rewrites a table of docs/journeys.md"
 	@echo "make bench-intervals  how many intervals hold the truth, half an hour; rewrites a section of docs/variance.md"
 	@echo "make bench-unbiased  z-scores and intervals with thousands of players, half an hour; rewrites a section of docs/variance.md"
-	@echo "make bench-labels  wrong labels found by values, self-confidence and both; rewrites a section of docs/which_value.md"
+	@echo "make bench-labels  wrong labels found by values, self-confidence and both; rewrites tables of docs/guides/clean_labels.md"
 	@echo "make reproduce    the paper's experiments, half an hour; rewrites docs/reproduction.md"
-	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction.md"
+	@echo "make bench-sizes  size weights that favour small coalitions, ten minutes; rewrites a section of docs/reproduction_tables.md"
 	@echo "make bench-pieces  what a fit consists of; rewrites a table of docs/performance.md"
 	@echo "make bench-softmax  what a fit of softmax models consists of; likewise"
+	@echo "make bench-how-long  permutations and seconds by rows, columns and classes, a quarter of an hour; rewrites a table of docs/how_long.md"
 	@echo "make bench-workers  1 and 2 workers, 1,000 simulated; rewrites a section of docs/distributed.md"
 	@echo "make reliability  odd inputs and injected faults; rewrites docs/reliability.md"
 	@echo "make dist         wheel and sdist in dist/, looked through"
@@ -47,7 +48,7 @@ help:
 	@echo "make test-numbas  tests of kernels from the wheel, on the oldest and the newest Numba and a pre-release"
 	@echo "make docs         build the documentation in build/docs; warnings are errors"
 	@echo "make notebooks    execute the tutorials in place"
-	@echo "make picture      draw the pictures of the README; takes chromium"
+	@echo "make picture      draw the pictures of the README, for which it takes chromium, and of docs/gallery.md"
 	@echo "make value-pictures  draw the pictures of docs/which_value.md"
 	@echo "make clean        remove caches, compiled kernels and outputs"
 
@@ -190,6 +191,9 @@ bench-pieces: $(VENV)/.stamp-dev
 bench-softmax: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python benchmarks/softmax_pieces.py
 
+bench-how-long: $(VENV)/.stamp-dev
+	$(BIN)/python benchmarks/how_long.py
+
 bench-workers: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/workers.py
 
@@ -220,6 +224,7 @@ notebooks: $(VENV)/.stamp-docs
 
 picture: $(VENV)/.stamp-dev
 	$(BIN)/python benchmarks/order_picture.py docs/images/order.png
+	$(BIN)/python benchmarks/gallery.py
 	$(BIN)/python benchmarks/demo.py $(DEMO)
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,760 \
 	    --screenshot=docs/images/report.png file://$(CURDIR)/$(DEMO)/wine.html

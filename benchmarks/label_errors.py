@@ -1,4 +1,6 @@
-"""Which score finds wrong labels: values, self-confidence or both; writes tables of docs/which_value.md.
+"""Which score finds wrong labels: values, self-confidence or both.
+
+Writes tables of docs/guides/clean_labels.md.
 
 Usage: python benchmarks/label_errors.py [--render]
 """
@@ -213,7 +215,7 @@ def rules_table(measured: Record) -> str:
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
     """Return the page with the tables in their places."""
-    name = "which_value.md"
+    name = "guides/clean_labels.md"
     facts = {
         "share": record["share"],
         "runs": len(record["seeds"]),

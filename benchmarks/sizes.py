@@ -1,4 +1,6 @@
-"""Size weights that favour small coalitions against equal ones: writes a section of docs/reproduction.md.
+"""Size weights that favour small coalitions against equal ones: writes a section of the tables of the paper.
+
+It is a section of docs/reproduction_tables.md.
 
 Usage: python benchmarks/sizes.py [RUNS], or with --render to write the section again.
 """
@@ -18,6 +20,7 @@ from bench import problems
 from bench.record import Record, Script, replaced, surroundings, where
 from page.tables import table, wrap
 from paper.methods import make_game
+from paper.page import APPENDIX
 from paper.splits import NOISE, make_split
 
 RUNS = 4
@@ -160,8 +163,8 @@ def section(record: Record) -> str:
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
-    text = (docs / "reproduction.md").read_text(encoding="utf-8")
-    return {"reproduction.md": replaced(text, "sizes", section(record))}
+    text = (docs / APPENDIX).read_text(encoding="utf-8")
+    return {APPENDIX: replaced(text, "sizes", section(record))}
 
 
 SCRIPT = Script("sizes", measure, pages)

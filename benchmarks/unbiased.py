@@ -31,10 +31,10 @@ N_FEW = 5
 TEXT = """\
 `make bench-unbiased` writes this section: {where}.
 
-`Roulette()`, the default, with many players. Means
-over independent runs are compared with a reference that does without it: exact values, full permutations
-(`method="mc"`), or evaluations of single random sequences, put together by the definition (`from_definition`
-in `benchmarks/bench/evidence.py`).
+`Roulette()`, the default, with many players.
+Means over independent runs are compared with a reference that does without it: exact values, full
+permutations (`method="mc"`), or evaluations of single random sequences, put together by the definition
+(`from_definition` in `benchmarks/bench/evidence.py`).
 
 - **players**: for each player a z-score, the difference over its standard error (of runs and reference
 together). The root mean square is 1 without a bias; beside it the largest, and in brackets what that

@@ -1,6 +1,6 @@
-"""How much noise a utility buys: designs of permutations and truncation rules; writes docs/variance.md.
+"""Noise at equal evaluations: permutation schemes and truncation rules; writes docs/variance.md.
 
-All but the section of benchmarks/unbiased.py.
+All but the sections of other scripts.
 
 Usage: python benchmarks/variance.py [--render]
 """
@@ -37,19 +37,26 @@ WAYS: tuple[tuple[str, str], ...] = (
 )
 
 TEXT = """\
+How much noise is left after the same number of evaluations, by truncation rule and permutation scheme.
 `make bench-variance` writes this page: {where}.
 
 Each line is the mean over {runs} runs with seeds 0 to {last}, of as many permutations as about {budget} n
-utilities allow (n training rows; a Latin design takes whole blocks; what a pilot takes is counted).
-**variance x utilities**: the squared standard error times the utilities of a run, averaged over rows and
-runs, against independent full permutations. **spread**: the same, from the variance of the values over the
-runs instead of their standard errors ({runs} runs tell it to within about {spread:.0%} for a single row,
-and less for their mean). **rank correlation**: Spearman's, with a run by roulette and Latin squares of
-{long:,} n utilities and another seed. **bias**: root mean square over rows of the mean over runs less that
-long run, in units of the standard deviation of the long run's values; what noise alone would give is in
-brackets. **seconds**: CPU time for the same utilities against independent full permutations, without
-compilation. **variance x seconds**: the product of the two, which is what noise costs. It aims at 0.20 for
-the ordinal value of Wine and 0.15 for that of the others by roulette.
+evaluations allow (n training rows; a Latin design takes whole blocks; the evaluations of a pilot are
+counted). "Full" evaluates every prefix; "roulette", the default, draws few and has no bias; "patience" ends
+permutations early and is biased.
+
+- **variance x evaluations**: the squared standard error times the evaluations of a run, averaged over rows
+  and runs, relative to independent full permutations.
+- **spread**: the same, from the variance of the values over the runs instead of their standard errors
+  ({runs} runs estimate it to within about {spread:.0%} for a single row, and less for their mean).
+- **rank correlation**: Spearman's, with a run by roulette and Latin squares of {long:,} n evaluations and
+  another seed.
+- **bias**: root mean square over rows of the mean over runs minus that long run, in units of the standard
+  deviation of the long run's values; in brackets what noise alone would give.
+- **seconds**: CPU time for the same evaluations relative to independent full permutations, without
+  compilation.
+- **variance x seconds**: the product of the two, the cost of noise. The project aims at 0.20 for the ordinal
+  value of Wine and 0.15 for that of the others by roulette.
 
 Games: `LogisticGame` with Gaussian weights; {games} rows."""
 
@@ -134,11 +141,12 @@ def measure() -> Record:
     return {**found, "runs": RUNS, "budget": BUDGET, "long": LONG, "rows": rows, "compared": compared}
 
 
-def section(title: str, ways: Record) -> str:
-    """Return a table: what a way costs, against the first."""
+def lines(title: str, ways: Record) -> list[tuple[str, ...]]:
+    """Return the lines of a game and value: what a way costs, against the first."""
     first = next(iter(ways.values()))
-    rows = [
+    return [
         (
+            title,
             *name.split(", "),
             f"{way['walk']:.0%}",
             *(f"{way[what] / first[what]:.2f}" for what in ("work", "spread")),
@@ -149,13 +157,6 @@ def section(title: str, ways: Record) -> str:
         )
         for name, way in ways.items()
     ]
-    columns = ("variance x utilities", "spread", "rank correlation", "bias", "seconds", "variance x seconds")
-    return "\n\n".join(
-        [
-            f"## {title}",
-            table(("walks", "design", "mean length", *columns), rows, words=2),
-        ]
-    )
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
@@ -170,10 +171,13 @@ def pages(record: Record, docs: Path) -> dict[str, str]:
         spread=np.sqrt(2 / (record["runs"] - 1)),
         games=", ".join(f"{name} {n}" for name, n in record["rows"].items()),
     )
+    columns = ("game, value", "truncation", "scheme", "mean length", "variance x evaluations", "spread")
+    columns += ("rank correlation", "bias", "seconds", "variance x seconds")
+    compared = [line for title, ways in record["compared"].items() for line in lines(title, ways)]
     parts = [
-        "# Noise for the same number of utilities",
+        "# Noise for the same number of evaluations",
         wrap(text),
-        *(section(title, ways) for title, ways in record["compared"].items()),
+        table(columns, compared, words=3),
         written[written.index("<!-- ") :],
     ]
     return {"variance.md": "\n\n".join(parts)}

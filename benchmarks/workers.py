@@ -172,7 +172,7 @@ def draw(record: Record, docs: Path) -> None:
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
     rows = [
-        (f"{name}, permutations a second", *map(number, rates.values()), number(rates["2"] / rates["1"]))
+        (f"{name}, permutations per second", *map(number, rates.values()), number(rates["2"] / rates["1"]))
         for name, rates in record["permutations_a_second"].items()
     ]
     speeds = {way: found["1000"] for way, found in record["simulated_times_faster"].items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import discoveries
+import how_long
 import interval_coverage
 import journey_errors
 import label_errors
@@ -21,6 +22,7 @@ from paper import run as paper
 MODULES = (
     write_tables,
     workers,
+    how_long,
     variance,
     unbiased,
     interval_coverage,

@@ -31,7 +31,7 @@ def page(run: Record) -> str:
     """Return the page."""
     head = ["# Benchmarks", wrap(HEAD.format(where=where(run))), *([] if run["full"] else [PARTIAL])]
     sections = (refit, models, embeddings, tmc, large, scaling, exact, roofline)
-    return "\n".join(["\n\n".join(head) + "\n", *(part.write(run) for part in sections)])
+    return "\n\n".join(head) + "\n\n" + "".join(part.write(run) for part in sections).rstrip() + "\n"
 
 
 def measure(source: str) -> Record:

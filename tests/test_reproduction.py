@@ -25,7 +25,7 @@ from paper import (
     tables,
 )
 from paper.markdown import with_spread
-from paper.run import PAGE, columns_and_rows, measure
+from paper.run import columns_and_rows, measure
 from paper.runs import Settings, run_all
 from problems import JIT, size
 
@@ -246,15 +246,16 @@ def test_a_seed_gives_the_same_tables_twice(small, tmp_path):
 
 
 def check_page(found, folder):
-    text = (folder / PAGE).read_text(encoding="utf-8")
+    written = {name: (folder / name).read_text(encoding="utf-8") for name in (page.SUMMARY, page.APPENDIX)}
+    text = "".join(written.values())
     pictures = re.findall(r"\]\((images/[^)]+)\)", text)
     assert len(pictures) == 4
     assert all((folder / picture).stat().st_size > 5_000 for picture in pictures)
     assert "nan" not in text.lower().replace("finance", "")
-    for anchor in re.findall(r"\]\(#([^)]+)\)", text):
+    for anchor in re.findall(r"\]\([\w.]*#([^)]+)\)", text.replace("theory.md#", "")):
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         assert anchor in {re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in headings}
-    assert page.page_of(json.loads(json.dumps(found, allow_nan=False))) == text
+    assert page.pages_of(json.loads(json.dumps(found, allow_nan=False))) == written
     assert found["command"] in text
     assert found["settings"]["seeds"] == [0, 1]
     runs = pd.read_csv(folder / "data/runs.csv")

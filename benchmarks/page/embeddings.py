@@ -8,7 +8,7 @@ from bench.results import entries, ratio, seconds_each
 from page.tables import MISSING, number, section, table
 
 EVALUATIONS = """\
-`game(sequence)` of random sequences of a `LogisticGame` of {rows:,} made-up rows and {valid} validation
+`game(sequence)` of random sequences of a `LogisticGame` of {rows:,} synthetic rows and {valid} validation
 rows, Gaussian position weights, against `LogisticRegression(solver="liblinear")` with its defaults,
 fitted with the same weights to the same rows, its predictions and their accuracy; of ten classes one
 binary fit a class and the largest decision. CPU time, one thread, in turns, medians of up to {rounds}
@@ -18,19 +18,19 @@ k^-0.7 of the first one's spread). A cell is the ratio, with our milliseconds a 
 Aimed at: 12 where there are at least twice as many columns as rows in the sequence, 4 elsewhere; cells
 that miss it are marked with an asterisk."""
 WALKS = """\
-Every prefix of random orders, from the first that has all classes: for embeddings (made up as above) 20
+Every prefix of random orders, from the first that has all classes: for synthetic embeddings 20
 orders of 20 to 100 rows, for scikit-learn's digits orders of all rows. Ours is
 `game.prefix_utilities(order)`, with the making of the game; the baseline is the loop over the prefixes
 with scikit-learn, as above, timed on some prefixes evenly spaced and scaled to all."""
 RUNS = """\
 Whole runs, each in a process of its own, with kernels compiled before. *OrdinalShapley().fit* has its
-defaults but for `n_jobs=2` and `cv=None`, which holds out three tenths of the made-up embeddings;
+defaults but for `n_jobs=2` and `cv=None`, which holds out three tenths of the synthetic embeddings;
 *ClassicShapley, sizes up to 50* is the same with `size_weights=sizes_up_to(50)`: sets of more rows are not
 fitted. *ordinal-shapley value* reads the rows from a CSV file, with `--value ordinal --valid-fraction 0.3`.
 Reliability is 1 - mean(stderr²) / var(values). For Adult `OrdinalShapley(n_jobs=2)` stops when the mean
 of stderr² is that of {full} full permutations, which is found beforehand and untimed."""
 MEMORY = """\
-Partial ordinal values of made-up rows, `method="ctmc"` with `PatienceTruncation()`: wall time from
+Partial ordinal values of synthetic rows, `method="ctmc"` with `PatienceTruncation()`: wall time from
 making the game to the values, and the peak of the process above what it had with the rows (and compiled
 kernels) in memory. Runs with eight threads stop after {most} s, with the permutations that there are; the
 score aimed at is there that of the rows as given, else the mean over 20 orders."""
@@ -97,7 +97,9 @@ def _walks(run: dict[str, Any]) -> str:
         "ratio",
         "target",
     )
-    return section("Walks over embeddings and digits", WALKS, table(heads, rows, words=2) if rows else None)
+    return section(
+        "Permutations of embeddings and digits", WALKS, table(heads, rows, words=2) if rows else None
+    )
 
 
 def _seconds(info: dict[str, Any]) -> str:
@@ -181,4 +183,4 @@ def _memory(run: dict[str, Any]) -> str:
 
 def write(run: dict[str, Any]) -> str:
     """Return the sections."""
-    return "\n".join(part(run) for part in (_evaluations, _walks, _runs, _memory))
+    return "".join(part(run) for part in (_evaluations, _walks, _runs, _memory))

@@ -13,8 +13,9 @@ process (reading the data included in the memory, not in the time) until every r
 {contributions} times with probability 99 %. How many permutations that takes follows from the mean number
 of rows a permutation evaluates, measured beforehand."""
 PATIENCE = """\
-Under the patience rule a walk ends at about the same length whatever the number of rows, and so should
-cost the same. CPU time of one more permutation (of 120, less those of a run of 20), and of the first 20,
+Under the patience rule a permutation ends at about the same length whatever the number of rows, and so
+should cost the same. CPU time of one more permutation (of 120, less those of a run of 20), and of the
+first 20,
 which include the score of all rows."""
 WORKERS = """\
 The same permutations of WDBC ({permutations}, every prefix) with one worker and with two; wall time,
@@ -123,4 +124,4 @@ def _start(run: dict[str, Any]) -> str:
 
 def write(run: dict[str, Any]) -> str:
     """Return the sections."""
-    return "\n".join(part(run) for part in (_workers, _large, _patience, _start))
+    return "".join(part(run) for part in (_workers, _large, _patience, _start))

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
-NOT_MEASURED = "Not measured in this run."
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int = 1) -> str:
@@ -39,5 +38,5 @@ def wrap(text: str, width: int = 106) -> str:
 
 
 def section(title: str, text: str, body: str | None) -> str:
-    """Return a section; without a body it says that nothing was measured."""
-    return "\n\n".join(part for part in (f"## {title}", wrap(text), body or NOT_MEASURED) if part) + "\n"
+    """Return a section, and none where nothing was measured."""
+    return f"## {title}\n\n{wrap(text)}\n\n{body}\n\n" if body else ""

@@ -21,7 +21,7 @@ ones. That the models are the same was checked on prefixes of an order.
   where ours has no model and scores 0.
 - *OpenDataVal*: `DataShapley` with `TMCSampler`. It ends a permutation after ten steps in a row that
   change nothing (or that leave the score below where it began), and starts at five rows. None of our rules
-  is that one, so ours walks every permutation to its end (`method="mc"`): more work a permutation. The
+  is that one, so ours evaluates every prefix (`method="mc"`): more work a permutation. The
   last column allows for it."""
 
 

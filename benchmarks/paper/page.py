@@ -1,4 +1,4 @@
-"""The page of the experiments, in Markdown, every figure in it from the runs."""
+"""The pages of the experiments, in Markdown: a summary and all tables, every figure from the runs."""
 
 from __future__ import annotations
 
@@ -14,34 +14,45 @@ from paper.claims import interval
 from paper.markdown import DATASETS, number, table, with_spread
 from paper.methods import BASELINES, NAMES
 
+SUMMARY, APPENDIX = "reproduction.md", "reproduction_tables.md"
 _KINDS = {"partial_ordinal": "partial ordinal", "ordinal": "ordinal", "classic": "classic"}
 
 
-def page_of(record: dict[str, Any]) -> str:
-    """Return the page that shows a record."""
+def pages_of(record: dict[str, Any]) -> dict[str, str]:
+    """Return the pages that show a record, by name."""
     tables = {
         name: pd.DataFrame(found["rows"], columns=found["columns"])
         for name, found in record["tables"].items()
     }
-    claims = [
-        f"- **{claim['claim']}** {claim['verdict'][0].upper()}{claim['verdict'][1:]}. {claim['evidence']}"
-        for claim in record["claims"]
-    ]
-    parts = [
+    equal = tables["headline"]["unit"] == "permutations"
+    verdicts = [f"- {claim['claim']} *{claim['verdict'].capitalize()}.*" for claim in record["claims"]]
+    claims = [f"- **{claim['claim']}** {claim['evidence']}" for claim in record["claims"]]
+    summary = [
         page_text.opening(record),
-        "## Which value to use for finding wrong labels",
+        "## Which value finds wrong labels",
         page_text.advice(tables["differences"]),
         page_text.baselines(tables["methods"]),
         _picture("values", page_text.VALUES_CAPTION),
-        values_table(tables["headline"], tables["differences"]),
-        baselines_table(tables["headline"], tables.get("baselines")),
-        page_text.same_permutations(record),
-        differences_table(tables["differences"]),
+        values_table(tables["headline"][equal], tables["differences"]),
+        page_text.paired(),
         "### Why",
         page_text.WHY,
         influence_table(tables["influence"]),
         page_text.influence(tables["influence"]),
-        "### The sizes that count",
+        "## Which claims of the paper hold here",
+        "\n".join(verdicts),
+        "## How long the runs take",
+        page_text.time(tables["table2"], record),
+        "## Where these figures differ from the paper's, and why",
+        page_text.differences(record, tables["methods"]),
+    ]
+    appendix = [
+        "# The paper's experiments: all tables",
+        page_text.APPENDIX,
+        "## The three values, for equal model fits",
+        values_table(tables["headline"][~equal], tables["differences"]),
+        baselines_section(tables["headline"], tables.get("baselines")),
+        "## The sizes that count",
         "<!-- sizes -->",  # of benchmarks/sizes.py
         "<!-- end of sizes -->",
         "## Removing high-value rows",
@@ -56,18 +67,18 @@ def page_of(record: dict[str, Any]) -> str:
         methods_table(tables["methods"]),
         page_text.below_chance(tables["methods"]),
         "## Time",
-        page_text.time(tables["table2"], record),
         time_table(tables["table2"]),
         reduction_table(tables["reductions"]),
-        "## Which claims of the paper hold here",
+        "## The claims of the paper, with figures",
         "\n".join(claims),
-        "## Where these figures differ from the paper's, and why",
-        page_text.differences(record, tables["methods"]),
         "## How it was run",
         page_text.setup(record),
         page_text.cautions(tables["warnings"], tables["methods"]),
     ]
-    return "\n\n".join(_reflow(part.strip()) for part in parts if part.strip()) + "\n"
+    return {
+        name: "\n\n".join(_reflow(part.strip()) for part in parts if part.strip()) + "\n"
+        for name, parts in ((SUMMARY, summary), (APPENDIX, appendix))
+    }
 
 
 def _reflow(text: str) -> str:
@@ -112,12 +123,12 @@ def values_table(headline: pd.DataFrame, differences: pd.DataFrame) -> str:
         shown = [with_spread(areas[kind], "roc_auc") for kind in _KINDS]
         less = [_gap(gaps[(*key, other)]) for other in ("partial_ordinal", "classic")]
         lines.append([DATASETS[str(dataset)], *what, *shown, *less])
-    header = ["data", "budget", "that is", *_KINDS.values(), "ordinal less partial ordinal"]
-    return table([*header, "ordinal less classic"], lines, text_columns=3)
+    header = ["data", "budget", "that is", *_KINDS.values(), "ordinal minus partial ordinal"]
+    return table([*header, "ordinal minus classic"], lines, text_columns=3)
 
 
-def baselines_table(headline: pd.DataFrame, baselines: pd.DataFrame | None) -> str:
-    """Return ROC AUC of baselines beside the ordinal value of the most full permutations."""
+def baselines_section(headline: pd.DataFrame, baselines: pd.DataFrame | None) -> str:
+    """Return a section with ROC AUC of baselines beside the ordinal value of the most full permutations."""
     if baselines is None:  # a record from before they were measured
         return ""
     full = headline[(headline["unit"] == "permutations") & (headline["value"] == "ordinal")]
@@ -132,25 +143,15 @@ def baselines_table(headline: pd.DataFrame, baselines: pd.DataFrame | None) -> s
         *(NAMES[method] for method in BASELINES),
         f"ordinal, {full['budget'].max():,} permutations",
     ]
-    return f"{page_text.SCALED_BASELINES.strip()}\n\n{table(header, lines)}"
+    heading = "## Scores that need no permutations"
+    return f"{heading}\n\n{page_text.SCALED_BASELINES.strip()}\n\n{table(header, lines)}"
 
 
-def _gap(row: dict[Hashable, Any], digits: int = 2) -> str:
+def _gap(row: dict[Hashable, Any]) -> str:
     """Return a mean difference and its interval."""
     low, high = interval(row)
-    mean = number(row["mean"], digits, "+")
-    return mean if pd.isna(low) else f"{mean} ({number(low, digits, '+')} to {number(high, digits, '+')})"
-
-
-def differences_table(differences: pd.DataFrame) -> str:
-    """Return the differences between values run by run, for equal permutations."""
-    rows = differences[differences["unit"] == "permutations"].to_dict("records")
-    lines = [
-        [DATASETS[row["dataset"]], f"{row['budget']:,}", _KINDS[row["less"]], row["each"], _gap(row, 3)]
-        for row in rows
-    ]
-    header = ["data", "permutations", "ordinal less", "each run", "mean (95 % interval)"]
-    return table(header, lines, text_columns=3)
+    mean = number(row["mean"], 2, "+")
+    return mean if pd.isna(low) else f"{mean} ({number(low, 2, '+')} to {number(high, 2, '+')})"
 
 
 def influence_table(influences: pd.DataFrame) -> str:
@@ -160,7 +161,14 @@ def influence_table(influences: pd.DataFrame) -> str:
         mean = group[["total", "shift", "own", "correlation"]].mean()
         sizes = [number(100 * float(mean[name]), 2) for name in ("total", "shift", "own")]
         lines.append([DATASETS[str(dataset)], str(place), *sizes, number(float(mean["correlation"]))])
-    header = ["data", "joins", "change, points", "of a ghost", "row less ghost", "correlation, row and ghost"]
+    header = [
+        "data",
+        "joins",
+        "change, points",
+        "of a ghost",
+        "row minus ghost",
+        "correlation, row and ghost",
+    ]
     return table(header, lines, text_columns=2)
 
 

@@ -13,46 +13,50 @@ from paper.methods import BASELINES, NAMES, PAPER_METHODS
 _BELOW = 0.45  # ROC AUC from which on ranks are upside down, and not just by chance
 
 VALUES_CAPTION = (
-    "How well values find a fifth of labels that are wrong: area under the ROC curve, 1 for all found "
+    "How well values find labels of which a fifth is flipped: area under the ROC curve, 1 if all are found "
     "first, 0.5 (dotted) for chance. Small marks are runs, large ones their means."
 )
+
+APPENDIX = """
+What stands behind the [summary](reproduction.md): all figures, made by the same runs.
+"""
 REMOVAL_CAPTION = (
-    "Figure 2 of the paper: accuracy on held-out rows as rows go from the highest value down, labels as "
+    "Figure 2 of the paper: accuracy on the test set as rows are removed, highest values first, labels as "
     "published. Means of runs, with their standard deviation."
 )
 NOISY_CAPTION = (
-    "Figure 3 of the paper: a fifth of the labels is wrong, and rows go from the highest value down or "
-    "from the lowest up. Left the paper's three methods, right other values."
+    "Figure 3 of the paper: a fifth of the labels is flipped, and rows are removed from the highest value "
+    "down or from the lowest up. Left the paper's three methods, right other values."
 )
 DETECTION_CAPTION = "Share of the wrong labels found as rows are inspected from the lowest value up."
 
 WHY = """
 Under Gaussian weights the first and the last row of a sequence weigh almost nothing, and a row that
-joins moves every other row to another weight. The partial ordinal value lets rows join at the end
-only, so its marginal contributions are mostly the shift of everybody else's weights, whatever the
+joins changes the weight of every other row. The partial ordinal value lets rows join at the end
+only, so its marginal contributions are mostly the shift of all other rows' weights, whatever the
 new row says. The ordinal value lets a row join at every place, and counts every prefix of a
 permutation for every row.
 
 This can be measured with a ghost: a row of weight 0 in the place of the one that joins. It shifts
-the others just the same and teaches the model nothing. Over random sequences, in points of accuracy
-(mean absolute change):
+the weights of the others in the same way, and teaches the model nothing. Over random sequences, in points
+of accuracy (mean absolute change):
 """
 
 REMOVAL = """
-Models are trained again on what is left, without weights of positions, at 20 marks that are a
-twentieth of the rows apart. The lower the curve, the better the values say which rows the model
-lives on. The paper's Table 1 is called an average AUC; its size is that of the sum of the
-accuracies at the first ten marks, which the authors' public code computes, and so is what stands
-here. A mean area by trapezoids is in the table of all methods below.
+Models are trained again on the rows that are left, without position weights, at 20 marks, a twentieth
+of the rows apart. The lower the curve, the better the values say which rows the model depends on. The
+paper's Table 1 is called an average AUC; by its size it is the sum of the accuracies at the first ten
+marks, which the authors' public code computes, and which is given here. Mean areas by trapezoids are in
+the table of all methods below.
 """
 
 NOISY = """
-A fifth of the labels of the rows valued is changed, each to another class with equal chances. Other
+A fifth of the labels of the rows valued is flipped, each to another class with equal probability. Other
 rows keep theirs. "High first" and "low first" are mean heights of removal curves over all marks by
-trapezoids: values are good if the first is low and the second high. ROC AUC is the chance that a
+trapezoids: values are good if the first is low and the second high. ROC AUC is the probability that a
 row with a wrong label has a lower value than one with a right label; precision is the share of
-wrong labels among as many of the lowest rows as there are wrong labels. Leave-one-out is about the
-model without weights of positions. Seconds are those of one core.
+wrong labels among as many of the lowest rows as there are wrong labels. Leave-one-out uses the model
+without position weights. Seconds are those of one core.
 """
 
 SCALED_BASELINES = """
@@ -70,17 +74,17 @@ def opening(record: dict[str, Any]) -> str:
 # The paper's experiments, reproduced
 
 Section 5 of J. Liu, P. Wang, C. Wu, "Data valuation: The partial ordinal Shapley value for machine
-learning" (arXiv:2305.01660), run again and carried on. This page is written by
+learning" (arXiv:2305.01660), run again and extended. This page is a summary; the
+[appendix](reproduction_tables.md) has all tables. Both are written by
 
 ```sh
 {record["command"]}
 ```
 
-and so is every figure on it: {_runs(record)}, ordinal-shapley
+and so is every figure in them: {_runs(record)}, ordinal-shapley
 {record["versions"]["ordinal-shapley"]}, {record["date"]}, in {record["seconds"] / 60:.1f} minutes on
 {record["settings"]["processes"]} processes of one machine ({record["cpu"]}).
-`make reproduce` writes it into the documentation. The same seed gives the same tables; times
-differ.
+The same seed gives the same tables; times differ.
 """
 
 
@@ -100,30 +104,26 @@ def advice(differences: pd.DataFrame) -> str:
         won, total = (sum(row[key] for row in rows) for key in ("above_zero", "runs"))
         gap = f"{min(row['mean'] for row in rows):+.2f} to {max(row['mean'] for row in rows):+.2f}"
         sentences.append(
-            f"From equal permutations it is ahead of the {name} value in {won} of {total} "
-            f"comparisons (mean differences of ROC AUC {gap})."
+            f"the {name} value in {won} of {total} comparisons (mean differences of ROC AUC {gap})"
         )
     classic = differences[differences["less"] == "classic"]
     few = (classic["budget"] == 300) | (classic["budget"] == 25_000)
-    take = "where\npositions mean nothing to you, take it"
-    if 2 * int((classic[few]["mean"] <= 0).sum()) > int(few.sum()):
-        take = "where\npositions mean nothing to you, or fits are few, take it"
     behind = [f"{int((rows['mean'] <= 0).sum())} of {len(rows)}" for rows in (classic[few], classic[~few])]
     text = f"""
-**To find wrong labels, use the ordinal value, or the classic one of a model that knows no
-positions; not the partial ordinal value.** The paper could compute the partial ordinal value only.
-Here it is compared with the ordinal value, estimated from the very same permutations and model fits
-(how: docs/ordinal.md), and with the classic one, of the same model without weights of positions.
-{sentences[0]} {sentences[1]} A comparison is one run on one data set with one number of permutations, so
-they are not all independent.{_few_runs(equal)} The classic value is as good or better in
-{behind[0]} settings of few fits (300 permutations or 25,000 fits) and in {behind[1]} of more: {take}.
+**To find wrong labels by values, use the classic value, or the ordinal one where positions mean something;
+not the partial ordinal value.** The paper could compute the partial ordinal value only. Here it is compared
+with the ordinal value, estimated from the very same permutations and model fits
+([how](theory.md#sampling-the-ordinal-value)), and with the classic one, of the same model without position
+weights. From equal permutations the ordinal value is ahead of {sentences[0]} and of {sentences[1]}. A
+comparison is one run on one data set with one number of permutations, so they are not all
+independent.{_few_runs(equal)} The classic value is as good or better in {behind[0]} settings of few fits
+(300 permutations or 25,000 fits) and in {behind[1]} of more.
 
-Features are standardised and the empty sequence is worth the score of the commonest label, the
-default of the library. Walks are full for equal permutations. For equal model fits, walks are also
-cut short by the patience rule (for the ordinal value the full utility then stands in for what was
-not evaluated) or made shorter without bias (roulette, see docs/variance.md). On the command line,
-`ordinal-shapley experiment noise` makes this comparison on your own rows, and
-`ordinal-shapley value --value ordinal` values them.
+Features are standardised, and the empty sequence has the score of the majority-class baseline, the
+default of the library. For equal permutations every prefix is evaluated. For equal model fits,
+permutations are also ended early by the patience rule (for the ordinal value the full utility then
+replaces what was not evaluated) or shortened without bias (roulette, see [noise](variance.md)). On the
+command line, `ordinal-shapley experiment noise` makes this comparison on your own rows.
 """
     return text
 
@@ -134,13 +134,12 @@ def _few_runs(differences: pd.DataFrame) -> str:
     return f" Fewer than {_ENOUGH_RUNS} runs a setting say little, and their times less."
 
 
-def same_permutations(record: dict[str, Any]) -> str:
-    """Say what differences are paired by."""
-    seeds = listed([str(seed) for seed in record["settings"]["seeds"]])
-    return f"""
-Means ± standard deviations of ROC AUC over runs; differences with Student's 95 % intervals. A
-difference is taken within a run: the same split, the same wrong labels, the same permutations. For
-equal permutations, run by run (seeds {seeds}):
+def paired() -> str:
+    """Say what the columns of the table of values are, and what differences are paired by."""
+    return """
+Means ± standard deviations of ROC AUC over runs; differences with Student's 95 % intervals. A difference is
+taken within a run: the same split, the same wrong labels, the same permutations. The
+[appendix](reproduction_tables.md) has the same for equal numbers of model fits.
 """
 
 
@@ -149,7 +148,7 @@ def influence(influences: pd.DataFrame) -> str:
     mean = influences.groupby("place")[["total", "shift", "own", "correlation"]].mean()
     last, anywhere = (mean.to_dict("index")[place] for place in ("last", "anywhere"))
     return f"""
-What a row that comes last changes and what its ghost changes correlate by
+The effects of a row that comes last and of its ghost correlate by
 {number(last["correlation"])} on average, and by {number(anywhere["correlation"])} where a row may
 join anywhere. The row's own part is {number(100 * last["own"])} points at the end and
 {number(100 * anywhere["own"])} anywhere.
@@ -170,8 +169,8 @@ def removal_differences(table_1: pd.DataFrame) -> str:
         lines.append(f"{DATASETS[str(dataset)]} {labels} {gaps[0]} ({gaps[1]})")
     return f"""
 Mean difference to the paper's figures, in brackets with splits, labels and the value of the empty
-sequence as in the authors' public code: {"; ".join(lines)}. Reasons are
-[below](#where-these-figures-differ-from-the-papers-and-why).
+sequence as in the authors' public code: {"; ".join(lines)}.
+[Reasons](reproduction.md#where-these-figures-differ-from-the-papers-and-why).
 """
 
 
@@ -188,9 +187,11 @@ def baselines(methods: pd.DataFrame) -> str:
     if not found:
         return ""
     return f"""
-To find wrong labels and nothing else, try the baselines, too, which know no order. As good as the ordinal
-value or better in ROC AUC, in the paper's setting below: {"; ".join(found)}. In Python they are in
-`ordinal_shapley.experiments`.
+To find wrong labels and nothing else, take
+[self-confidence](guides/clean_labels.md#without-values), a few fits that ignore order. Of the baselines
+of the paper's time these are as good as the ordinal value or better in ROC AUC, in the [paper's
+setting](reproduction_tables.md#wrong-labels-in-the-papers-setting): {"; ".join(found)}. In Python they are
+in `ordinal_shapley.experiments`.
 """
 
 
@@ -207,11 +208,11 @@ def below_chance(methods: pd.DataFrame) -> str:
         for name, found in low.items()
     )
     return f"""
-On {listed([DATASETS[name] for name in low])} TMC ranks wrong labels above right ones. That is
-mostly the doing of the empty value: where a sequence that lacks a class is worth 0, the row that
-completes the classes takes the credit for the whole first model. In data with one rare class that
-row mostly bears the rare label, and most labels that were changed have become the rare one. "Empty:
-majority" is TMC with the score of the commonest label in place of 0; ROC AUC of TMC: {shown}.
+On {listed([DATASETS[name] for name in low])} TMC ranks wrong labels above right ones. The reason is
+mostly the utility of the empty sequence: where a sequence that lacks a class has utility 0, the row
+that completes the classes gets the credit for the whole first model. In data with one rare class that
+row mostly has the rare label, and most flipped labels have become the rare one. "Empty:
+majority" is TMC with the score of the majority-class baseline in place of 0; ROC AUC of TMC: {shown}.
 """
 
 
@@ -232,7 +233,7 @@ def time(table_2: pd.DataFrame, record: dict[str, Any]) -> str:
     )
     text = f"""
 Mean seconds of a run on one core. A scikit-learn loop for the same fits was timed on a sample,
-{timed:,} fits in whole walks of the same algorithms over the same rows on the same machine
+{timed:,} fits in whole permutations of the same algorithms over the same rows on the same machine
 (`LogisticRegression(solver="liblinear")` with its default tolerance, class by class for three
 classes, which scikit-learn asks for since 1.8), and the time of one fit multiplied by the fits that
 the method made. In all: {number(seconds, 1)} s here, {number(loop, 0)} s for the loop,
@@ -261,18 +262,17 @@ def differences(record: dict[str, Any], methods: pd.DataFrame) -> str:
     if "adult" in run:
         adult = """
 - **Adult.** 200 rows are valued on 200 others, with features that those 200 rows show; all 48,442
-  others are held out. The paper's sums of 6.6 are an accuracy of 0.66 a mark, below the 0.76 of
-  always predicting the commoner class."""
+  others are the test set. The paper's sums of 6.6 are an accuracy of 0.66 a mark, below the 0.76 of
+  the majority-class baseline."""
     return f"""
-- **The splits.** The paper names sizes but no seeds, so its rows are others.
+- **The splits.** The paper names sizes but no seeds, so its rows are different ones.
   {_runs(record).capitalize()}: standard deviations are beside the means.
-- **Labels of the rows that score.** The authors' public code changes labels before the split for
-  Wine and Cancer, so that a fifth of the labels that score models is wrong too, and no model can
-  score above about 0.8. Here, as the paper's text has it, only rows that are valued are changed.
-  The last column of Table 1 has it their way.{other_cancer}
-- **Convergence of the solver.** Models here are converged until no decision can change. liblinear
-  with its default tolerance stops earlier on Wine's raw features, whose scales differ a
-  thousandfold.
+- **Validation labels.** The authors' public code flips labels before the split for Wine and Cancer, so
+  that a fifth of the validation and test labels is wrong too, and no model can score above about 0.8.
+  Here, as in the paper's text, only labels of rows that are valued are flipped. The last column of
+  Table 1 follows the code.{other_cancer}
+- **Convergence of the solver.** Models here are fitted until no decision can change. liblinear with
+  its default tolerance stops earlier on Wine's raw features, whose scales differ a thousandfold.
 - **When a run stops.** The paper says "criteria not met". The authors' code looks at mean relative
   changes over 100 permutations, which values close to 0 keep from ever being small; here the change
   of a value is taken relative to at least the mean size of all
@@ -281,10 +281,9 @@ def differences(record: dict[str, Any], methods: pd.DataFrame) -> str:
 - **The rule that truncates.** Here it is the paper's text: within 0.05 of the full utility of the
   same permutation. The authors' code compares with a score of the given order, relatively, and
   waits for six such steps.
-- **The empty sequence** is worth 0, as in the paper, and so is one that lacks a class, of which the
-  paper says nothing. In the authors' code both are worth the share of the commonest label. On data
-  with a rare class this changes the values of its rows a lot. The last column of Table 1 has it
-  their way.{adult}
+- **The empty sequence** has utility 0, as in the paper, and so has one that lacks a class, of which the
+  paper says nothing. In the authors' code both have the share of the majority class. On data with a
+  rare class this changes the values of its rows a lot. The last column of Table 1 follows the code.{adult}
 """
 
 
@@ -298,15 +297,15 @@ def setup(record: dict[str, Any]) -> str:
     )
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     return f"""
-- Rows valued, to score models, held out: {sizes}. Drawn at random.
+- Training, validation and test rows: {sizes}. Drawn at random.
 - Features: Wine and Cancer as they are, Cancer's categories one column each; Adult's numbers
   standardised, its categories one column each. Standardised in the comparison of values.
 - Seeds drawn from that of the run, for the split, the wrong labels and the permutations: {seeds}.
-- TMC, CMC, CTMC: truncation 0.05, class fraction 0.8, {settings["stopping"]}, the empty sequence
-  worth 0. MC is the same without truncation. Ordinal: walks cut short by
-  `PatienceTruncation()`, not by the roulette that is the library's default. Classic TMC: no weights
-  of positions. KNN-Shapley: 5 neighbours (Jia et al. 2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
-- Claims are held against
+- TMC, CMC, CTMC: truncation 0.05, class fraction 0.8, {settings["stopping"]}, the empty sequence has
+  utility 0. MC is the same without truncation. Ordinal: permutations ended by `PatienceTruncation()`, not by
+  the roulette that is the library's default. Classic TMC: no position weights. KNN-Shapley: 5 neighbours
+  (Jia et al. 2019). Data-OOB: 1,000 trees (Kwon and Zou 2023).
+- Claims are checked on
   {"; ".join(DATASETS[name] for name in settings["sizes"])}{_not_in_paper(settings)}.
 - Machine: {record["cpu"]}, {record["cores"]} cores, {record["system"]}. Versions: python
   {record["python"]}, {versions}.
@@ -319,14 +318,15 @@ def _not_in_paper(settings: dict[str, Any]) -> str:
 
 
 def cautions(warnings: pd.DataFrame, methods: pd.DataFrame) -> str:
-    """List the warnings that runs gave, and which were stopped by the cap."""
+    """Count the runs that warned, and name those that were stopped by the cap."""
     lines = []
-    for (dataset, labels, method), group in warnings.groupby(["dataset", "labels", "method"], sort=False):
-        name = f"{DATASETS[str(dataset)]}, {labels}, {NAMES[str(method)]}"
-        lines.append(f'- {name}: in {len(group)} runs, first "{group["warning"].iloc[0]}"')
+    for (dataset, labels), group in warnings.groupby(["dataset", "labels"], sort=False):
+        counts = [f"{NAMES[str(name)]} {len(runs)}" for name, runs in group.groupby("method", sort=False)]
+        lines.append(f"- {DATASETS[str(dataset)]}, {labels}, runs with a warning: {', '.join(counts)}")
     for row in methods[methods["capped"] > 0].to_dict("records"):
         lines.append(
             f"- {DATASETS[row['dataset']]}, {row['labels']}, {NAMES[row['method']]}: stopped by the cap in "
             f"{row['capped']} of {row['runs']} runs"
         )
-    return "What the library warned of in these runs:\n\n" + "\n".join(lines) if lines else ""
+    intro = "Warnings, mostly that truncation ended most permutations at the row that completed the classes:"
+    return f"{intro}\n\n" + "\n".join(lines) if lines else ""

@@ -1,4 +1,4 @@
-"""The experiments of arXiv:2305.01660, run again and carried on: writes docs/reproduction.md.
+"""The experiments of arXiv:2305.01660, run again and carried on: writes docs/reproduction.md and its tables.
 
 Usage: python benchmarks/paper/run.py all --runs 5 --seed 0 --out build/reproduction --record, as in
 ``make reproduce``, half an hour on two cores. The same seed gives the same tables, but for times.
@@ -22,17 +22,16 @@ from bench.record import DOCS, Record, Script, between, replaced, save, surround
 from paper.claims import check_claims
 from paper.figures import draw_all
 from paper.methods import TOLERANCE, WINDOW
-from paper.page import page_of
+from paper.page import APPENDIX, SUMMARY, pages_of
 from paper.runs import Settings, run_all
 from paper.splits import SIZES, seeds_of
 from paper.tables import summarise
 
-PAGE = "reproduction.md"
 _LIBRARIES = ("ordinal-shapley", "numpy", "numba", "scipy", "scikit-learn", "pandas")
 
 
 def measure(settings: Settings, folder: Path, command: str) -> Record:
-    """Run everything and write page, pictures and measurements into a folder; return the record."""
+    """Run everything and write pages, pictures and measurements into a folder; return the record."""
     for name in ("data", "images"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     record = {"command": command, **surroundings(*_LIBRARIES), "settings": described(settings)}
@@ -48,7 +47,8 @@ def measure(settings: Settings, folder: Path, command: str) -> Record:
         "claims": [claim._asdict() for claim in check_claims(data, summaries)],
         "tables": {name: columns_and_rows(frame) for name, frame in shown.items()},
     }
-    (folder / PAGE).write_text(page_of(record), encoding="utf-8")
+    for page, text in pages_of(record).items():
+        (folder / page).write_text(text, encoding="utf-8")
     return record
 
 
@@ -73,9 +73,10 @@ def columns_and_rows(frame: pd.DataFrame) -> Record:
 
 
 def pages(record: Record, docs: Path) -> dict[str, str]:
-    """Return the page, with the section that benchmarks/sizes.py writes as it is."""
-    written = (docs / PAGE).read_text(encoding="utf-8")
-    return {PAGE: replaced(page_of(record), "sizes", between(written, "sizes"))}
+    """Return the pages, with the section that benchmarks/sizes.py writes as it is."""
+    found = pages_of(record)
+    written = (docs / APPENDIX).read_text(encoding="utf-8")
+    return {**found, APPENDIX: replaced(found[APPENDIX], "sizes", between(written, "sizes"))}
 
 
 SCRIPT = Script("reproduction", measure, pages)
@@ -101,7 +102,7 @@ def main() -> None:
     record = measure(settings, asked.out, command)
     for claim in record["claims"]:
         print(f"{claim['claim']} {claim['verdict']}")
-    print(f"written: {asked.out / PAGE}")
+    print(f"written: {asked.out / SUMMARY}")
     if asked.record:
         for picture in (asked.out / "images").glob("*.png"):
             shutil.copy(picture, DOCS / "images")

@@ -1,14 +1,17 @@
-"""What docs/variance.md says of thousands of players is found by sound means."""
+"""What docs/variance.md says of thousands of players, and docs/how_long.md of permutations, is sound."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import how_long
 import naive
 import ordinal_error
 import ordinal_shapley as osv
 import unbiased
+import write_pages
+from bench import record
 from bench.evidence import Reference, agreement, coverage, from_definition, z_scores
 from problems import random_problem, size
 
@@ -65,7 +68,7 @@ def test_values_of_the_formula_are_exact(monkeypatch, ordered):
     assert values.min() > 0.0
 
 
-# The comparison of docs/ordinal.md counts what it says it counts
+# The comparison of estimators in docs/variance.md counts what it says it counts
 
 
 def tiny(n=8, walks=(30, 60)):
@@ -109,3 +112,29 @@ def test_insertion_in_the_comparison_is_unbiased():
 )
 def test_gains_from_trade(sequence, gains):
     assert ordinal_error.gains_from_trade(np.array(sequence, dtype=np.int64)) == gains
+
+
+# Those of docs/how_long.md predict what they say they predict
+
+
+def test_the_rule_of_thumb_for_permutations():
+    runs = record.load("how_long")["runs"]
+    assert max(map(how_long.off_by, runs)) < 2.5
+    reached = [run["0.9"]["reliability"] for run in runs if "0.9" in run]
+    assert len(reached) >= 15 and all(0.85 < reliability < 0.95 for reliability in reached)
+
+
+def test_a_trial_run_predicts_reliability():
+    game = osv.FunctionGame(lambda s: float(np.sin(s @ np.arange(1, s.size + 1)) + s.sum() / 10), 8)
+    trial, longer = (
+        osv.sample_values(game, "partial_ordinal", "mc", n_permutations=n, random_state=0) for n in (100, 800)
+    )
+    needed = how_long.permutations_for(trial.reliability, 100, longer.reliability)
+    assert 800 / 1.7 < needed < 800 * 1.7
+
+
+@pytest.mark.parametrize("script", write_pages.SCRIPTS, ids=lambda script: script.name)
+def test_pages_show_their_records(script):
+    """Pages are what `make pages` writes of the records."""
+    for page, text in script.pages(record.load(script.name), record.DOCS).items():
+        assert text == (record.DOCS / page).read_text(encoding="utf-8"), f"make pages writes {page} anew"

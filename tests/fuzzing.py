@@ -29,7 +29,7 @@ _seconds = SECONDS
 # How warnings of the library begin.
 OWN_WARNINGS = (
     "truncation ended", "no standard errors", "the game is not as", "models could not",
-    "a model could not", "labels of type", "every journey converts", "no evidence", "leave ", "write ",
+    "a model could not", "labels of type", "every journey converts", "no evidence", "pass exclude", "write ",
 )  # fmt: skip
 
 

@@ -410,6 +410,7 @@ ARGUMENTS = [
     (journeys, "utility", ["money"], []),
     (journeys, "ordered", [], ["no"]),
     (journeys, "channels", [["B"], ["A", "A"], []], [{"A"}]),
+    (journeys, "exclude", [["A"], ["B"], [" "]], ["A", 5, [1.5]]),
     (credit, "bootstrap", [0, 1, -5, 10**6], [1e3, "1000", True]),
     (partial(credit, by_position=True), "bootstrap", [1000], []),
     (partial(credit, bootstrap=2), "random_state", [-1], ["one", 0.5]),

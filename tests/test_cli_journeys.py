@@ -101,6 +101,30 @@ def test_advice_about_touches_after_a_conversion(run, touches):
         assert (code, silent) == (0, "")
 
 
+@pytest.mark.parametrize("flagged", ["conv", "shop"])
+def test_advice_about_marks(run, tmp_path, flagged):
+    """The journeys are those of the touches, whether or not the row of a mark has the flag."""
+    plain, marked = tmp_path / "plain.csv", tmp_path / "marked.csv"
+    won, lost = [["ad", "shop"], ["shop"]] * 3, [["ad"], ["mail", "ad"], ["shop"]]
+    for file in (plain, marked):
+        text = "journey,channel,time,converted\n"
+        for journey, touched in enumerate(won + lost):
+            wins = journey < len(won)
+            row, last = [(name, place) for place, name in enumerate(touched)], touched[-1]
+            if file == marked:  # marks have the times of the touches beside them
+                row, last = [("start", 0), *row, *[("conv", row[-1][1])] * wins], flagged
+            text += "".join(f"{journey},{name},{time},{int(wins and name == last)}\n" for name, time in row)
+        file.write_text(text)
+    code, _, err = run("journeys", marked, "--file-order", "--after-conversion", "keep")
+    assert code == 0
+    advised = shlex.split(err[err.index("--exclude ") : err.index(" if ")])
+    assert sorted(advised[1::2]) == ["conv", "start"]
+    code, shown, err = run("journeys", marked, *advised, "--json")
+    assert (code, err) == (0, "")
+    expected = json.loads(run("journeys", plain, "--json")[1])
+    assert json.loads(shown)["channels"] == expected["channels"]
+
+
 def test_last_touch_is_that_of_the_journeys_whatever_repeats_leaves_out(run, tmp_path):
     file = tmp_path / "paths.csv"
     file.write_text("path,conversions,non_conversions\nads > shop > ads,10,5\nads > shop,0,7\n")
@@ -227,6 +251,7 @@ def test_json_says_what_csv_and_screen_say(run, touches, tmp_path):
     assert whole["data"] == {"name": "touches.csv", **counts}
     settings = {"value": "ordinal", "utility": "rate", "unseen": "backoff", "repeats": "error"}
     settings |= {"bootstrap": 1000, "seed": 0, "after_conversion": None, "sep": ",", "decimal": "."}
+    settings["exclude"] = None
     assert whole["settings"] == settings
     for name in ("channel", "credit", "share", "stderr", "ci_low", "share_stderr", "share_ci_high", "rank"):
         assert [line[name] for line in whole["channels"]] == table[name].tolist()

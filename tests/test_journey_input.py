@@ -17,7 +17,7 @@ from problems import size
 from test_journeys import VALUES
 
 # Many games here are as small as can be, and all of their journeys convert.
-pytestmark = pytest.mark.filterwarnings("ignore:every journey converts", "ignore:leave ")
+pytestmark = pytest.mark.filterwarnings("ignore:every journey converts", "ignore:pass exclude")
 
 # What journeys are read from
 
@@ -136,6 +136,19 @@ def test_touches_are_counted_before_repeated_ones_are_left_out(repeats):
     assert touches.loc["A"].tolist() == [15, 10, 10] and touches.loc["B"].tolist() == [16, 6, 6]
 
 
+def test_journeys_of_excluded_channels_only_are_left_out():
+    make = osv.JourneyGame.from_paths
+    with pytest.warns(UserWarning, match=r"exclude .* 3 of 12 "):
+        game = make(["s > A", "s", "A > s", "s > B"], [4, 3, 5, 0], [1, 2, 0, 9], exclude=["s"])
+    assert counts_of(game) == {"A": (9, 1), "B": (0, 9)}
+    assert game.n_conversions == 9 and game.touches()["last_touch"].to_dict() == {"A": 9, "B": 0}
+    assert counts_of(make(["s", "A"], [0, 1], [5, 1], exclude=["s"])) == {"A": (1, 1)}  # without a warning
+    # What comes after a conversion is not a journey if it is excluded.
+    split = LATE.replace({"channel": {"C": "s"}})
+    game = osv.JourneyGame.from_events(split[:4], after_conversion="split", exclude=["s"])
+    assert counts_of(game) == {"A > B": (1, 0), "A": (0, 1)}
+
+
 @pytest.mark.parametrize(
     ("paths", "won", "lost", "marks"),
     [
@@ -151,7 +164,7 @@ def test_channels_that_mark_beginnings_and_outcomes_are_named(paths, won, lost, 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         osv.JourneyGame.from_paths(paths, won, lost)
-    named = [str(one.message) for one in caught if str(one.message).startswith("leave ")]
+    named = [str(one.message) for one in caught if str(one.message).startswith("pass exclude")]
     assert len(named) == bool(marks)
     for mark in marks:
         assert f"{mark!r} begins every" in named[0] or f"{mark!r} ends every" in named[0]

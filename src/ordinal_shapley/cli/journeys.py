@@ -132,6 +132,12 @@ def journeys(
         "NAME",
         choices=REPEATS,
     ),
+    exclude: list[str] | None = data_option(
+        None,
+        "Leave out this channel, which marks a beginning or an outcome, and keep conversions; can be given "
+        "again.",
+        "CHANNEL",
+    ),
     by_position: bool = options.output_option(
         False, "Show at which positions of journeys credit was earned.", flag="--by-position"
     ),
@@ -189,7 +195,8 @@ def journeys(
                     f"file has {_listed(frame)}, expected path, or journey and channel"
                 )
             form = touches if has_touches else paths
-            game = form.game(frame, decimal, repeats=repeats, utility=utility, unseen=unseen)
+            more = {"repeats": repeats, "utility": utility, "unseen": unseen, "exclude": exclude}
+            game = form.game(frame, decimal, **more)
             drawn = _resamples(game) if bootstrap is None else bootstrap or None
             credit = game.credit(value_kind, bootstrap=drawn, random_state=seed)
             places = game.credit(value_kind, by_position=True) if by_position else None
@@ -199,8 +206,8 @@ def journeys(
         rank = credit["credit"].rank(ascending=False, method="first").astype(int)
         credit = credit.assign(rank=rank)
         table = credit if places is None else credit.join(places.add_prefix("position_"))
-        settings = {"value": value_kind, "bootstrap": drawn, "seed": seed, "sep": sep, "decimal": decimal}
-        settings["after_conversion"] = touches.after_conversion
+        settings: dict[str, Any] = {"value": value_kind, "bootstrap": drawn, "seed": seed, "exclude": exclude}
+        settings |= {"sep": sep, "decimal": decimal, "after_conversion": touches.after_conversion}
         kind = value_kind.replace("_", " ").capitalize()
         title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
         bars = credit if places is None else places
@@ -416,6 +423,10 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
         if value == "classic" and game.unseen == "zero":
             unseen += "; order is ignored"
         lines.append(("unseen path", unseen))
+    n_without, won = game._counted.without
+    if n_without:
+        gone = f"{_count(n_without, 'journey')} without other channels, with {_count(won, 'conversion')}"
+        lines.append(("left out", gone))
     repeated = f"in {_numbers([game._counted.n_repeated])[0]} journeys the {game.repeats} touch counts"
     return [*lines, ("repeats", repeated if game._counted.n_repeated else "none")]
 

@@ -45,7 +45,7 @@ FLAGS = {
 _SAME = (
     *("C", "after_conversion", "alpha", "average", "bootstrap", "case", "class_fraction", "cv", "design"),
     *("method", "partition", "position_weight", "repeats", "scoring", "strata", "truncation", "unseen"),
-    *("max_seconds", "utility", "value"),
+    *("exclude", "max_seconds", "utility", "value"),
 )
 FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(FLAGS)
@@ -53,6 +53,7 @@ _TEXT = "'[^']*'"
 # As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
 # and case belong together"; and anywhere but in quotes, where columns of the user's stand.
 _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
+_WITH_LIST = re.compile(rf"(?<![-\w'])({_NAME})=\[({_TEXT}(?:, {_TEXT})*)\]")
 _AT_START = re.compile(
     rf"^(fold [0-9]+ of [0-9]+: )?({_NAME})(?: and ({_NAME}))?(?= is | has | holds | needs | belong|:|\[)"
 )
@@ -66,6 +67,10 @@ def in_options(message: str) -> str:
         return re.sub(_TEXT, lambda found: shlex.quote(found[0][1:-1]), text)
 
     message = message.replace("time=None", "--file-order").replace("order_free=True", "--order-free")
+    message = _WITH_LIST.sub(
+        lambda found: " ".join(f"{FLAGS[found[1]]} {quoted(text)}" for text in re.findall(_TEXT, found[2])),
+        message,
+    )
     message = _WITH_TEXT.sub(lambda found: f"{FLAGS[found[1]]} {quoted(found[2])}", message)
     message = _AT_START.sub(
         lambda found: (found[1] or "") + " and ".join(FLAGS[n] for n in found.groups()[1:] if n), message

@@ -35,6 +35,7 @@ class Journeys(NamedTuple):
 
     rows: Iterable[tuple[str, tuple[str, ...]]]  # what messages call each, and its channels
     counts: NDArray[np.float64]  # rows of conversions and non-conversions
+    known: frozenset[str] = frozenset()  # channels that may be excluded, though no row has them any more
 
 
 class Counted(NamedTuple):
@@ -48,6 +49,8 @@ class Counted(NamedTuple):
     touches: NDArray[np.float64]  # conversions that each channel touched, began and ended
     n_paths: int
     n_repeated: float  # how many journeys touch a channel twice
+    # Journeys that touch excluded channels only, and so are in none of the above; and their conversions.
+    without: tuple[float, float]
 
 
 def read_lists(journeys: Any, conversions: Any, non_conversions: Any) -> Journeys:
@@ -79,9 +82,15 @@ def read_paths(paths: Any, conversions: Any, non_conversions: Any, sep: Any) -> 
 
 
 def read_events(
-    frame: pd.DataFrame, journey: str, channel: str, time: str | None, converted: str, after: str | None
+    frame: pd.DataFrame,
+    journey: str,
+    channel: str,
+    time: str | None,
+    converted: str,
+    after: str | None,
+    exclude: Any,
 ) -> Journeys:
-    """Read a table with one row per touch."""
+    """Read a table with one row per touch; those of excluded channels only say when a journey converted."""
     import pandas as pd
 
     journeys, touched = column_of(frame, journey), column_of(frame, channel)
@@ -93,10 +102,14 @@ def read_events(
     codes = pd.factorize(journeys)[0]
     order = np.argsort(codes, kind="stable")
     ids, channels = journeys.tolist(), touched.to_numpy()
+    excluded = _as_excluded(exclude)
+    stripped = [str(name).strip() for name in touched.tolist()]
+    out = np.array([name in excluded for name in stripped])
     if time is not None:
         times = _as_times(column_of(frame, time))
         order = np.lexsort((flags, times, codes))
-        before, after_it = order[:-1], order[1:]
+        in_time = order[~out[order]]
+        before, after_it = in_time[:-1], in_time[1:]
         tied = (codes[before] == codes[after_it]) & (times[before] == times[after_it])
         tied &= channels[before] != channels[after_it]
         if tied.any():
@@ -106,7 +119,7 @@ def read_events(
                 f"{frame[time].iloc[a]}, so that their order is not known: sort the rows and give time=None "
                 "to take them as they stand"
             )
-    order, starts = _end_journeys(order, codes, flags, after)
+    order, starts = _end_journeys(order, codes, flags, out, after)
     won = np.maximum.reduceat(flags[order], starts)
     in_order, ends = touched.iloc[order].tolist(), [*starts[1:].tolist(), len(order)]
 
@@ -115,11 +128,15 @@ def read_events(
             where = f"journey {ids[order[start]]!r}"
             yield where, tuple(_as_name(name, where) for name in in_order[start:end])
 
-    return Journeys(names(), np.stack([won, 1.0 - won]))
+    return Journeys(names(), np.stack([won, 1.0 - won]), excluded.intersection(stripped))
 
 
 def _end_journeys(
-    order: NDArray[np.int64], codes: NDArray[np.int64], flags: NDArray[np.float64], after: str | None
+    order: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    flags: NDArray[np.float64],
+    out: NDArray[np.bool_],
+    after: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the touches that count, in order, and where each journey begins among them."""
     if after is not None:
@@ -129,8 +146,12 @@ def _end_journeys(
     # How often a journey converted before each of its touches.
     before = np.cumsum(flags) - flags
     before -= before[starts][codes[starts].searchsorted(codes)]
+    of_journeys = (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all()
+    # What is neither a touch nor a conversion begins no journey after one.
+    kept = (before == 0.0) | (flags > 0.0) | ~out[order]
+    order, codes, flags, before = order[kept], codes[kept], flags[kept], before[kept]
     late = before > 0.0
-    if after is None and (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all():
+    if after is None and of_journeys:
         after = "keep"  # it is said of journeys, not of touches
     elif after is None and late.any():
         warnings.warn(
@@ -162,10 +183,10 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     return frame[name]
 
 
-def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
+def count_journeys(journeys: Journeys, repeats: str, channels: Any, exclude: Any) -> Counted:
     """Add up the journeys of each sequence of channels."""
     check_choice("repeats", repeats, REPEATS)
-    rows, counts = journeys
+    (rows, counts, _), without = _leave_out(journeys, _as_excluded(exclude))
     given = []
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
     for where, path in rows:
@@ -192,7 +213,33 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any) -> Counted:
         [ways[paths[k]] for k in some.tolist()], np.stack([sums[0], totals])[:, some]
     )
     n_repeated = float(totals[repeated].sum())
-    return Counted(names, sequences, conversions, of_each, np.stack(touches, 1), len(some), n_repeated)
+    touched_by = np.stack(touches, 1)
+    return Counted(names, sequences, conversions, of_each, touched_by, len(some), n_repeated, without)
+
+
+def _leave_out(journeys: Journeys, excluded: frozenset[str]) -> tuple[Journeys, tuple[float, float]]:
+    """Leave channels out, and journeys that touch no other: nobody can be credited with their conversions.
+
+    How many these are, and have, is returned, too.
+    """
+    if not excluded:
+        return journeys, (0.0, 0.0)
+    rows = list(journeys.rows)
+    unknown = excluded.difference(journeys.known, *(path for _, path in rows))
+    if unknown:
+        raise ValueError(f"exclude holds {min(unknown)!r}, expected channels that journeys touch")
+    rows = [(where, tuple(name for name in path if name not in excluded)) for where, path in rows]
+    some = np.array([bool(path) for _, path in rows])
+    if not some.any():
+        raise ValueError("exclude holds all channels of the journeys, expected some to be left")
+    won, lost = journeys.counts[:, ~some].sum(axis=1).tolist()
+    if won:
+        warnings.warn(
+            f"look at exclude if these are many: {won:,.10g} of {journeys.counts[0].sum():,.10g} conversions "
+            "are left out, for their journeys touch excluded channels only",
+            stacklevel=5,
+        )
+    return Journeys([row for row in rows if row[1]], journeys.counts[:, some]), (won + lost, won)
 
 
 def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: NDArray[np.float64]) -> None:
@@ -213,8 +260,8 @@ def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: ND
                 marks[f"{name!r} {verb} {journeys}"] = repr(name)
     if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths show nothing
         warnings.warn(
-            f"leave {', '.join(dict.fromkeys(marks.values()))} out of the journeys if they mark a beginning "
-            f"or an outcome and are not touches: {'; '.join(marks)}",
+            f"pass exclude=[{', '.join(dict.fromkeys(marks.values()))}] if these mark a beginning or an "
+            f"outcome and are not touches; all conversions are kept: {'; '.join(marks)}",
             stacklevel=5,
         )
 
@@ -300,6 +347,14 @@ def _warn_of_sep(places: dict[str, int], sep: str) -> None:
                 stacklevel=4,
             )
             return
+
+
+def _as_excluded(exclude: Any) -> frozenset[str]:
+    if exclude is None:
+        return frozenset()
+    if isinstance(exclude, str) or not isinstance(exclude, Iterable):
+        raise TypeError(f"exclude is {exclude!r}, expected a list of channels")
+    return frozenset(_as_name(channel, "exclude") for channel in exclude)
 
 
 def _as_channels(channels: Any, found: list[str]) -> list[str]:

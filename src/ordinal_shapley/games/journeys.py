@@ -51,6 +51,10 @@ class JourneyGame(Credit, Game):
         value. An unseen set backs off to the largest of its subsets that were seen, pooled.
     channels : list of str, optional
         All channels, in order; by default those that occur, sorted.
+    exclude : list of str, optional
+        Channels that are no channels, but mark the beginning of journeys or their outcome. Their touches are
+        left out, and conversions are kept. Journeys that touch nothing else are left out, with a warning if
+        they converted.
 
     Attributes
     ----------
@@ -129,6 +133,7 @@ class JourneyGame(Credit, Game):
         utility: str = "rate",
         ordered: bool = True,
         channels: Any = None,
+        exclude: Any = None,
     ) -> None:
         if not isinstance(journeys, reading.Journeys):
             journeys = reading.read_lists(journeys, conversions, non_conversions)
@@ -141,7 +146,7 @@ class JourneyGame(Credit, Game):
             check_choice("unseen", unseen, UNSEEN)
         self.repeats, self.unseen, self.utility = repeats, unseen, utility
         self.ordered = arguments.flag("ordered", ordered)
-        self._counted = counted = reading.count_journeys(journeys, repeats, channels)
+        self._counted = counted = reading.count_journeys(journeys, repeats, channels, exclude)
         self._take_players(len(counted.channels), np.array(counted.channels, object))
         self.order_free = not self.ordered
         self.n_journeys = float(counted.totals.sum())
@@ -167,7 +172,8 @@ class JourneyGame(Credit, Game):
         converted : array-like of bool, shape (n_journeys,)
             Whether each journey converted.
         **options
-            ``repeats``, ``unseen``, ``utility``, ``ordered`` and ``channels`` as in `JourneyGame`.
+            ``repeats``, ``unseen``, ``utility``, ``ordered``, ``channels`` and ``exclude`` as in
+            `JourneyGame`.
 
         Raises
         ------
@@ -271,6 +277,7 @@ class JourneyGame(Credit, Game):
         converted: str = "converted",
         *,
         after_conversion: str | None = None,
+        exclude: Any = None,
         **options: Any,
     ) -> JourneyGame:
         """Make a game of a long table.
@@ -291,6 +298,8 @@ class JourneyGame(Credit, Game):
             What to do with touches after the first one that converted. "cut", the default: they are left out,
             with a warning that says how many. "split": after each conversion a new journey begins, so that
             all conversions count. "keep": they count, and the journey converted once.
+        exclude : list of str, optional
+            As in `JourneyGame`. A conversion at an excluded touch is one of the touches before.
         **options
             As in `from_journeys`.
 
@@ -311,7 +320,8 @@ class JourneyGame(Credit, Game):
         1  ad > mail          1.0              0.0   1.0
         """
         columns = journey, channel, time, converted
-        return cls(reading.read_events(frame, *columns, after_conversion), None, **options)
+        journeys = reading.read_events(frame, *columns, after_conversion, exclude)
+        return cls(journeys, None, exclude=exclude, **options)
 
     def __call__(self, sequence: Sequence[int] | NDArray[np.int64]) -> float:
         """Return the conversions to expect of a sequence of channels, by their numbers; see Notes."""

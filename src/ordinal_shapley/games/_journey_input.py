@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -23,6 +23,9 @@ _MAX_TOUCHED = 100
 _MAX_CHANNELS = 1_000_000
 # Of counts: their ratios, times such a factorial, are far from the limits of floats.
 _MIN, _MAX = 1e-30, 1e30
+# A channel may mark an outcome if this share of the journeys with it has the channel, and if the outcome of
+# these would be so unlikely for another channel.
+_MANY, _CHANCE = 0.1, 1e-6
 # What others put between channels.
 _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
@@ -245,25 +248,45 @@ def _leave_out(journeys: Journeys, excluded: frozenset[str]) -> tuple[Journeys, 
 def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: NDArray[np.float64]) -> None:
     """Warn of channels that may be one, or mark where journeys begin and how they end."""
     warn_of_alike(channels, "channels", stacklevel=6)
-    marks = {}
-    for verb, end in (("begins", 0), ("ends", -1)):
-        won, lost = (Counter(path[end] for path, n in zip(paths, row, strict=True) if n) for row in counts)
-        for those, others, journeys in (
-            (won | lost, None, "every journey"),
-            (won, lost, "every journey that converted, and no other"),
-            (lost, won, "every journey that did not convert, and no other"),
-        ):
-            name, n = next(iter(those.items()), ("", 0))
-            # No mark is a journey by itself where it can't be the outcome, as a purchase without a touch is.
-            is_channel = (name,) in paths if others is None else not others or name in others
-            if len(those) == 1 and n > 1 and not is_channel:
-                marks[f"{name!r} {verb} {journeys}"] = repr(name)
+    marks = {
+        f"{name!r} {verb} {which}": repr(name)
+        for verb, end in (("begins", 0), ("ends", -1))
+        for name, which in _marks_at(end, paths, counts)
+    }
     if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths show nothing
         warnings.warn(
             f"pass exclude=[{', '.join(dict.fromkeys(marks.values()))}] if these mark a beginning or an "
             f"outcome and are not touches; all conversions are kept: {'; '.join(marks)}",
             stacklevel=5,
         )
+
+
+def _marks_at(
+    end: int, paths: list[tuple[str, ...]], counts: NDArray[np.float64]
+) -> Iterator[tuple[str, str]]:
+    """Yield the channels at the beginning, 0, or the end, -1, that seem to mark it, and of which journeys."""
+    present: Any = counts.any(axis=0)
+    elsewhere = {name for path in itertools.compress(paths, present) for name in (path[1:], path[:-1])[end]}
+    keys, at = number_keys([path[end:][:1] for path in paths])
+    journeys = np.array([np.bincount(at, row) for row in counts])
+    n_paths = np.array([np.bincount(at, row > 0.0) for row in (*counts, present)])
+    wholes, n_present = journeys.sum(axis=1), np.count_nonzero(present)
+    for row, outcome in enumerate(("converted", "did not convert")):
+        for k in np.flatnonzero((n_paths[row] > 1) & (journeys[1 - row] == 0.0)).tolist():
+            n, others = journeys[row, k], wholes - journeys[:, k]
+            if not others[1 - row]:
+                continue
+            if not others[row]:
+                yield keys[k][0], f"every journey that {outcome}, and no other"
+                continue
+            # A channel like the others would hardly ever lead to one outcome only.
+            rare = (others[row] / others.sum()) ** n < _CHANCE
+            if rare and n >= _MANY * wholes[row] and keys[k][0] not in elsewhere:
+                yield keys[k][0], f"{n:,.10g} journeys that {outcome}, and is nowhere else"
+    # No mark is a journey by itself where it can't be the outcome, as a purchase without a touch is.
+    for k in np.flatnonzero((n_paths[2] == n_present) & (n_paths[2] > 1)).tolist():
+        if keys[k] not in paths:
+            yield keys[k][0], "every journey"
 
 
 def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDArray[np.float64]]:

@@ -47,7 +47,7 @@ def test_credit_of_paths(run, paths, tmp_path):
     rows = [line.split() for line in shown.splitlines()]
     assert ["B", "40", "66.7", "%", "40", "50"] in rows
     assert shown.index("B  ") < shown.index("A  ") < shown.index("all channels")
-    expected = osv.JourneyGame.from_frame(pd.read_csv(paths), non_conversions="non_conversions").credit()
+    expected = osv.JourneyGame.from_frame(pd.read_csv(paths)).credit()
     table = written(out)
     np.testing.assert_array_equal(table[["credit", "share"]], expected)
     assert table["rank"].tolist() == [2, 1]
@@ -149,7 +149,7 @@ def test_other_marks_between_columns_and_in_numbers(run, paths, tmp_path):
     code, _, err = run("journeys", file, "--sep", advised, "--decimal", ",", "--out", out, "--bootstrap", 0)
     assert (code, err) == (0, "")
     file.write_text(PATHS.replace("30", "30.5"))
-    expected = osv.JourneyGame.from_frame(pd.read_csv(file), non_conversions="non_conversions").credit()
+    expected = osv.JourneyGame.from_frame(pd.read_csv(file)).credit()
     np.testing.assert_array_equal(written(out)[["credit", "share"]], expected)
     code, _, err = run("journeys", file, "--decimal", ",")  # a point may be a thousand's
     assert code == 2 and "'30.5' in row 3" in err
@@ -172,7 +172,7 @@ def test_errors(run, paths, tmp_path, value):
     options = ("--value", value, "--bootstrap", 20, "--seed", 3, "--out", out)
     code, shown, err = run("journeys", paths, *options)
     assert (code, err) == (0, "")
-    game = osv.JourneyGame.from_frame(pd.read_csv(paths), non_conversions="non_conversions")
+    game = osv.JourneyGame.from_frame(pd.read_csv(paths))
     expected = game.credit(value, bootstrap=20, random_state=3)
     table = pd.read_csv(out, index_col="channel")
     np.testing.assert_array_equal(table[expected.columns], expected)

@@ -245,7 +245,8 @@ class JourneyGame(Credit, Game):
         frame : DataFrame
             One row per path, or several whose counts are added up.
         path, conversions, non_conversions : str
-            Columns of paths, of the journeys that converted, and of those that did not, if there is one.
+            Columns of paths, of the journeys that converted, and of those that did not; without a name,
+            non_conversions if there is one.
         **options
             As in `from_paths`.
 
@@ -262,10 +263,10 @@ class JourneyGame(Credit, Game):
         >>> osv.JourneyGame.from_frame(frame, non_conversions="lost").credit()["credit"].to_dict()
         {'ad': 20.0, 'mail': 20.0}
         """
-        lost = None if non_conversions is None else reading.column_of(frame, non_conversions)
-        return cls.from_paths(
-            reading.column_of(frame, path), reading.column_of(frame, conversions), lost, **options
-        )
+        columns = [reading.column_of(frame, name) for name in (path, conversions)]
+        if non_conversions is not None or "non_conversions" in frame:
+            columns.append(reading.column_of(frame, non_conversions or "non_conversions"))
+        return cls.from_paths(*columns, **options)
 
     @classmethod
     def from_events(

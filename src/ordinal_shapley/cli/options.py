@@ -66,7 +66,8 @@ def in_options(message: str) -> str:
     def quoted(text: str) -> str:
         return re.sub(_TEXT, lambda found: shlex.quote(found[0][1:-1]), text)
 
-    message = message.replace("time=None", "--file-order").replace("order_free=True", "--order-free")
+    message = message.replace("time=None", "--file-order in place of --time")
+    message = message.replace("order_free=True", "--order-free")
     message = _WITH_LIST.sub(
         lambda found: " ".join(f"{FLAGS[found[1]]} {quoted(text)}" for text in re.findall(_TEXT, found[2])),
         message,

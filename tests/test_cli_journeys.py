@@ -92,6 +92,34 @@ def test_credit_of_touches(run, touches, tmp_path):
     assert written(out)["credit"].tolist() == [0.0, 2.0] and written(other)["credit"].tolist() == [2.0, 0.0]
 
 
+def test_what_the_screen_says_of_touches_and_journeys(run, touches):
+    flat = TOUCHES.replace("12:00,0", "12:00,1").replace("02-01,0", "02-01,1")
+    for text, options, said in (
+        (TOUCHES, (), ""),
+        (flat, (), "all touches"),
+        (TOUCHES, ("--after-conversion", "split"), "several journeys per person"),
+    ):
+        touches.write_text(text)
+        code, shown, err = run("journeys", touches, *options)
+        assert (code, err) == (0, "")
+        assert said in shown
+        for other in {"all touches", "several journeys per person"} - {said}:
+            assert other not in shown
+
+
+def test_channels_of_credit_below_zero(run, tmp_path):
+    file = tmp_path / "paths.csv"
+    for scale, sure in ((1, False), (100, True)):
+        counts = {"A": (4, 16), "C": (0, 9), "A > C": (1, 19)}
+        rows = (f"{path},{scale * won},{scale * lost}\n" for path, (won, lost) in counts.items())
+        file.write_text("path,conversions,non_conversions\n" + "".join(rows))
+        code, shown, _ = run("journeys", file)
+        assert code == 0
+        assert ("fewer conversions" in shown) == sure and ("may be chance" in shown) != sure
+        code, shown, _ = run("journeys", file, "--bootstrap", 0)
+        assert code == 0 and "fewer conversions" not in shown
+
+
 def test_advice_about_touches_after_a_conversion(run, touches):
     code, _, err = run("journeys", touches, "--file-order")
     assert code == 0 and "2 in 2 of 3 journeys" in err

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 32
 _SHOWN = 40
+_LISTED = 5
 _RESAMPLES = 1_000
 # Subsets of the channels of all paths for which so many resamples take seconds.
 _MAX_SUBSETS = 200_000
@@ -208,6 +209,7 @@ def journeys(
         table = credit if places is None else credit.join(places.add_prefix("position_"))
         settings: dict[str, Any] = {"value": value_kind, "bootstrap": drawn, "seed": seed, "exclude": exclude}
         settings |= {"sep": sep, "decimal": decimal, "after_conversion": touches.after_conversion}
+        split = touches.after_conversion == "split"
         kind = value_kind.replace("_", " ").capitalize()
         title = f"{kind} credit for {_count(game.n_conversions, 'conversion')}"
         bars = credit if places is None else places
@@ -218,7 +220,7 @@ def journeys(
             "journeys",
             as_json,
             lambda: _document(game, credit, places, file.name, settings),
-            lambda console: _show(console, heading, game, credit, places, value_kind, drawn),
+            lambda console: _show(console, heading, game, credit, places, value_kind, drawn, split),
             [(out, output.csv_writer(table)), (plot, picture)],
             warned,
         )
@@ -329,6 +331,7 @@ def _show(
     places: pd.DataFrame | None,
     value: str,
     bootstrap: int | None,
+    split: bool,
 ) -> None:
     """Print what the journeys were, and the channels, highest credit first."""
     import numpy as np
@@ -370,13 +373,20 @@ def _show(
         )
         if credit["stderr"].isna().any():
             lines.append("?: not known, because the channel gets no credit in any resample.")
+        if split:
+            lines.append("They are too small: --after-conversion split makes several journeys per person.")
     elif _resamples(game) is None:
         lines.append("For standard errors and 95 % CIs, which take a while here, add --bootstrap N.")
     console.print(" ".join(lines))
-    if (credits < 0).any():
-        console.print(
-            "Channels with credit below 0 lower the conversion rate of the journeys that they join."
-        )
+    if bootstrap is not None and (credits < 0).any():
+        below = list(map(output.safe, credit.index[credit["ci_high"] < 0]))
+        listed = ", ".join(below[:_LISTED]) + ", ..." * (len(below) > _LISTED)
+        if below:
+            console.print(
+                f"95 % CI entirely below 0, associated with fewer conversions: {listed}. Cause unknown."
+            )
+        else:
+            console.print("Credits below 0 may be chance: their 95 % CIs include 0.")
 
 
 def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]]:
@@ -423,6 +433,8 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
         if value == "classic" and game.unseen == "zero":
             unseen += "; order is ignored"
         lines.append(("unseen path", unseen))
+    if game._of_journeys:
+        lines.append(("converted", "the same at all touches of each journey, so all of them count"))
     n_without, won = game._counted.without
     if n_without:
         gone = f"{_count(n_without, 'journey')} without other channels, with {_count(won, 'conversion')}"

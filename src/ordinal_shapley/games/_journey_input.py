@@ -38,6 +38,7 @@ class Journeys(NamedTuple):
 
     rows: Iterable[tuple[str, tuple[str, ...]]]  # what messages call each, and its channels
     counts: NDArray[np.float64]  # rows of conversions and non-conversions
+    of_journeys: bool = False  # a flag told of whole journeys: their touches after it count
     known: frozenset[str] = frozenset()  # channels that may be excluded, though no row has them any more
 
 
@@ -122,7 +123,7 @@ def read_events(
                 f"{frame[time].iloc[a]}, so that their order is not known: sort the rows and give time=None "
                 "to take them as they stand"
             )
-    order, starts = _end_journeys(order, codes, flags, out, after)
+    order, starts, of_journeys = _end_journeys(order, codes, flags, out, after)
     won = np.maximum.reduceat(flags[order], starts)
     in_order, ends = touched.iloc[order].tolist(), [*starts[1:].tolist(), len(order)]
 
@@ -131,7 +132,7 @@ def read_events(
             where = f"journey {ids[order[start]]!r}"
             yield where, tuple(_as_name(name, where) for name in in_order[start:end])
 
-    return Journeys(names(), np.stack([won, 1.0 - won]), excluded.intersection(stripped))
+    return Journeys(names(), np.stack([won, 1.0 - won]), of_journeys, excluded.intersection(stripped))
 
 
 def _end_journeys(
@@ -140,8 +141,8 @@ def _end_journeys(
     flags: NDArray[np.float64],
     out: NDArray[np.bool_],
     after: str | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the touches that count, in order, and where each journey begins among them."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """Return the touches that count, in order, where journeys begin, and if flags are of whole journeys."""
     if after is not None:
         check_choice("after_conversion", after, AFTER_CONVERSION)
     codes, flags = codes[order], flags[order]
@@ -149,13 +150,14 @@ def _end_journeys(
     # How often a journey converted before each of its touches.
     before = np.cumsum(flags) - flags
     before -= before[starts][codes[starts].searchsorted(codes)]
-    of_journeys = (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all()
+    same = (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all()
     # What is neither a touch nor a conversion begins no journey after one.
     kept = (before == 0.0) | (flags > 0.0) | ~out[order]
     order, codes, flags, before = order[kept], codes[kept], flags[kept], before[kept]
     late = before > 0.0
-    if after is None and of_journeys:
-        after = "keep"  # it is said of journeys, not of touches
+    of_journeys = bool(after is None and same and late.any())
+    if of_journeys:
+        after = "keep"
     elif after is None and late.any():
         warnings.warn(
             f"{int(late.sum()):,} touches after the first conversion of their journey are left out, in "
@@ -170,7 +172,7 @@ def _end_journeys(
     elif after != "split":
         order, codes, before = order[~late], codes[~late], before[~late]
     new = (np.diff(codes, prepend=-1) != 0) | (np.diff(before, prepend=0.0) != 0.0)
-    return order, np.flatnonzero(new)
+    return order, np.flatnonzero(new), of_journeys
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
@@ -189,7 +191,7 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
 def count_journeys(journeys: Journeys, repeats: str, channels: Any, exclude: Any) -> Counted:
     """Add up the journeys of each sequence of channels."""
     check_choice("repeats", repeats, REPEATS)
-    (rows, counts, _), without = _leave_out(journeys, _as_excluded(exclude))
+    (rows, counts, *_), without = _leave_out(journeys, _as_excluded(exclude))
     given = []
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
     for where, path in rows:

@@ -146,6 +146,7 @@ class JourneyGame(Credit, Game):
             check_choice("unseen", unseen, UNSEEN)
         self.repeats, self.unseen, self.utility = repeats, unseen, utility
         self.ordered = arguments.flag("ordered", ordered)
+        self._of_journeys = journeys.of_journeys
         self._counted = counted = reading.count_journeys(journeys, repeats, channels, exclude)
         self._take_players(len(counted.channels), np.array(counted.channels, object))
         self.order_free = not self.ordered

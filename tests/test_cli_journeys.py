@@ -173,14 +173,14 @@ def test_other_marks_between_columns_and_in_numbers(run, paths, tmp_path):
     advised = shlex.split(err[err.index("--sep ") :])[1].rstrip(",")
     assert code == 2
     code, _, err = run("journeys", file, "--sep", advised)
-    assert code == 2 and "'30,5' in row 3" in err and "--decimal ," in err
+    assert code == 2 and "'30,5' in line 4" in err and "--decimal ," in err
     code, _, err = run("journeys", file, "--sep", advised, "--decimal", ",", "--out", out, "--bootstrap", 0)
     assert (code, err) == (0, "")
     file.write_text(PATHS.replace("30", "30.5"))
     expected = osv.JourneyGame.from_frame(pd.read_csv(file)).credit()
     np.testing.assert_array_equal(written(out)[["credit", "share"]], expected)
     code, _, err = run("journeys", file, "--decimal", ",")  # a point may be a thousand's
-    assert code == 2 and "'30.5' in row 3" in err
+    assert code == 2 and "'30.5' in line 4" in err
 
 
 def test_named_columns_and_times_by_number(run, tmp_path):
@@ -248,7 +248,7 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     file.write_text(f"path,conversions,non_conversions\nA,1,0\n{path},2,1\n", encoding="utf-8")
     code, _, err = run("journeys", file)
     assert code == 0
-    assert err.startswith("warning: ") and "row 2" in err
+    assert err.startswith("warning: ") and "line 3" in err
     assert f"--path-sep {shlex.quote(sep)}" in err
     code, shown, err = run("journeys", file, "--path-sep", sep, "--json")
     assert (code, err) == (0, "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -29,6 +30,9 @@ _RESAMPLES = 1_000
 _MAX_SUBSETS = 200_000
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
+# The line of a file where a row begins.
+_Line = Callable[[int], int | str]
+
 
 def _column(help: str, without: str) -> Any:
     return data_option(None, help, "COL", without=without, complete=file_columns)
@@ -48,7 +52,7 @@ class PathOptions:
     )
     path_sep: str | None = data_option(None, "Paths: separator of channels.", "TEXT", without=">")
 
-    def game(self, frame: pd.DataFrame, decimal: str, **options: Any) -> JourneyGame:
+    def game(self, frame: pd.DataFrame, decimal: str, line: _Line, **options: Any) -> JourneyGame:
         """Return the game of the paths in `frame`."""
         from ordinal_shapley.games import JourneyGame
 
@@ -59,8 +63,8 @@ class PathOptions:
         columns = {"paths": self.path or "path", "conversions": self.conversions or "conversions"}
         columns |= {} if lost is None else {"non_conversions": lost}
         paths, *counts = (_texts(frame, name) for name in columns.values())
-        with _naming_rows(columns):
-            lists = [_as_counts(texts, decimal) for texts in counts]
+        with _naming_rows(columns, line):
+            lists = [_as_counts(texts, decimal, line) for texts in counts]
             return JourneyGame.from_paths(paths.tolist(), *lists, sep=sep, **options)
 
 
@@ -88,7 +92,7 @@ class TouchOptions:
         choices=AFTER_CONVERSION,
     )
 
-    def game(self, frame: pd.DataFrame, decimal: str, **options: Any) -> JourneyGame:
+    def game(self, frame: pd.DataFrame, decimal: str, line: _Line, **options: Any) -> JourneyGame:
         """Return the game of the touches in `frame`."""
         from ordinal_shapley.games import JourneyGame
 
@@ -97,12 +101,12 @@ class TouchOptions:
         converted = self.converted or "converted"
         columns = {name: _texts(frame, name) for name in (journey, channel, time, converted) if name}
         for name in (journey, channel):
-            _check(columns[name], columns[name].str.strip() == "", "one")
+            _check(columns[name], columns[name].str.strip() == "", "one", line)
         flags = columns[converted].str.strip().str.lower().str.removesuffix(".0")
-        _check(columns[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no")
+        _check(columns[converted], ~flags.isin(_FLAGS), "1 or 0, true or false, yes or no", line)
         frame = frame.assign(**{converted: flags.map(_FLAGS)})
         if time is not None:
-            frame[time] = _as_times(frame[time], decimal)
+            frame[time] = _as_times(frame[time], decimal, line)
         options["after_conversion"] = self.after_conversion
         return JourneyGame.from_events(frame, journey, channel, time, converted, **options)
 
@@ -185,9 +189,11 @@ def journeys(
         raise ValueError(f"give either {given[0]}, for paths, or {given[1]}, for touches, not both")
     output.check_outputs({"--out": out, "--plot": plot}, [file])
     with output.warning_lines() as warned:
-        from ordinal_shapley.tables.files import read_texts
+        from ordinal_shapley.tables.files import TEXTS, open_file
+        from ordinal_shapley.tables.table import Marks, line_of
 
-        frame = read_texts(file, "a file of journeys", SEPS[sep])
+        opened = open_file(file, "a file of journeys", Marks(SEPS[sep]))
+        frame = opened.frame(**TEXTS)
         try:
             has_touches = bool(given[1]) or (not given[0] and "path" not in frame.columns)
             if has_touches and not given[1] and not {"journey", "channel"} <= set(frame.columns):
@@ -197,7 +203,8 @@ def journeys(
                 )
             form = touches if has_touches else paths
             more = {"repeats": repeats, "utility": utility, "unseen": unseen, "exclude": exclude}
-            game = form.game(frame, decimal, **more)
+            line = functools.partial(line_of, opened.content, sep=opened.marks.sep)
+            game = form.game(frame, decimal, line, **more)
             drawn = _resamples(game) if bootstrap is None else bootstrap or None
             credit = game.credit(value_kind, bootstrap=drawn, random_state=seed)
             places = game.credit(value_kind, by_position=True) if by_position else None
@@ -239,12 +246,12 @@ def _given(options: PathOptions | TouchOptions) -> str:
 
 
 @contextmanager
-def _naming_rows(columns: dict[str, str]) -> Iterator[None]:
-    """Let messages that begin with an argument and an index name the column and the row of the file."""
+def _naming_rows(columns: dict[str, str], line: _Line) -> Iterator[None]:
+    """Let messages that begin with an argument and an index name the column and the line of the file."""
 
     def in_file(message: object) -> str:
         pattern = rf"^({'|'.join(columns)})\[(\d+)\]"
-        return re.sub(pattern, lambda m: f"{columns[m[1]]} in row {int(m[2]) + 1}", str(message))
+        return re.sub(pattern, lambda m: f"{columns[m[1]]} in line {line(int(m[2]))}", str(message))
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -262,11 +269,11 @@ def _texts(frame: pd.DataFrame, name: str) -> pd.Series:
     return frame[name]
 
 
-def _check(texts: pd.Series, odd: pd.Series, expected: str) -> None:
+def _check(texts: pd.Series, odd: pd.Series, expected: str, line: _Line) -> None:
     """ValueError if a mask holds anywhere in a column."""
     if odd.any():
         row = int(odd.to_numpy().argmax())
-        raise ValueError(f"{texts.name} is {texts.iloc[row]!r} in row {row + 1}, expected {expected}")
+        raise ValueError(f"{texts.name} is {texts.iloc[row]!r} in line {line(row)}, expected {expected}")
 
 
 def _with_points(texts: pd.Series, decimal: str) -> pd.Series:
@@ -274,17 +281,17 @@ def _with_points(texts: pd.Series, decimal: str) -> pd.Series:
     return texts.str.translate(str.maketrans(",.", ".,")) if decimal == "," else texts
 
 
-def _as_counts(texts: pd.Series, decimal: str) -> Any:
+def _as_counts(texts: pd.Series, decimal: str, line: _Line) -> Any:
     import pandas as pd
 
     pointed = _with_points(texts, decimal)
     counts = pd.to_numeric(pointed, errors="coerce")
     hint = "; with --decimal , it may be 1,5" if texts.str.contains(",").any() and decimal == "." else ""
-    _check(texts, ~((counts >= 0) & (counts < float("inf"))), f"a number of at least 0{hint}")
+    _check(texts, ~((counts >= 0) & (counts < float("inf"))), f"a number of at least 0{hint}", line)
     return pointed.astype(float).tolist()
 
 
-def _as_times(texts: pd.Series, decimal: str) -> Any:
+def _as_times(texts: pd.Series, decimal: str, line: _Line) -> Any:
     import pandas as pd
 
     numbers = pd.to_numeric(_with_points(texts, decimal), errors="coerce")
@@ -294,7 +301,7 @@ def _as_times(texts: pd.Series, decimal: str) -> Any:
     dates = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
     # A number is at fault only among dates.
     odd = dates.isna() if dates.notna().any() else numbers.isna()
-    _check(texts, odd, "numbers, or dates such as 2026-01-31 or 2026-01-31 12:00")
+    _check(texts, odd, "numbers, or dates such as 2026-01-31 or 2026-01-31 12:00", line)
     return dates
 
 
@@ -371,10 +378,10 @@ def _show(
         lines.append(
             f"Standard errors and 95 % CIs are from {bootstrap:,} bootstrap resamples of the journeys."
         )
-        if credit["stderr"].isna().any():
-            lines.append("?: not known, because the channel gets no credit in any resample.")
         if split:
             lines.append("They are too small: --after-conversion split makes several journeys per person.")
+        if credit["stderr"].isna().any():
+            lines.append("?: not known, because the channel gets no credit in any resample.")
     elif _resamples(game) is None:
         lines.append("For standard errors and 95 % CIs, which take a while here, add --bootstrap N.")
     console.print(" ".join(lines))
@@ -383,7 +390,7 @@ def _show(
         listed = ", ".join(below[:_LISTED]) + ", ..." * (len(below) > _LISTED)
         if below:
             console.print(
-                f"95 % CI entirely below 0, associated with fewer conversions: {listed}. Cause unknown."
+                f"Associated with fewer conversions (95 % CI entirely below 0), as a cause or not: {listed}."
             )
         else:
             console.print("Credits below 0 may be chance: their 95 % CIs include 0.")

@@ -46,7 +46,7 @@ class Table:
         """Return what a message calls a row: its index and, for a file, its line."""
         if self.content is None:
             return f"row {label}"
-        return f"row {label} (line {_line(self.content, label, self.marks.sep)} of {self.name})"
+        return f"row {label} (line {line_of(self.content, label, self.marks.sep)} of {self.name})"
 
     def name_first(self, rows: Any) -> str:
         """Return what a message calls the first row for which a mask holds."""
@@ -82,7 +82,7 @@ def hint_at(name: str, columns: Sequence[Any]) -> str:
     return f"its columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
 
 
-def _line(content: bytes, position: Hashable, sep: str) -> int | str:
+def line_of(content: bytes, position: Hashable, sep: str) -> int | str:
     """Return the line where a record begins: line breaks in quotes, and blank lines, make them differ."""
     before = csv.field_size_limit(2**31 - 1)
     try:

@@ -91,8 +91,8 @@ class JourneyGame(Credit, Game):
     sequence is the conversions of its journeys. Then the partial ordinal value gives each conversion to the
     last channel, and both the ordinal and the classic value share it equally.
 
-    A set whose journeys never converted gets no credit, but its rate counts in larger sets. Where a channel
-    lowers rates, its credit is negative.
+    A set whose journeys never converted gets no credit, but its rate counts in larger sets. Where rates are
+    lower with a channel than without, its credit is negative.
 
     References
     ----------

@@ -426,7 +426,7 @@ def measure(*names: str) -> Record:
     cases = load("unbiased")["cases"] if names and (RESULTS / "unbiased.json").exists() else {}
     with warnings.catch_warnings():
         # Patience ends walks early: that is what its bias is.
-        warnings.filterwarnings("ignore", message="truncation ended", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*truncation ended", category=UserWarning)
         for name in names or CASES:
             make, trials = CASES[name]
             cases[name] = measured(make(), trials)

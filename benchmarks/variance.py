@@ -131,7 +131,7 @@ def measure() -> Record:
     tried = games()
     with warnings.catch_warnings():
         # Patience ends many walks of Cancer early: that is what its bias is.
-        warnings.filterwarnings("ignore", message="truncation ended", category=UserWarning)
+        warnings.filterwarnings("ignore", message=".*truncation ended", category=UserWarning)
         compared = {
             f"{name}, {value.replace('_', ' ')}": compare(name, game, value)
             for name, game in tried.items()

@@ -469,7 +469,7 @@ ARGUMENTS = [
 
 
 @pytest.mark.parametrize(("call", "name", "values", "types"), ARGUMENTS, ids=named)
-@pytest.mark.filterwarnings("ignore:every journey converts")
+@pytest.mark.filterwarnings("ignore:add the journeys")
 def test_arguments(call, name, values, types):
     for value in values:
         refuses(call, name, ValueError, **{name: value})

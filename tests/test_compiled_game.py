@@ -17,7 +17,7 @@ from problems import JIT, random_problem, size
 from runs import sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled code")
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 N = 6
 RATE = 0.25

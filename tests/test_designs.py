@@ -18,8 +18,8 @@ from test_ordinal_sampling import check_samples, in_out_samples, played
 from test_sampling import strata_of
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:truncation ended:UserWarning"),
-    pytest.mark.filterwarnings("ignore:no standard errors:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*standard errors:UserWarning"),
 ]
 
 DESIGNS = list(vocabulary.DESIGNS)

@@ -32,7 +32,7 @@ import ordinal_shapley as osv
 from problems import random_problem, size, wine
 from runs import sample_with
 
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 PROBLEM = random_problem(2, n=6, n_valid=20, seed=1)
 TREE = DecisionTreeClassifier(max_depth=2, random_state=0)

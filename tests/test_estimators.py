@@ -29,7 +29,7 @@ from problems import wine
 from runs import sampler_of
 
 # On data this small, most walks end as soon as they may, which the library warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended")
 
 BOTH = pytest.mark.parametrize("estimator", [PartialOrdinalShapley, ClassicShapley])
 

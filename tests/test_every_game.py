@@ -16,7 +16,7 @@ from runs import exact_with, sample_with
 from test_ordinal_sampling import check_samples, in_out_samples
 from test_sampling import RULES, RUNS, check, transcription
 
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 N = 5
 CLASSES = np.array([0, 1, 0, 1, 1])

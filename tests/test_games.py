@@ -18,7 +18,7 @@ from problems import JIT
 from runs import sample_with
 
 compiled_only = pytest.mark.skipif(not JIT, reason="about compiled kernels")
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 
 def all_values(n, seed=0):

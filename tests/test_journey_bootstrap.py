@@ -58,7 +58,7 @@ def errors_by_hand(credits, conversions):
 @pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "pooled"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "".join(kind.values()))
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.filterwarnings("ignore:every journey converts")
+@pytest.mark.filterwarnings("ignore:add the journeys")
 def test_errors_are_those_of_games_of_resampled_journeys(value, kind, ordered):
     for seed, n_paths, scale in ((0, 12, 0.7), (1, 30, 1.2), (2, 4, 0.3)):
         rows = [row for row in rows_of(seed, n_paths, scale) if row[1] + row[2]]

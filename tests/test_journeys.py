@@ -17,7 +17,7 @@ from problems import size
 from runs import sample_with
 
 # Many games here are as small as can be, and all of their journeys convert.
-pytestmark = pytest.mark.filterwarnings("ignore:every journey converts", "ignore:pass exclude")
+pytestmark = pytest.mark.filterwarnings("ignore:add the journeys", "ignore:pass exclude")
 
 VALUES = ["partial_ordinal", "ordinal", "classic"]
 KINDS = [{"unseen": "backoff"}, {"unseen": "zero"}, {"utility": "conversions"}]

@@ -11,7 +11,7 @@ from numba import njit
 import ordinal_shapley as osv
 from runs import sample_with
 
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 
 @njit

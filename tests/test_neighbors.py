@@ -18,7 +18,7 @@ import ordinal_shapley as osv
 from ordinal_shapley.experiments import knn_shapley
 from problems import named, random_problem, size, wdbc
 
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 SCORINGS = ["accuracy", "balanced_accuracy", "f1", "vote_share"]
 WEIGHTS = [("gaussian", naive.gaussian_weights), ("uniform", naive.uniform_weights)]

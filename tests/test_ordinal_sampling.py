@@ -16,7 +16,7 @@ from test_sampling import RULES, strata_of
 # Permutations of this stream are apart from those that are walked.
 OTHER_STREAM = 0x2545F4914F6CDD1D
 
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 
 def played(n=6, seed=4, **options):

@@ -11,7 +11,7 @@ from problems import JIT, named, random_problem, size, wine
 from runs import bits, game_of, plain_rule, sample_with
 
 # Small data truncates early; one test below is about the warning.
-pytestmark = pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
 
 METHODS = ["mc", "tmc", "cmc", "ctmc"]
 # Also played by test_every_game.py: a rule must cut walks of some 40 players here and of 5 there, or its test

@@ -261,7 +261,7 @@ def test_any_shape(d, n_more, n_classes, log_cost, log_scale, shape, weights, se
         options["sample_weight"] = rng.choice([0.0, 0.1, 1.0, 5.0], size=n)
     with warnings.catch_warnings():
         # What double precision cannot settle is said, and then nothing is promised.
-        warnings.filterwarnings("error", ".*could not be brought to convergence", RuntimeWarning)
+        warnings.filterwarnings("error", ".*did not converge", RuntimeWarning)
         try:
             check(problem, [order], **options)
         except RuntimeWarning:
@@ -472,7 +472,7 @@ def test_fewer_directions_than_rows_among_more_columns(seed, C):
     problem = problem._replace(X=X[:n], X_valid=X[n:])
     for m in size([20, 41, 42, 44, 60], [7]):
         with warnings.catch_warnings():
-            warnings.filterwarnings("error", ".*could not be brought to convergence", RuntimeWarning)
+            warnings.filterwarnings("error", ".*did not converge", RuntimeWarning)
             try:
                 check(problem, [order_of(problem, rng, m)], C=C)
             except RuntimeWarning:

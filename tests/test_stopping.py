@@ -335,8 +335,8 @@ class Out(parallel.Cancellation):
         return Out.left < 0 or self.deadline < 0
 
 
-@pytest.mark.filterwarnings("ignore:no standard errors", "ignore:the game is not as partition")
-@pytest.mark.filterwarnings("ignore:truncation ended")
+@pytest.mark.filterwarnings("ignore:.*standard errors", "ignore:partition and case")
+@pytest.mark.filterwarnings("ignore:.*truncation ended")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_run_out_of_time_is_a_run_of_as_many_permutations(name, monkeypatch):
     from ordinal_shapley.sampling import running

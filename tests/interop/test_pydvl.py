@@ -48,8 +48,8 @@ def test_its_names_are_documented():
 
 
 class TestResult:
-    @pytest.mark.filterwarnings("ignore:truncation ended:UserWarning")
-    @pytest.mark.filterwarnings("ignore:the game is not as partition:UserWarning")
+    @pytest.mark.filterwarnings("ignore:.*truncation ended:UserWarning")
+    @pytest.mark.filterwarnings("ignore:partition and case:UserWarning")
     @pytest.mark.parametrize("kind", SAMPLED)
     def test_values_errors_and_counts_are_ours(self, kind):
         valuation = sample_with(game_of(5), n_permutations=40, random_state=1, **SAMPLED[kind])

@@ -188,7 +188,7 @@ def check_axioms(
         total = like(table, table.values + game_2.values)
         with warnings.catch_warnings():
             # That `game` is not as the partition says has been told; of random games it goes without saying.
-            warnings.filterwarnings("ignore", message="the game is not as partition", category=UserWarning)
+            warnings.filterwarnings("ignore", message="partition and case", category=UserWarning)
             gaps.append(rule(total) - values - rule(game_2))
         slack = max(slack, _tolerance(tol, table, game_2))
     return AxiomReport(

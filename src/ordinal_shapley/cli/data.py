@@ -118,7 +118,7 @@ class DataOptions:
     def check(self) -> None:
         """ValueError unless there is one source of rows, and the options fit it."""
         if (self.train is None) == (self.dataset is None):
-            raise ValueError("give either TRAIN.csv or --dataset, not both")
+            raise ValueError("give one of TRAIN.csv and --dataset")
         for flag, given in self._files().items():
             if None not in given:
                 raise ValueError(f"give either {flag} or {flag}-fraction, not both")

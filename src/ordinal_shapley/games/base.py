@@ -178,7 +178,7 @@ class Game(ABC):
         return self
 
     def _warn_unconverged(self, n_fits: int) -> None:  # noqa: B027
-        """Warn if so many model fits of a run could not be brought to convergence."""
+        """Warn if so many model fits of a run did not converge."""
 
     @property
     def _score_name(self) -> str:

@@ -27,13 +27,13 @@ def check_table(table: Table, numbers: bool, impute: bool) -> Table:
     if impute or not len(counts):
         return table
     name = counts.index[0]
-    shown = [f"{count:,} in column {str(column)!r}" for column, count in counts.iloc[:_MAX_NAMED].items()]
+    n = len(table.frame)
+    shown = [f"{str(column)!r} {count:,} of {n:,} rows" for column, count in counts.iloc[:_MAX_NAMED].items()]
     if len(counts) > _MAX_NAMED:
-        shown.append(f"some in {len(counts) - _MAX_NAMED} other columns")
+        shown.append(f"and {len(counts) - _MAX_NAMED} other columns")
     raise ValueError(
-        f"missing values in {len(table.frame):,} rows: {', '.join(shown)}; the first is in column "
-        f"{str(name)!r}, {table.name_first(absent[name].to_numpy())}. Add --impute (numbers: median of the "
-        "training rows, "
+        f"missing values: {', '.join(shown)}; the first in column {str(name)!r}, "
+        f"{table.name_first(absent[name].to_numpy())}. Add --impute (numbers: median of the training rows, "
         f"text: category {MISSING!r}), --drop the columns, or fix the file. (NA, None and null in a file are "
         "missing values, and so is ? among numbers.)"
     )

@@ -24,7 +24,7 @@ AFTER_CONVERSION = ("cut", "split", "keep")
 UNSEEN = ("backoff", "zero")
 ERRORS = ("total", "monte_carlo")
 UTILITIES = ("rate", "conversions")
-# The category of entries that are not there.
+# The category of missing values.
 MISSING = "missing"
 
 

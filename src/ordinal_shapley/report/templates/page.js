@@ -8,7 +8,7 @@
   const own = (title) => columns.find((column) => column.title === title && !column.own);
   const value = own("value").cells, low = own("low").cells, high = own("high").cells;
   const suspects = new Set(data.order.slice(0, data.suspects));
-  const MOST = 80;
+  const MAX_TEXT = 80;
   const collator = new Intl.Collator(undefined, { numeric: true });
   let shown = data.order.slice();
   let sorted = null;
@@ -53,8 +53,8 @@
       td.className = column.kind;
       td.dataset.title = column.title;
       const full = text(column, row);
-      td.textContent = full.length > MOST ? full.slice(0, MOST - 1) + "\u2026" : full;
-      if (full.length > MOST) td.title = full;
+      td.textContent = full.length > MAX_TEXT ? full.slice(0, MAX_TEXT - 1) + "\u2026" : full;
+      if (full.length > MAX_TEXT) td.title = full;
       tr.append(td);
       if (column.title === "value" && !column.own) {
         const cell = document.createElement("td");
@@ -115,8 +115,8 @@
     const button = document.createElement("button");
     button.type = "button";
     const full = head.textContent.trim();
-    button.textContent = full.length > MOST ? full.slice(0, MOST - 1) + "\u2026" : full;
-    if (full.length > MOST) button.title = full;
+    button.textContent = full.length > MAX_TEXT ? full.slice(0, MAX_TEXT - 1) + "\u2026" : full;
+    if (full.length > MAX_TEXT) button.title = full;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       sorted = { column: index, ascending: sorted?.column === index ? !sorted.ascending : true };

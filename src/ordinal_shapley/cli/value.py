@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
     from ordinal_shapley.values import Value
 
-_ORDER = "rows of most tables have no order"
 _MAX_CLASSES = 6  # whose names and rows go on a line
 _MAX_ROUNDS = 100  # as many points as a picture needs
 _SHOWN = 10
@@ -209,10 +208,13 @@ def _sizes(valuation: Valuation) -> str:
 def _order(valuation: Valuation, game: Any) -> str:
     """Say what part order plays, and when to take another value."""
     if valuation.kind.order_free:
-        return f"ignored, as {_ORDER}; if training follows an order, use --value ordinal"
+        return "ignored, as rows of most tables have no order; if training follows one, use --value ordinal"
     if game.order_free:
         return "has no effect with uniform position weights, so all values equal the classic one"
-    return f"counts, by {game.position_weight} position weights; {_ORDER}, then use --value classic"
+    return (
+        f"matters, by {game.position_weight} position weights; if your rows have no order, as in most "
+        "tables, use --value classic"
+    )
 
 
 def _facts(

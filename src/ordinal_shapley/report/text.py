@@ -58,11 +58,11 @@ def score_words(valuation: Valuation, game: Any = None) -> str:
     """Say what the model of all rows scores, and what the baseline scores; "" if it is not known."""
     if valuation.full_score is None:
         return ""
-    words, n_folds = f"{valuation.full_score:.4g} with all rows", len(valuation.moments.parts)
-    if n_folds > 1:
-        words = f"{valuation.full_score:.4g} with all training rows (mean over {n_folds} folds)"
-    if game is not None and not game.order_free:
-        words += f", {'in one random order' if game.scored_orders == 1 else 'as the mean over random orders'}"
+    n_folds, ordered = len(valuation.moments.parts), game is not None and not game.order_free
+    words = f"{valuation.full_score:.4g} with all {'training ' * (n_folds > 1)}rows"
+    means = [f"{n_folds} folds"] * (n_folds > 1) + ["random orders"] * (ordered and game.scored_orders > 1)
+    words += " in one random order" * (ordered and game.scored_orders == 1)
+    words += f" (mean over {' and '.join(means)})" * bool(means)
     if valuation.baseline_score is not None:
         words += f"; {valuation.baseline_score:.4g} for {baseline_of(game)}"
     if is_better(valuation) is False:

@@ -245,7 +245,7 @@ def test_a_rule_that_breaks_symmetry():
     check = osv.check_axioms(game, all_to_the_first).symmetry
     assert (check.status, check.worst, check.violation) == ("fails", (0, 1), 3.0)
     assert check.players == ((0, 1), (0, 2), (1, 2))
-    assert check.detail == "a and b can be exchanged in every sequence, but are worth 3 and 0"
+    assert check.detail.startswith("a and b ") and check.detail.endswith(" 3 and 0")
 
 
 def test_a_rule_that_breaks_additivity():

@@ -86,7 +86,7 @@ def check_axioms(
       :math:`\phi_i = \phi_j`. As printed, the condition asks less of sequences with both players, and the
       partial ordinal value breaks it.
     - Efficiency: the values sum to v(N) - v(empty), with v(N) the mean utility of full permutations (v(empty)
-    is 0 in the paper).
+      is 0 in the paper).
     - Additivity: the values of :math:`U + V` are those of :math:`U` plus those of :math:`V`. Of values that
       are given as an array it cannot be checked, and is vacuous.
     - Monotone games (a remark, not an axiom): if no joining lowers the utility, no value is below 0, and

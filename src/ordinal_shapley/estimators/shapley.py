@@ -379,8 +379,8 @@ progress, evidence
 
     See Also
     --------
-    OrdinalShapley : The value of rows that may join at any position. ClassicShapley : The classic value, for
-    rows whose order does not matter.
+    OrdinalShapley : The value of rows that may join at any position.
+    ClassicShapley : The classic value, for rows whose order does not matter.
 
     References
     ----------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 VALUES = ("ordinal", "partial_ordinal", "classic")
+# Those with a closed form for journeys; a value that is added is not among them by itself.
+JOURNEY_VALUES = ("ordinal", "partial_ordinal", "classic")
 CONTRIBUTIONS = ("marginal", "in_out")
 CASES = ("within", "between")
 METHODS = ("auto", "mc", "tmc", "cmc", "ctmc")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import DECIMAL, SEP, SEPS, file_columns
 from ordinal_shapley.cli.options import data_option, either, option
-from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, UNSEEN, UTILITIES, VALUES
+from ordinal_shapley.vocabulary import AFTER_CONVERSION, JOURNEY_VALUES, REPEATS, UNSEEN, UTILITIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,9 @@ def journeys(
     paths: PathOptions,
     touches: TouchOptions,
     file: Path = options.argument(MISSING, "A table of paths with counts, or of touches.", "FILE.csv"),
-    value_kind: str = option("partial_ordinal", f"{either(VALUES)}.", "NAME", flag="--value", choices=VALUES),
+    value_kind: str = option(
+        "partial_ordinal", f"{either(JOURNEY_VALUES)}.", "NAME", flag="--value", choices=JOURNEY_VALUES
+    ),
     utility: str = option(
         "rate",
         "Utility of a sequence: rate (share of its journeys that convert) or conversions (their number).",

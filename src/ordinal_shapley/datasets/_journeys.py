@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import seed_of
-from ordinal_shapley.vocabulary import VALUES, check_choice
+from ordinal_shapley.vocabulary import JOURNEY_VALUES, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ class Journeys:
         """
         import pandas as pd
 
-        check_choice("value", value, VALUES)
+        check_choice("value", value, JOURNEY_VALUES)
         n, boosts = len(self.channels), self._boosts()
         lengths = np.arange(1, self.max_length + 1)
         one = np.mean(lengths) / n

@@ -10,7 +10,7 @@ from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.games import _journey_bootstrap as resampling
 from ordinal_shapley.games import _journey_input as reading
 from ordinal_shapley.games import _journey_sets as sharing
-from ordinal_shapley.vocabulary import VALUES, check_choice
+from ordinal_shapley.vocabulary import JOURNEY_VALUES, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ class Credit:
         """
         import pandas as pd
 
-        check_choice("value", value, VALUES)
+        check_choice("value", value, JOURNEY_VALUES)
         if arguments.flag("by_position", by_position) and bootstrap is not None:
             raise ValueError("bootstrap is for credit without by_position")
         if bootstrap is not None:

@@ -15,7 +15,7 @@ from ordinal_shapley.plots import plot_detection
 FLIPPED = 0.1
 COLUMNS = ["value", "ci_low", "ci_high", "given_label", "predicted_label", "flipped"]
 MODELS = {
-    "partial ordinal, CTMC": osv.PartialOrdinalShapley(sampler="ctmc", random_state=0),
+    "partial ordinal, by CTMC": osv.PartialOrdinalShapley(sampler="ctmc", random_state=0),
     "ordinal": osv.OrdinalShapley(random_state=0),
     "classic": osv.ClassicShapley(random_state=0),
 }

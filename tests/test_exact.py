@@ -433,6 +433,21 @@ def test_what_takes_too_long_is_refused():
         osv.exact_values(game, "partial_ordinal")
 
 
+def test_sets_of_more_than_twenty_players_are_evaluated():
+    # There are more sequences of 25 players than an int64 counts, which no such game is asked for.
+    seen = []
+
+    def first_two_hundred(players):
+        if len(seen) == 200:
+            raise StopIteration
+        seen.append(len(players))
+        return 0.0
+
+    game = osv.FunctionGame(first_two_hundred, 25, order_free=True)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        osv.exact_values(game, "classic", n_jobs=1, max_seconds=math.inf)
+
+
 def test_what_takes_too_much_memory_is_refused(monkeypatch):
     monkeypatch.setattr("ordinal_shapley.common.parallel.available_memory", lambda: 100_000)
     game, _ = random_table(5)

@@ -131,7 +131,8 @@ def _begin(scope: Scope, branch: Branch) -> tuple[kernels.Tree, kernels.Tally]:
         root=root,
         deepest=branch.deepest,
         node=branch.node,
-        stride=subtree_sizes(n - branch.deepest)[-1],
+        # Of 21 players it would be no int64 any more; only ALL reads it, and never gets that far.
+        stride=subtree_sizes(n - branch.deepest)[-1] if scope.kind == kernels.ALL else 0,
     )
     tally = kernels.Tally(
         kind=scope.kind,

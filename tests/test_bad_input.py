@@ -132,6 +132,8 @@ OWN = [
     (osv.LogisticGame, "X", [sp.csr_array(spoilt(X, (4, 2), NAN)), np.full((12, 3), np.datetime64("2020"))]),
     (osv.LogisticGame, "X_valid", [spoilt(X_VALID, (1, 1), NAN), X_VALID * 1e155]),
     (osv.LogisticGame, "y", [np.zeros(12, int), spoilt(Y, 3, NAN), np.column_stack([Y, Y])]),
+    (osv.LogisticGame, "y", [["1", 1, *"2342344234"], ["a", NAN, *"abbababaab"], X[:, 0].astype(object)]),
+    (osv.LogisticGame, "groups", [["1", 1, *"2342344234"], ["a", NAN, *"abbababaab"]]),
     (osv.LogisticGame, "y", [[None, *Y[1:]], np.arange(12) + 0.5, pd.to_datetime(["2020", None] * 6)]),
     (osv.LogisticGame, "y_valid", [np.where(np.arange(8) == 2, 9, Y_VALID), Y_VALID.astype(str)]),
     (osv.LogisticGame, "C", [0, -1.0, NAN, INF, "1", 1e200]),
@@ -221,6 +223,13 @@ def test_a_target_of_many_floats_looks_like_regression():
     # Few distinct numbers are classes, and so are any as text.
     osv.LogisticGame(rows, (y > 99).astype(float), rows[:5], [0.0] * 5)
     assert len(osv.LogisticGame(rows, y.astype(str), rows, y.astype(str)).classes_) == 400
+
+
+def test_labels_that_differ_in_type_only_are_told_by_their_types():
+    with pytest.raises(ValueError, match=r"y_valid is of type str and y of type int"):
+        osv.LogisticGame(X, Y, X_VALID, Y_VALID.astype(str))
+    with pytest.raises(ValueError, match=r"y_test is of type int and y of type str"):
+        osv.remove_high_value(np.zeros(12), X, Y.astype(str), X_VALID, Y_VALID)
 
 
 def test_features_that_defeat_the_arithmetic_are_told_of():

@@ -284,6 +284,9 @@ def _unit(of: str) -> str:
 def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert labels of any sort - numbers, strings, booleans, dates - none of them missing."""
     labels = as_column(values, name, length, of)
+    listed = values if labels.dtype.kind == "U" and isinstance(values, list | tuple) else ()
+    if not all(isinstance(value, str) for value in listed):  # numpy made 1 "1", and NaN "nan"
+        labels = np.array(values, dtype=object)
     if labels.dtype.kind == "O":  # from pandas, or of mixed types
         import pandas as pd
 
@@ -300,6 +303,10 @@ def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     """Convert class labels, and refuse what looks like the target of a regression."""
     labels = as_names(values, name, length, of)
+    if labels.dtype.kind == "O" and all(
+        isinstance(label, int | float | np.number | np.bool_) for label in labels
+    ):
+        labels = np.array(labels.tolist())  # scikit-learn knows no numbers of type object
     if labels.dtype.kind not in "iuf":
         return labels
     if not np.isfinite(labels).all():
@@ -309,8 +316,8 @@ def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
     if many or (labels != np.floor(labels)).any():
         raise ValueError(
             f"{name} holds {distinct} distinct numbers and looks like regression, expected classes: use "
-            "RidgeGame, bin the target or choose another column (or pass classes that are named by numbers "
-            "as text)"
+            "RidgeGame or estimator=Ridge(), bin the target or choose another column (or pass classes "
+            "that are named by numbers as text)"
         )
     return labels
 
@@ -326,16 +333,23 @@ def as_classes(
     if len(known) < 2:
         raise ValueError(f"y holds one class only ({known[0]!r}), expected at least two")
     distinct, codes = encode(valid, "y_valid")
-    unknown = [label for label in distinct.tolist() if label not in known]
-    if unknown:
-        listed = ", ".join(map(repr, known[:10]))
-        listed += f", ... ({len(known)} in all)" * (len(known) > 10)
-        raise ValueError(
-            f"y_valid holds {unknown[0]!r}, which never occurs in y (classes {listed}): "
-            "drop those validation rows or add training rows of that class"
-        )
+    check_known("y_valid", distinct, known, "drop those validation rows or add training rows of that class")
     valid_codes = np.array([known.index(label) for label in distinct.tolist()], np.int64)[codes]
     return classes, train_codes, valid_codes
+
+
+def check_known(name: str, distinct: NDArray[Any], known: list[Any], advice: str) -> None:
+    """ValueError unless labels are among the classes in y."""
+    unknown = [label for label in distinct.tolist() if label not in known]
+    if not unknown:
+        return
+    alike = [label for label in known if str(label) == str(unknown[0])]
+    if alike:
+        kinds = [type(label).__name__ for label in (unknown[0], alike[0])]
+        advice = f"{name} is of type {kinds[0]} and y of type {kinds[1]}, make both of one type"
+    listed = ", ".join(map(repr, known[:10]))
+    listed += f", ... ({len(known)} in all)" * (len(known) > 10)
+    raise ValueError(f"{name} holds {unknown[0]!r}, which never occurs in y (classes {listed}): {advice}")
 
 
 def not_usable(name: str, value: float, row: int, expected: str) -> ValueError:

@@ -182,7 +182,8 @@ def test_scores_of_three_classes_and_of_words(scoring):
     else:
         decided = model.predict(problem.X_valid)
         expected = naive.score_labels(problem.y_valid, decided, scoring, 3)
-    for data in (problem, named):
+    objects = problem._replace(y=problem.y.astype(object), y_valid=problem.y_valid.astype(object))
+    for data in (problem, named, objects):
         played = osv.EstimatorGame(GaussianNB(), *data, scoring=scoring)
         assert played(sequence) == pytest.approx(expected, abs=1e-12)
         assert played.empty_value_ == pytest.approx(naive.majority_score(problem.y_valid, scoring, 3))
@@ -423,6 +424,12 @@ def test_scores_must_be_numbers():
         game(scoring=not_finite)
     with pytest.raises(ValueError, match="scoring"):
         game(scoring=lambda model, X, y: model.tree_.node_count)
+    with pytest.raises(RuntimeError, match=r"scoring returned array"):
+        game(scoring=lambda model, X, y: model.predict(X) == y, empty_value=0.0)((0, 1, 2))
+    # What is called with the wrong arguments is told as such, and how it is made a score.
+    for metric in (metrics.f1_score, lambda truth, predicted: 1.0):
+        with pytest.raises(ValueError, match=r"scoring .*make_scorer"):
+            game(scoring=metric, empty_value=0.0)
 
 
 # Runs

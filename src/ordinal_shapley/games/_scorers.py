@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from ordinal_shapley.games._trainer import quiet
 def try_scorer(
     scorer: Any, scoring: Any, classes: NDArray[Any] | None, truth: NDArray[np.int64], X: Any, y: NDArray[Any]
 ) -> None:
-    """ValueError if a scorer of scikit-learn's fails even for predictions that are right, or nearly so."""
+    """ValueError if a scorer of scikit-learn's fails even for predictions that are right, or nearly so.
+
+    Of a function only the arguments are looked at.
+    """
+    _check_arguments(scorer)
     if type(scorer).__module__.split(".")[0] != "sklearn":
         return  # a function of the user's may look at the model
     right: Any
@@ -34,6 +39,20 @@ def try_scorer(
         shown = repr(scoring) if isinstance(scoring, str) else "a scorer"
         told = f"{type(error).__name__}: {message_of(error)}"
         raise ValueError(f"scoring is {shown}, which is not for {of} ({told}): expected {advice}") from error
+
+
+def _check_arguments(scorer: Any) -> None:
+    try:
+        signature = inspect.signature(scorer)
+    except (TypeError, ValueError):  # such as some that are written in C
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        raise ValueError(
+            f"scoring takes the arguments {signature}, expected a function of a model, X_valid and y_valid: "
+            "pass sklearn.metrics.make_scorer(...) of a metric of true and predicted labels"
+        ) from None
 
 
 class KnownClasses(ClassifierMixin, BaseEstimator):

@@ -131,6 +131,14 @@ def _direct_name(estimator: Any) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
+def as_score(score: Any) -> float:
+    """Convert what a scorer returned."""
+    try:
+        return float(score)
+    except (TypeError, ValueError):
+        raise TypeError(f"scoring returned {score!r}, expected a number") from None
+
+
 def with_seeds(estimator: Any, seed: int) -> Any:
     """Return a copy in which no part is left to chance."""
     estimator = clone(estimator)
@@ -223,7 +231,7 @@ class Trainer:
             if len(by_row) and self.row_scorer.mean_is_score:
                 value = float(np.mean(by_row))  # without predicting once more
             else:
-                value = float(self.scorer(model, X_valid, y_valid))
+                value = as_score(self.scorer(model, X_valid, y_valid))
         if not math.isfinite(value):
             raise ValueError(f"the score is {value}, expected a finite number")
         if blocks is None:

@@ -20,7 +20,15 @@ from ordinal_shapley.games._fingerprint import fingerprint, fingerprint_of_rows
 from ordinal_shapley.games._rows import PositionWeight, RowGame
 from ordinal_shapley.games._scorers import KnownClasses, KnownNumbers, try_scorer
 from ordinal_shapley.games._scores import check_score, check_spread, majority_score
-from ordinal_shapley.games._trainer import Memory, Trainer, is_regression, quiet, weight_name, with_seeds
+from ordinal_shapley.games._trainer import (
+    Memory,
+    Trainer,
+    as_score,
+    is_regression,
+    quiet,
+    weight_name,
+    with_seeds,
+)
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator_workspace
@@ -283,7 +291,7 @@ class EstimatorGame(RowGame):
             constant = KnownClasses(self.classes_, np.full(len(y_valid), majority))
         try:
             with quiet():
-                value = float(self._scorer(constant, X_valid, y_valid))
+                value = as_score(self._scorer(constant, X_valid, y_valid))
             if not math.isfinite(value):
                 raise ValueError(f"it is {value}")
         except Exception as error:

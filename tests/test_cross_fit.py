@@ -177,7 +177,8 @@ class TestSplits:
         assert np.isfinite(osv.sample_values(game, n_permutations=50, random_state=0).values).all()
 
     def test_rows_that_never_train_have_no_value(self):
-        game = fitted(12, cv=ShuffleSplit(1, test_size=4, random_state=0))
+        with pytest.warns(UserWarning, match=r"4 of 12 rows"):
+            game = fitted(12, cv=ShuffleSplit(1, test_size=4, random_state=0))
         values = osv.sample_values(game, n_permutations=20, random_state=0).values
         assert np.flatnonzero(np.isnan(values)).tolist() == game.splits[0][1].tolist()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -130,6 +131,15 @@ class CrossFitGame(Game):
                 parts = arrays.take(X, train), y[train], arrays.take(X, valid), y[valid]
                 self.folds.append(make_game(*parts, **more, **options))
             self.players.append(np.unique(owners[train]))
+        idle = np.setdiff1d(owners, np.concatenate(self.players))
+        if len(idle):
+            what = "rows" if groups is None else "owners"
+            warnings.warn(
+                f"{len(idle)} of {self.n_players} {what} train in no fold of cv, so that they get no value: "
+                "pass folds in which each trains, such as those of KFold, or leave them out",
+                UserWarning,
+                stacklevel=2,
+            )
         self._take_over(y, groups is None)
 
     def _take_over(self, y: NDArray[Any], players_are_rows: bool) -> None:

@@ -424,8 +424,8 @@ def as_flags(column: Any, name: str, index: Any) -> NDArray[np.float64]:
 def _as_times(column: pd.Series) -> NDArray[Any]:
     if getattr(column.dtype, "kind", "O") not in "iufM":
         raise TypeError(
-            f"frame[{column.name!r}] is of type {column.dtype}, expected numbers or dates: convert texts "
-            "with pandas.to_datetime first"
+            f"frame[{column.name!r}] is of type {column.dtype}, expected numbers or dates: convert them "
+            "with pandas.to_datetime first (utc=True for several time zones)"
         )
     _refuse_missing(column)
     # Dates with a time zone as the moments that they are.

@@ -173,7 +173,7 @@ def sample_values(
     check_game("game", game)
     kind, sampler = as_value(value), as_sampler(method)
     folds, players = zip(*game._folds, strict=True)
-    samplers = [sampler if some is None else sampler.of_players(some) for some in players]
+    samplers = [sampler if some is None else sampler.of_players(some, game.n_players) for some in players]
     plans = [
         make_plan(part, kind, one, position_profile)._replace(fold=k)
         for k, (part, one) in enumerate(zip(folds, samplers, strict=True))

@@ -101,8 +101,8 @@ class PermutationSampler(Described):
                 f"design={self.design!r} needs permutations of all players, and class_fraction draws some"
             )
 
-    def of_players(self, players: NDArray[np.int64]) -> PermutationSampler:
-        """Return the sampler of a fold in which these players train; ValueError if there is none."""
+    def of_players(self, players: NDArray[np.int64], n_players: int) -> PermutationSampler:
+        """Return the sampler of a fold in which these of all players train; ValueError if there is none."""
         if self.design == "latin":
             raise ValueError(
                 "use design='antithetic' or 'independent': design='latin' is not for cross-fitted games, "
@@ -110,7 +110,7 @@ class PermutationSampler(Described):
             )
         if self.strata is None:
             return self
-        return replace(self, strata=np.asarray(self.strata)[players])
+        return replace(self, strata=arrays.as_column(self.strata, "strata", n_players, "player")[players])
 
     @property
     def rule(self) -> TruncationRule | None:

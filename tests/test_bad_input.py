@@ -81,6 +81,7 @@ ROWS = {
     "sample_weight": [
         np.ones(11),
         np.full(12, 1e40),
+        [10**400] + [1] * 11,
         -np.ones(12),
         spoilt(np.ones(12), 5, NAN),
         spoilt(np.ones(12), 5, INF),

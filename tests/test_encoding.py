@@ -89,10 +89,19 @@ def test_numbers_of_any_dtype_are_numeric(train, dtype):
 
 @pytest.mark.parametrize(
     ("column", "entry"),
-    [("size", np.nan), ("size", np.inf), ("size", -np.inf), ("colour", None), ("colour", np.nan)],
+    [
+        ("size", np.nan),
+        ("size", np.inf),
+        ("size", -np.inf),
+        pytest.param("size", -(10**400), id="beyond floats"),
+        ("colour", None),
+        ("colour", np.nan),
+    ],
 )
 def test_missing_and_infinite_entries_are_named(train, column, entry):
     encoder = Encoder().fit(train)
+    if isinstance(entry, int):
+        train[column] = train[column].astype(object)
     train.loc[12, column] = entry
     for attempt in (Encoder().fit, encoder.transform):
         with pytest.raises(ValueError, match=f"row 12, column '{column}'"):

@@ -110,8 +110,20 @@ def with_numbers(X: Any, *, flags: bool = True) -> Any:
     if places:
         X = X.copy(deep=False)
         for k in places:
-            X.isetitem(k, X.iloc[:, k].astype(object).where(X.iloc[:, k].notna(), np.nan).astype(np.float64))
+            column = X.iloc[:, k].astype(object).where(X.iloc[:, k].notna(), np.nan)
+            X.isetitem(k, _floats(column.to_numpy()))
     return X
+
+
+def _floats(objects: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers as floats; integers beyond the largest float are infinite."""
+    try:
+        return objects.astype(np.float64)
+    except OverflowError:
+        largest = int(np.finfo(np.float64).max)
+        beyond = np.frompyfunc(lambda number: isinstance(number, int) and abs(number) > largest, 1, 1)
+        infinite = np.where(objects > 0, np.inf, -np.inf)
+        return np.where(beyond(objects).astype(bool), infinite, objects).astype(np.float64)
 
 
 def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> None:
@@ -384,7 +396,7 @@ def _numeric(array: Any, name: str) -> Any:
 
         array = np.where(pd.isna(array), np.nan, array)  # pd.NA is no float
         try:
-            return array.astype(np.float64)
+            return _floats(array)
         except (TypeError, ValueError) as error:
             why = f" ({error})"
     if array.dtype.kind not in "biuf":

@@ -314,6 +314,7 @@ def _as_numbers(
     """Return the numbers of a column, NaN where one is missing."""
     import pandas as pd
 
+    column = with_numbers(column.to_frame(), flags=False).iloc[:, 0]
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     unread = np.isnan(numbers) & ~absent
     if unread.any():

@@ -180,7 +180,9 @@ def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"frame is a {type(frame).__name__}, expected a pandas DataFrame")
+        advice = ": pass frame.to_pandas()" if hasattr(frame, "to_pandas") else ""
+        module = type(frame).__module__.split(".")[0]
+        raise TypeError(f"frame is a {module}.{type(frame).__name__}, expected a pandas DataFrame{advice}")
     count = list(frame.columns).count(name)
     if count != 1:
         listed = ", ".join(map(repr, frame.columns))

@@ -296,6 +296,8 @@ def test_what_stands_beside_results_is_matched_by_name():
     whole = replace(valuation, evidence=evidence)
     other = replace(valuation, evidence=evidence.take(np.array(mixed)))
     pd.testing.assert_frame_equal(other.to_frame(), whole.to_frame())
+    with pytest.raises(TypeError, match="evidence"):
+        replace(valuation, evidence=np.ones(4))
     with pytest.raises(ValueError, match="evidence"):
         replace(valuation, evidence=evidence.take(np.array([0, 1])))
     with pytest.raises(ValueError, match="evidence"):

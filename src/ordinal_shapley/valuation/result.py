@@ -147,6 +147,11 @@ class Valuation(Views):
 
     def __post_init__(self) -> None:
         if self.evidence is not None:
+            if not hasattr(self.evidence, "self_confidence"):
+                kind = type(self.evidence).__name__
+                raise TypeError(
+                    f"evidence is a {kind}, expected LabelEvidence, such as self_confidence gives"
+                )
             if len(self.evidence) != len(self):
                 raise ValueError(
                     f"evidence is of {len(self.evidence)} rows, expected {len(self)}, one per player"

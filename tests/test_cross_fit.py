@@ -106,6 +106,15 @@ def test_too_few_permutations_for_all_folds(small):
     assert np.isfinite(valuation.values).all()
 
 
+def test_too_few_permutations_for_errors(small):
+    method = osv.PermutationSampler(design="antithetic")
+    for enough, options in ((32, {}), (34, {"method": method})):
+        with pytest.warns(UserWarning, match=f"at least {enough} permutations to get standard errors"):
+            osv.sample_values(small, n_permutations=31, random_state=0, **options)
+        valuation = osv.sample_values(small, n_permutations=enough, random_state=0, **options)
+        assert np.isfinite(valuation.stderr).all()
+
+
 def test_games_are_checked(small):
     for function in (osv.exact_values, osv.verify):
         with pytest.raises(TypeError, match="game"):
@@ -208,7 +217,8 @@ class TestSplits:
         ({"cv": 5.0}, TypeError, "cv"),
         ({"cv": True}, TypeError, "cv"),
         ({"cv": "loo"}, TypeError, "cv"),
-        ({"cv": 8}, ValueError, "cv"),  # of six rows a class
+        ({"cv": 8}, ValueError, "cv.*at most 6"),  # of six rows a class
+        ({"groups": range(12)}, ValueError, "cv.*validation rows of their own"),
         ({"cv": KFold(20)}, ValueError, "cv"),
         ({"cv": []}, ValueError, "cv"),
         ({"cv": [(range(8), range(6, 12))]}, ValueError, "cv"),
@@ -217,6 +227,7 @@ class TestSplits:
         ({"cv": [(range(0, 12, 2), range(1, 12, 2))]}, ValueError, "fold 1"),  # classes that never train
         ({"groups": range(5)}, ValueError, "groups"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight"),
+        ({"sample_weight": [*range(11), -1.0]}, ValueError, "^sample_weight.*row 11"),  # of all rows
         ({"C": -1.0}, ValueError, "C"),
         ({"random_state": -1}, ValueError, "random_state"),
     ],

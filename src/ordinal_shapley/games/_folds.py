@@ -25,13 +25,19 @@ def make_splits(
     n_rows = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         n_folds = arguments.integer("cv", cv, min=2, max=_MAX_FOLDS)
-        fold_of = _fold_of_rows(n_folds, y, owners, random_state, numbers)
+        state = sklearn_state(random_state)
+        fold_of = _fold_of_rows(n_folds, y, owners, state, numbers)
         splits = [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
         empty = sum(not len(valid) for _, valid in splits)
         if empty:
+            advice = "give validation rows of their own, or a splitter such as KFold"
+            for fewer in range(n_folds - 1, 1, -1):
+                if len(np.setdiff1d(_fold_of_rows(fewer, y, owners, state, numbers), -1)) == fewer:
+                    advice = f"expected at most {fewer}"
+                    break
             raise ValueError(
-                f"cv is {cv}, and {empty} of its folds would have no validation row: expected fewer folds; "
-                "rows of classes or owners with fewer rows than folds are in no validation set"
+                f"cv is {cv}, and {empty} of its folds would have no validation row: {advice}; a class with "
+                "fewer rows than folds and an owner's only row are in no validation set"
             )
         return splits
     if isinstance(cv, str | bool) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
@@ -61,10 +67,10 @@ def _positions(rows: Any, n_rows: int, fold: int) -> NDArray[np.int64]:
 
 
 def _fold_of_rows(
-    n_folds: int, y: NDArray[Any], owners: NDArray[np.int64] | None, random_state: Any, numbers: bool
+    n_folds: int, y: NDArray[Any], owners: NDArray[np.int64] | None, state: Any, numbers: bool
 ) -> NDArray[np.int64]:
     """Return the fold in which each row validates, -1 for rows that always train."""
-    rng = np.random.RandomState(sklearn_state(random_state))
+    rng = np.random.RandomState(state)
     strata = _strata(y, n_folds, numbers)
     owner = np.zeros(len(y), np.int64) if owners is None else owners
     # Rows are dealt out in turn, stratum by stratum; of an owner they come one after the other.

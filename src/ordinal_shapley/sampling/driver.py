@@ -292,11 +292,13 @@ def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
             UserWarning,
             stacklevel=3,
         )
-    if plan.replicate_size > 1 and moments.n_replicates < 2:
+    n_folds, fewest = len(moments.parts), min(part.n_replicates for part in moments.parts)
+    if not idle and fewest < 2 and (plan.replicate_size > 1 or n_folds > 1):
+        each = "" if n_folds == 1 else ", two in each fold"
         warnings.warn(
-            f"use at least {2 * plan.replicate_size} permutations to get standard errors: design="
-            f"{plan.design.name!r} computes them from complete blocks of {plan.replicate_size}, and "
-            f"{moments.n_permutations} permutations hold {moments.n_replicates}",
+            f"use at least {SHARD_SIZE * (n_folds - 1) + 2 * plan.replicate_size} permutations to get standard "
+            f"errors: design={plan.design.name!r} computes them from complete blocks of "
+            f"{plan.replicate_size}{each}, and {moments.n_permutations} permutations hold {fewest}",
             UserWarning,
             stacklevel=3,
         )

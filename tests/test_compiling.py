@@ -48,4 +48,4 @@ def test_compiling_ahead():
 def test_the_command(run):
     code, out, err = run("compile", "--jobs", 1)
     assert (code, err) == (0, "")
-    assert out.startswith(f"{len(abi.all_symbols()) if JIT else 0} kernels are compiled (")
+    assert f" {len(abi.all_symbols()) if JIT else 0} kernels" in out

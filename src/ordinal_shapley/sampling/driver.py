@@ -296,8 +296,8 @@ def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
     if not idle and fewest < 2 and (plan.replicate_size > 1 or n_folds > 1):
         each = "" if n_folds == 1 else ", two in each fold"
         warnings.warn(
-            f"use at least {SHARD_SIZE * (n_folds - 1) + 2 * plan.replicate_size} permutations to get standard "
-            f"errors: design={plan.design.name!r} computes them from complete blocks of "
+            f"use at least {SHARD_SIZE * (n_folds - 1) + 2 * plan.replicate_size} permutations to get "
+            f"standard errors: design={plan.design.name!r} computes them from complete blocks of "
             f"{plan.replicate_size}{each}, and {moments.n_permutations} permutations hold {fewest}",
             UserWarning,
             stacklevel=3,

@@ -123,7 +123,7 @@ def test_games_are_checked(small):
         osv.sample_values(small, method=osv.PermutationSampler(design="latin"), n_permutations=40)
     for n in (7, 9):
         sampler = osv.PermutationSampler(class_fraction=0.9, strata=np.arange(n) % 2)
-        with pytest.raises(ValueError, match=f"strata has {n} entries, expected 8"):
+        with pytest.raises(ValueError, match=f"strata has {n} .*8"):
             osv.sample_values(small, method=sampler, n_permutations=40)
     sampler = osv.PermutationSampler(class_fraction=0.9, strata=np.arange(8) % 2)
     assert osv.sample_values(small, method=sampler, n_permutations=40, random_state=0).values.shape == (8,)

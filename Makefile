@@ -109,11 +109,12 @@ test-bounds: $(VENV)/.stamp-dev
 	$(PYTEST_ALL_CORES) $(patsubst %,tests/test_%.py,walk permutations trainer wide span exact ridge neighbors \
 	    journeys scoring compiled_game references overflow models)
 
-# Without what only uses kernels: the command line, reports, experiments, the examples of docstrings and pages.
+# Without what only uses kernels: estimators, runs, the command line, reports, the examples of docstrings and pages.
 test-nojit: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) -m "not slow" tests $(patsubst %,--ignore-glob='tests/test_%.py', \
-	    cli* datasets distributed docs_blocks experiments fuzz import plots release report* reproduction rules \
-	    self_confidence surroundings tutorials vocabulary)
+	    bad_input bad_runs checkpoint cli* datasets distributed docs_blocks encoding estimators experiments failures \
+	    frames fuzz import matching plots progress release report* reproduction rules self_confidence stopping \
+	    surroundings tutorials vocabulary)
 
 coverage: $(VENV)/.stamp-dev
 	NUMBA_DISABLE_JIT=1 $(PYTEST_ALL_CORES) tests --cov --cov-report=term

@@ -120,9 +120,10 @@ def sample_values(
     Warns
     -----
     UserWarning
-        Before a run that may take more than a minute, judged by the first fits of a model in Python, unless a
-        rule limits the time. If truncation ended most permutations at the first row that completes the
-        classes (in other games: at the first player), so that the values mean little. If the game depends on
+        Of a run that may take long, unless a rule limits the time: more than a minute for a model in Python,
+        before it begins; more than ten minutes for a compiled game, after its first fits. If
+        truncation ended most permutations at the first row that completes the classes (in other games: at the
+        first player), so that the values mean little. If the game depends on
         orders that do not matter according to `PartialOrdinal`'s partition, or ``order_free=True`` of a
         `FunctionGame`. If there are no standard errors because a design has fewer than two complete
         replicates.

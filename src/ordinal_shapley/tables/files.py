@@ -185,16 +185,3 @@ def _why_not(name: str, error: Exception, sep: str, header: Sequence[str]) -> st
                 "#, or delete them"
             )
     return f"{name} can't be read as CSV: {reason}"
-
-
-def _with_texts(
-    frame: pd.DataFrame, dtype: Any = None, keep_default_na: bool = True, usecols: Any = None
-) -> pd.DataFrame:
-    """Return the frame of a Parquet file as these options of `pandas.read_csv` would have it."""
-    frame = frame.reset_index(drop=list(frame.index.names) == [None]).rename(columns=str)
-    frame = frame if usecols is None else frame.iloc[:, usecols].copy()
-    for name in frame if dtype is str else dtype or ():
-        if name in frame:
-            known = frame[name].notna()
-            frame[name] = frame[name].astype(object).map(str).where(known, None if keep_default_na else "")
-    return frame

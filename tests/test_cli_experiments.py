@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,7 +41,7 @@ def test_noise_writes_what_the_library_finds(run, people, tmp_path):
     assert set(table["seed"]) == {3, 4}
     areas = []
     for seed in (3, 4):
-        (problem,) = DataOptions(people, "outcome").read(seed)
+        ((problem,),) = DataOptions(people, "outcome").read([seed])
         noise = osv.corrupt_labels(problem.y, 0.25, seed)
         game = osv.LogisticGame(problem.X, noise.labels, problem.X_valid, problem.y_valid)
         valuation = osv.sample_values(game, n_permutations=N, random_state=seed)
@@ -82,6 +85,22 @@ def test_files_of_validation_and_of_rows_held_out(run, people, tmp_path):
     for kind, more in (("removal", ("--test", test)), ("noise", ())):
         options = ("--valid", valid, *more, "--value", "ordinal", "--method", "mc")
         assert experiment(run, kind, train, *options)[::2] == (0, "")
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")
+def test_a_pipe_is_read_once_for_all_runs(run, people):
+    shown = []
+    given, end = os.pipe()
+    os.write(end, people.read_bytes())
+    os.close(end)
+    try:
+        for file in (people, f"/dev/fd/{given}"):
+            code, screen, err = experiment(run, "noise", file, "--value", "ordinal", "--json")
+            assert (code, err) == (0, "")
+            shown.append(json.loads(screen)["values"])
+    finally:
+        os.close(given)
+    assert shown[0] == shown[1]
 
 
 def test_a_seed_gives_the_same_twice_and_pictures_are_drawn(run, people, tmp_path):

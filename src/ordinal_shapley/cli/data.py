@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,30 +132,32 @@ class DataOptions:
         if self.dataset is not None and given_flags:
             raise ValueError(f"leave out {given_flags[0]}: it is for TRAIN.csv, not for --dataset")
 
-    def read(self, seed: int, *, numbers: bool = False) -> list[Problem]:
-        """Return the training rows with each other part: the validation set, and the test set if any.
+    def read(self, seeds: Iterable[int], *, numbers: bool = False) -> Iterator[list[Problem]]:
+        """Yield for each seed the training rows with each other part: the validation set and the test set.
 
         With neither there is one problem, without validation rows.
 
-        Targets are `numbers` or classes; the seed draws and splits rows.
+        Targets are `numbers` or classes; the seed draws and splits rows. Each file is read once, for it may
+        be a pipe.
         """
         from ordinal_shapley.tables import problem
         from ordinal_shapley.tables.reading import read_like
 
-        table = self._read_table(numbers)
-        if self.rows is not None:
-            table = problem.draw(table, self.rows, seed)
-        parts = []
-        for flag, (file, fraction) in self._files().items():
-            if file is None:
-                table, part = problem.split(table, fraction or _FRACTION, seed, flag)
-            else:
-                part = read_like(table, file, self.impute)
-            parts.append(part)
-        if not parts:
-            return [problem.encode(table, None, raw=self.raw, impute=self.impute)]
-        # The last split is the validation rows.
-        return [problem.encode(table, part, raw=self.raw, impute=self.impute) for part in reversed(parts)]
+        whole, files = self._read_table(numbers), self._files()
+        given = {flag: read_like(whole, file, self.impute) for flag, (file, _) in files.items() if file}
+        for seed in seeds:
+            table = whole if self.rows is None else problem.draw(whole, self.rows, seed)
+            parts: list[Table | None] = []
+            for flag, (_, fraction) in files.items():
+                part = given.get(flag)
+                if part is None:
+                    table, part = problem.split(table, fraction or _FRACTION, seed, flag)
+                parts.append(part)
+            # The last split is the validation rows.
+            yield [
+                problem.encode(table, part, raw=self.raw, impute=self.impute)
+                for part in (reversed(parts) if parts else [None])
+            ]
 
     def _read_table(self, numbers: bool) -> Table:
         """Read the rows of the file or of the data set."""

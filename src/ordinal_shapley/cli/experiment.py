@@ -180,8 +180,7 @@ def _run(
     baselines = [_CONFIDENCE, _RANDOM] if experiment is _NOISE else [_RANDOM]
     results: dict[str, list[Any]] = {kind: [] for kind in [*kinds, *baselines]}
     with output.warning_lines() as warned:
-        for run in seeds:
-            problem, *tests = data.read(run)
+        for run, (problem, *tests) in zip(seeds, data.read(seeds), strict=True):
             labels, judge = prepare(run, problem, *tests)
             rows = (problem.X, labels, problem.X_valid, problem.y_valid)
             for kind in kinds:

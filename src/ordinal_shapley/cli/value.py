@@ -99,7 +99,7 @@ def value(
     kind, sampler, rule = which.value(), sampling.sampler(), stopping.rule(data.folds or 1)
     models.check(sampler)
     with output.warning_lines() as warned_reading:
-        (problem,) = data.read(run.seed, numbers=models.numbers)
+        ((problem,),) = data.read([run.seed], numbers=models.numbers)
 
     from ordinal_shapley import History, sample_values
     from ordinal_shapley.common.progress import quicker

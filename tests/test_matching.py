@@ -348,6 +348,9 @@ def test_results_say_which_model_was_fitted(tmp_path):
     assert valuation.model in repr(valuation)
     valuation.save(tmp_path / "run.npz")
     assert osv.Valuation.load(tmp_path / "run.npz").model == valuation.model
+    few = osv.game_for(model, TWO[0][-5:], TWO[1][-5:], *TWO[2:])
+    exact = osv.exact_values(few)
+    assert exact.model == few.model and exact.model in repr(exact)
     valuation.to_html(tmp_path / "page.html")
     assert "StandardScaler fitted once" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "StandardScaler fitted once" in valuation._repr_html_()

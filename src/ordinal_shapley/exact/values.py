@@ -44,6 +44,8 @@ class ExactValues:
         For `WeightedOrdinal`: whether ``order_weight`` gives all orders of a set the same weight.
     player_names : ndarray or None
         Names of the players.
+    model : str or None
+        In words, the model that was fitted and whether it is compiled; None for games without one.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class ExactValues:
     efficiency_gap: float
     uniform_weight: bool | None
     player_names: NDArray[Any] | None
+    model: str | None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -88,7 +91,10 @@ class ExactValues:
         return pd.DataFrame({"value": self.values, "rank": rank}, index=as_index(self.player_names))
 
     def __repr__(self) -> str:
-        return f"ExactValues({len(self)} players, kind={self.kind!r}, n_evaluations={self.n_evaluations})"
+        model = "" if self.model is None else f", model={self.model!r}"
+        return (
+            f"ExactValues({len(self)} players, kind={self.kind!r}, n_evaluations={self.n_evaluations}{model})"
+        )
 
 
 @says_when_compiling
@@ -185,4 +191,5 @@ def exact_values(
         float(values.sum() - to_share),
         None if weighing is None else weighing[1],
         game.player_names,
+        game.model,
     )

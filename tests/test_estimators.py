@@ -100,7 +100,10 @@ OTHERWISE = {
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [OrdinalShapley(n_permutations=2, evidence=False, random_state=0)],
+    [
+        kind(n_permutations=2, evidence=False, random_state=0)
+        for kind in (ClassicShapley, OrdinalShapley, PartialOrdinalShapley)
+    ],
     expected_failed_checks=lambda _: OTHERWISE,
 )
 def test_scikit_learn_s_own_checks(estimator, check):

@@ -224,6 +224,7 @@ class TestSplits:
         ({"cv": [(range(8), range(6, 12))]}, ValueError, "cv"),
         ({"cv": [(range(8), [12])]}, ValueError, "cv"),
         ({"cv": [(range(8), [])]}, ValueError, "cv"),
+        ({"cv": [([0, 1, 2, 6, 7, 7, 8], range(9, 12))]}, ValueError, "cv.*row 7"),  # as of a bootstrap
         ({"cv": [(range(0, 12, 2), range(1, 12, 2))]}, ValueError, "fold 1"),  # classes that never train
         ({"groups": range(5)}, ValueError, "groups"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight"),

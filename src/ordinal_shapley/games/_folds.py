@@ -63,7 +63,10 @@ def _positions(rows: Any, n_rows: int, fold: int) -> NDArray[np.int64]:
         raise ValueError(f"{name} has {rows.size} rows of type {rows.dtype}, expected positions of some rows")
     if rows.min() < 0 or rows.max() >= n_rows:
         raise ValueError(f"{name} has row {rows.max()}, expected positions from 0 to {n_rows - 1}")
-    return np.unique(rows).astype(np.int64)
+    distinct, counts = np.unique(rows, return_counts=True)
+    if counts.max() > 1:
+        raise ValueError(f"{name} has row {distinct[counts.argmax()]} more than once, expected distinct rows")
+    return distinct.astype(np.int64)
 
 
 def _fold_of_rows(

@@ -118,6 +118,47 @@ def test_indices_that_say_nothing_are_not_told_of(frame, y):
         utility(frame.set_axis([0] * N), y[::-1])
 
 
+def test_strata_are_matched_by_index(frame, y):
+    named = frame.set_axis([f"p{i}" for i in range(N)])
+    owners = np.repeat(np.arange(N // 4), 4)
+    strata = pd.Series(y.to_numpy(), index=named.index)
+    of_owners = pd.Series([0, 1, 0, 1, 0, 1], index=[f"o{i}" for i in range(N // 4)])
+
+    def values(given, cv=None, **rows):
+        sampler = osv.PermutationSampler(class_fraction=0.5, strata=given)
+        model = osv.ClassicShapley(cv=cv, n_permutations=30, sampler=sampler, random_state=0, evidence=False)
+        return model.fit(named, y.to_numpy(), **rows).values_
+
+    for cv in (None, 3):
+        expected = values(strata.to_numpy(), cv)
+        assert (expected != values(strata.to_numpy()[::-1], cv)).any()
+        for given in (strata, strata[::-1], strata.reset_index(drop=True)):
+            np.testing.assert_array_equal(values(given, cv), expected)
+        with pytest.raises(ValueError, match=r"strata .*to_numpy"):
+            values(strata.set_axis([f"q{i}" for i in range(N)]), cv)
+        owned = {"groups": [f"o{i}" for i in owners]}
+        expected = values(of_owners.to_numpy(), cv, **owned)
+        np.testing.assert_array_equal(values(of_owners[::-1], cv, **owned), expected)
+
+
+def test_strata_are_matched_by_the_names_of_players():
+    game = osv.TableGame(4, {(0, 1): 1.0, (2,): 2.0, (1, 3): 3.0}, names=["a", "b", "c", "d"])
+    strata = pd.Series([0, 0, 1, 1], index=["a", "b", "c", "d"])
+
+    def sampled(given):
+        sampler = osv.PermutationSampler(class_fraction=0.5, strata=given)
+        return osv.sample_values(game, method=sampler, n_permutations=50, random_state=0)
+
+    expected = sampled([0, 0, 1, 1])
+    assert (sampled([0, 1, 1, 0]).values != expected.values).any()
+    for given in (strata, strata[["d", "b", "a", "c"]]):
+        np.testing.assert_array_equal(sampled(given).values, expected.values)
+        assert sampled(given).sampler == expected.sampler
+    other_order = strata.set_axis([3, 1, 0, 2])  # numbers that no player has for a name
+    with pytest.raises(ValueError, match="strata"):
+        sampled(other_order)
+
+
 # --- frames of other libraries, which have no index
 
 
@@ -181,12 +222,43 @@ def test_estimators_take_frames_of_other_libraries(frame, y):
     np.testing.assert_array_equal(values, model.fit(frame, y).values_)
 
 
+@LIBRARIES
+def test_journeys_and_tables_in_frames_of_other_libraries(library):
+    days = pd.to_datetime(["2026-01-02", "2026-01-01", "2026-01-03", "2026-01-01"])
+    touches = {
+        "journey": [1, 1, 2, 2],
+        "channel": [*"abba"],
+        "time": days,
+        "converted": [True, False, False, False],
+    }
+    paths = pd.DataFrame({"path": ["a > b", "b"], "conversions": [3, 1], "non_conversions": [2, 4]})
+    utilities = pd.DataFrame({"sequence": ["", "a", "b > a"], "value": [0.5, 1.0, 3.0]})
+    for made, frame in (
+        (osv.JourneyGame.from_events, pd.DataFrame(touches)),
+        (osv.JourneyGame.from_frame, paths),
+        (osv.TableGame.from_frame, utilities),
+    ):
+        found, expected = made(library(frame)), made(frame)
+        assert [*found.player_names] == [*expected.player_names] == ["a", "b"]
+        assert [found(some) for some in ([], [0], [1], [0, 1], [1, 0])] == [
+            expected(some) for some in ([], [0], [1], [0, 1], [1, 0])
+        ]
+        with pytest.raises(ValueError, match="frame has no columns"):
+            made(library(frame.rename(columns=str.upper)))
+    with pytest.raises(ValueError, match=r"converted.* row 2"):
+        osv.JourneyGame.from_events(library(pd.DataFrame(touches | {"converted": [True, False, None, True]})))
+    with pytest.raises(TypeError, match=r"frame .*Polars"):
+        osv.TableGame.from_frame([("a", 1.0)])
+
+
 def test_a_lazy_frame_has_no_rows_yet(frame, y):
     lazy = as_polars(frame).lazy()
     with pytest.raises(TypeError, match=r"X .*collect"):
         utility(lazy, y)
     with pytest.raises(TypeError, match=r"X .*collect"):
         osv.OrdinalShapley().fit(lazy, y)
+    with pytest.raises(TypeError, match=r"frame .*collect"):
+        osv.JourneyGame.from_events(lazy)
 
 
 def test_missing_values_of_pandas_among_objects(frame, y):

@@ -125,6 +125,20 @@ def test_a_conversion_comes_after_the_touches_of_its_time():
     assert counts_of(split) == {"A": (1, 0)}
 
 
+def test_the_order_of_touches_that_are_left_out_does_not_matter():
+    rows = [("u", "A", 1, 0), ("u", "B", 2, 1), ("u", "C", 3, 0), ("u", "A", 3, 0), ("v", "B", 1, 0)]
+    events = pd.DataFrame(rows, columns=LATE.columns)
+    assert counts_of(osv.JourneyGame.from_events(events, after_conversion="cut")) == {
+        "A > B": (1, 0),
+        "B": (0, 1),
+    }
+    with pytest.raises(ValueError, match="same time"):
+        osv.JourneyGame.from_events(events, after_conversion="keep", repeats="first")
+    both = events.assign(converted=[0, 1, 0, 0, 0], time=[1, 2, 2, 4, 1])  # which of B and C was first?
+    with pytest.raises(ValueError, match="same time"):
+        osv.JourneyGame.from_events(both, after_conversion="cut")
+
+
 def test_where_rows_say_the_same_of_a_journey_all_of_its_touches_count():
     assert counts_of(osv.JourneyGame.from_events(as_events([["A", "B"], ["A"]], [1, 0])))["A > B"] == (1, 0)
 

@@ -148,7 +148,8 @@ def order_like(values: Any, rows: Any, name: str, of: str) -> NDArray[np.intp] |
     if not loose:
         raise ValueError(f"{name} and {of} name different rows: pass those of the same rows, or arrays")
     if same:
-        advice = f"{name}.loc[{of}.index] if the index is right, {name}.to_numpy() if the order is"
+        like = f"{name}.loc[{of}.index]" if of.isidentifier() else f"{name} in that order"
+        advice = f"{like} if the index is right, {name}.to_numpy() if the order is"
         raise ValueError(f"{name} has the index of {of} in another order, or none of its own: pass {advice}")
     what = f"has other index labels than {of}" if known else f"has an index and {of} has none"
     raise ValueError(f"{name} {what}: pass {name}.to_numpy() if it is in the order of the rows")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
+from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games._trainer import is_regression
 from ordinal_shapley.games.matching import game_for
 from ordinal_shapley.sampling.driver import as_rule, sample_values
-from ordinal_shapley.sampling.sampler import as_sampler
+from ordinal_shapley.sampling.sampler import PermutationSampler, as_sampler
 from ordinal_shapley.sampling.stopping import MaxSeconds, StoppingRule
 from ordinal_shapley.values import Classic, Ordinal, PartialOrdinal, Value
 
@@ -129,7 +130,7 @@ class _ShapleyEstimator(BaseEstimator):
                 sample_weight = arrays.as_column(sample_weight, "sample_weight", n, "row of X")
             train, valid = _split(y, groups, self.valid_fraction, self.random_state, not regression)
             if sampler.strata is not None:
-                sampler = replace(sampler, strata=_strata_of(sampler.strata, n, groups, train))
+                sampler = _of_training_rows(sampler, X, groups, train)
             X_valid, y_valid = arrays.take(X, valid), y[valid]
             X, y = arrays.take(X, train), y[train]
             groups, sample_weight = (None if a is None else a[train] for a in (groups, sample_weight))
@@ -211,14 +212,17 @@ class _ShapleyEstimator(BaseEstimator):
             del self.feature_names_in_
 
 
-def _strata_of(
-    strata: Any, n_rows: int, groups: NDArray[Any] | None, train: NDArray[np.intp]
-) -> NDArray[Any]:
-    """Return the strata of the rows, or of the groups in sorted order, that are valued."""
+def _of_training_rows(
+    sampler: PermutationSampler, X: Any, groups: NDArray[Any] | None, train: NDArray[np.intp]
+) -> PermutationSampler:
+    """Return the sampler with the strata of the rows, or of the groups in sorted order, that are valued."""
     if groups is None:
-        return arrays.as_column(strata, "strata", n_rows, "row of X")[train]
+        strata = sampler.matched(X, "X").strata
+        return replace(sampler, strata=arrays.as_column(strata, "strata", X.shape[0], "row of X")[train])
     names = np.unique(groups)
-    return arrays.as_column(strata, "strata", len(names), "group")[np.isin(names, groups[train])]
+    strata = sampler.matched(SimpleNamespace(player_names=names), "the groups").strata
+    strata = arrays.as_column(strata, "strata", len(names), "group")
+    return replace(sampler, strata=strata[np.isin(names, groups[train])])
 
 
 def _split(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays
+from ordinal_shapley.common.frames import as_pandas
 from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, check_choice
 
@@ -86,7 +87,7 @@ def read_paths(paths: Any, conversions: Any, non_conversions: Any, sep: Any) -> 
 
 
 def read_events(
-    frame: pd.DataFrame,
+    frame: Any,
     journey: str,
     channel: str,
     time: str | None,
@@ -97,6 +98,7 @@ def read_events(
     """Read a table with one row per touch; those of excluded channels only say when a journey converted."""
     import pandas as pd
 
+    frame = as_frame(frame)
     journeys, touched = column_of(frame, journey), column_of(frame, channel)
     if not len(frame):
         raise ValueError("frame has no rows, expected at least one")
@@ -109,13 +111,17 @@ def read_events(
     excluded = _as_excluded(exclude)
     stripped = [str(name).strip() for name in touched.tolist()]
     out = np.array([name in excluded for name in stripped])
+    in_time = None
     if time is not None:
         times = _as_times(column_of(frame, time))
         order = np.lexsort((flags, times, codes))
         in_time = order[~out[order]]
+    order, starts, of_journeys = _end_journeys(order, codes, flags, out, after)
+    if in_time is not None:
         before, after_it = in_time[:-1], in_time[1:]
         tied = (codes[before] == codes[after_it]) & (times[before] == times[after_it])
-        tied &= channels[before] != channels[after_it]
+        # The order of those that are left out does not matter.
+        tied &= (channels[before] != channels[after_it]) & np.isin(before, order)
         if tied.any():
             a, b = int(before[np.argmax(tied)]), int(after_it[np.argmax(tied)])
             raise ValueError(
@@ -123,7 +129,6 @@ def read_events(
                 f"{frame[time].iloc[a]}, so that their order is not known: sort the rows and give time=None "
                 "to take them as they stand"
             )
-    order, starts, of_journeys = _end_journeys(order, codes, flags, out, after)
     won = np.maximum.reduceat(flags[order], starts)
     in_order, ends = touched.iloc[order].tolist(), [*starts[1:].tolist(), len(order)]
 
@@ -175,14 +180,18 @@ def _end_journeys(
     return order, np.flatnonzero(new), of_journeys
 
 
-def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column; ValueError unless there is just one of that name."""
+def as_frame(frame: Any) -> pd.DataFrame:
+    """Return a frame of any library as one of pandas."""
     import pandas as pd
 
+    frame = as_pandas(frame, "frame")
     if not isinstance(frame, pd.DataFrame):
-        advice = ": pass frame.to_pandas()" if hasattr(frame, "to_pandas") else ""
-        module = type(frame).__module__.split(".")[0]
-        raise TypeError(f"frame is a {module}.{type(frame).__name__}, expected a pandas DataFrame{advice}")
+        raise TypeError(f"frame is a {type(frame).__name__}, expected a frame of pandas, Polars or PyArrow")
+    return frame
+
+
+def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column; ValueError unless there is just one of that name."""
     count = list(frame.columns).count(name)
     if count != 1:
         listed = ", ".join(map(repr, frame.columns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.compiled import CompiledGame
 from ordinal_shapley.vocabulary import UNSEEN, UTILITIES, check_choice
 from ordinal_shapley_kernels import journeys as kernels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class JourneyGame(Credit, Game):
@@ -233,7 +230,7 @@ class JourneyGame(Credit, Game):
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         path: str = "path",
         conversions: str = "conversions",
         non_conversions: str | None = None,
@@ -244,7 +241,8 @@ class JourneyGame(Credit, Game):
         Parameters
         ----------
         frame : DataFrame
-            One row per path, or several whose counts are added up.
+            Of pandas, Polars or whatever else Narwhals reads: one row per path, or several whose counts are
+            added up.
         path, conversions, non_conversions : str
             Columns of paths, of the journeys that converted, and of those that did not; without a name,
             non_conversions if there is one.
@@ -264,6 +262,7 @@ class JourneyGame(Credit, Game):
         >>> osv.JourneyGame.from_frame(frame, non_conversions="lost").credit()["credit"].to_dict()
         {'ad': 20.0, 'mail': 20.0}
         """
+        frame = reading.as_frame(frame)
         columns = [reading.column_of(frame, name) for name in (path, conversions)]
         if non_conversions is not None or "non_conversions" in frame:
             columns.append(reading.column_of(frame, non_conversions or "non_conversions"))
@@ -272,7 +271,7 @@ class JourneyGame(Credit, Game):
     @classmethod
     def from_events(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         journey: str = "journey",
         channel: str = "channel",
         time: str | None = "time",
@@ -287,7 +286,7 @@ class JourneyGame(Credit, Game):
         Parameters
         ----------
         frame : DataFrame
-            One row per touch, in any order.
+            Of pandas, Polars or whatever else Narwhals reads: one row per touch, in any order.
         journey, channel : str, default "journey" and "channel"
             Columns of the journeys and the channels.
         time : str or None, default "time"

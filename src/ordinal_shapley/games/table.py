@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.files import replacing
 from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.games._journey_input import column_of
+from ordinal_shapley.games._journey_input import as_frame, column_of
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
 from ordinal_shapley_kernels.table import (
@@ -28,9 +28,6 @@ from ordinal_shapley_kernels.table import (
     make_workspace,
     subtree_sizes,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The table of 12 players takes 10 GiB, that of 13 takes 136.
 _MAX_PLAYERS = 12
@@ -288,7 +285,7 @@ class TableGame(Game):
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         sequence: str = "sequence",
         value: str = "value",
         *,
@@ -301,7 +298,7 @@ class TableGame(Game):
         Parameters
         ----------
         frame : DataFrame
-            One row for each sequence that is listed.
+            Of pandas, Polars or whatever else Narwhals reads: one row for each sequence that is listed.
         sequence : str, default "sequence"
             Column of sequences such as "a > b > c"; an empty text is the empty sequence.
         value : str, default "value"
@@ -327,6 +324,7 @@ class TableGame(Game):
         >>> game.player_names.tolist(), game([1, 0])
         (['ann', 'bob'], 3.0)
         """
+        frame = as_frame(frame)
         texts, values = (column_of(frame, name).tolist() for name in (sequence, value))
         for row, text in zip(frame.index, texts, strict=True):
             if not isinstance(text, str):

@@ -172,7 +172,7 @@ def sample_values(
     """
     began = time.monotonic()
     check_game("game", game)
-    kind, sampler = as_value(value), as_sampler(method)
+    kind, sampler = as_value(value), as_sampler(method).matched(game, "the game")
     folds, players = zip(*game._folds, strict=True)
     samplers = [sampler if some is None else sampler.of_players(some, game.n_players) for some in players]
     plans = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.described import Described
+from ordinal_shapley.common.frames import order_like
 from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.sampling.truncation import (
     PaperTruncation,
@@ -48,7 +49,8 @@ class PermutationSampler(Described):
         Draw permutations of a random subset with this share :math:`q` of every class: of a class of
         :math:`n_c` players :math:`\max(1, \lfloor q n_c \rfloor)`. Biased: no player ever joins all others.
     strata : array-like of shape (n_players,), optional
-        Class of each player, for ``class_fraction``; by default that of the game.
+        Class of each player, for ``class_fraction``; by default that of the game. A column of a frame is
+        matched with the players by its index.
     average : {"all", "selected"}, default "all"
         With ``class_fraction``: the mean over all permutations, where players that were not drawn count as 0,
         or for each player over those in which it was drawn. The two differ by a factor that is the same
@@ -79,6 +81,7 @@ class PermutationSampler(Described):
     strata: Any = None
     average: str = "all"
     contribution: str | None = None
+    _column: ClassVar[Any] = None  # the strata as they came, if they have an index
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "truncation", as_truncation(self.truncation))
@@ -94,12 +97,21 @@ class PermutationSampler(Described):
         share = arguments.number("class_fraction", self.class_fraction, above=0.0, max=1.0)
         object.__setattr__(self, "class_fraction", share)
         if self.strata is not None:  # its length is checked when there is a game
+            object.__setattr__(self, "_column", self.strata if hasattr(self.strata, "iloc") else None)
             object.__setattr__(self, "strata", arrays.as_array(self.strata, "strata", "player"))
         if design.of_all:
             raise ValueError(
                 "use design='antithetic' or 'independent', or leave class_fraction out: "
                 f"design={self.design!r} needs permutations of all players, and class_fraction draws some"
             )
+
+    def matched(self, rows: Any, of: str) -> PermutationSampler:
+        """Return the sampler with strata in the order of `rows`, a frame or a game, if they have an index.
+
+        ValueError if the index is of other rows; `of` is what messages call the rows.
+        """
+        order = order_like(self._column, rows, "strata", of)
+        return self if order is None else replace(self, strata=self.strata[order])
 
     def of_players(self, players: NDArray[np.int64], n_players: int) -> PermutationSampler:
         """Return the sampler of a fold in which these of all players train; ValueError if there is none."""

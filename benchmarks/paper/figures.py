@@ -92,7 +92,7 @@ def draw_detection(results: Results) -> Figure:
     """Draw wrong labels found against rows inspected, in the paper's setting."""
     figure, panels = _grid(results, (5.6, 3.4))
     for dataset, ax in panels.items():
-        methods = ("tmc", "mc", "ordinal", "classic", "oob")
+        methods = ("tmc", "ordinal", "classic", "oob", "forest")
         plot_detection(_runs_of(results, dataset, True, methods, "detection"), ax=ax)
         ax.set_title(DATASETS[dataset])
     return figure

@@ -59,8 +59,8 @@ NAMES = {
     "knn": "KNN-Shapley",
     "oob": "Data-OOB",
     "loo": "leave-one-out",
-    "logistic": "self-confidence, logistic",
-    "forest": "self-confidence, forest",
+    "logistic": "self-confidence (logistic)",
+    "forest": "self-confidence (forest)",
     "random": "random",
 }
 METHODS = tuple(NAMES)

@@ -155,6 +155,7 @@ def test_workers_files_and_merging_change_nothing(rows, tmp_path):
     np.testing.assert_array_equal(resumed.stderr_total, run.stderr_total)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize(
     ("value", "method"), [*ESTIMATES[:1], ("classic", "auto"), ("classic", "mc"), *MORE[:1]]
@@ -178,6 +179,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_models_in_python_have_those_of_compiled_ones(name):
     rng = np.random.default_rng(1)

@@ -424,7 +424,7 @@ def test_file_systems_without_locks(path, monkeypatch):
 
 def test_estimators_go_on(path):
     problem = wine(True).first(9)
-    options = {"sampler": "tmc", "random_state": 1}
+    options = {"sampler": "tmc", "random_state": 1, "evidence": False}
 
     def fit(n, checkpoint):
         model = osv.PartialOrdinalShapley(n_permutations=n, checkpoint=checkpoint, **options)

@@ -78,7 +78,8 @@ def test_cross_fitted_values_are_those_of_the_estimator(run, people, tmp_path):
     out = tmp_path / "values.csv"
     assert value(run, tmp_path / "numbers.csv", "--cv", 3, "--raw", "--out", out, permutations=30)[0] == 0
     table = pd.read_csv(out)
-    model = ordinal_shapley.ClassicShapley(cv=3, sampler="mc", n_permutations=30, random_state=0)
+    run_of = {"sampler": "mc", "n_permutations": 30, "random_state": 0, "evidence": False}
+    model = ordinal_shapley.ClassicShapley(cv=3, **run_of)
     expected = model.fit(frame[["age"]], frame["outcome"]).valuation_
     np.testing.assert_array_equal(table["value"], expected.values)
     np.testing.assert_array_equal(table["stderr_total"], expected.stderr_total)
@@ -168,6 +169,7 @@ def test_sizes_are_those_of_the_library(run, train, tmp_path):
     assert "Beta(16, 1)" in value(run, train, "--sizes", "beta:16,1")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "more", "rows"),
     [
@@ -296,6 +298,7 @@ def test_the_file_of_the_screen_is_not_written_over(tmp_path):
     assert "--out" in done.stderr and "screen.txt" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_that_lacks_the_letters(people, tmp_path):
     people["outcome"] = people["outcome"].map({"old": "漢字", "young": "y"})
     people.to_csv(tmp_path / "train.csv", index=False)
@@ -325,6 +328,7 @@ runpy.run_module("ordinal_shapley", run_name="__main__")
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_in_a_process(tmp_path, jobs):

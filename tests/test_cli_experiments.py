@@ -17,6 +17,8 @@ from ordinal_shapley.tables.problem import encode, split
 from ordinal_shapley.tables.reading import read_table
 from problems import size
 
+pytestmark = pytest.mark.slow
+
 N = size(20, 2)
 
 

@@ -141,6 +141,7 @@ def test_verify(run, file, tmp_path):
     assert summary["coverage"] == table["holds_expected"].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["noise", "removal"])
 def test_experiments(run, train, tmp_path, kind):
     out = tmp_path / "curves.csv"

@@ -11,6 +11,8 @@ import pytest
 
 import ordinal_shapley as osv
 
+pytestmark = pytest.mark.slow
+
 ROWS = 40
 N = 20
 

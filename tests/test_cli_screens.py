@@ -233,6 +233,7 @@ def closed_pipe(*arguments: object) -> tuple[int, str]:
     return process.returncode, err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pipes differ there")
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_reader_who_leaves_is_no_error(file, more):

@@ -113,6 +113,7 @@ def test_sampled_values(value, method):
     np.testing.assert_allclose(got.stderr, expected.stderr, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_workers():
     game = centroid_game()
     one = osv.exact_values(game, "partial_ordinal", n_jobs=1).values.tobytes()

@@ -78,6 +78,7 @@ def test_cancer_keeps_question_marks_as_a_category():
     assert "deg-malig=3" in data.feature_names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("split", "first", "classes"),
     [("train", 0, {"<=50K": 24_720, ">50K": 7_841}), ("test", 32_561, {"<=50K": 12_435, ">50K": 3_846})],
@@ -101,6 +102,7 @@ def test_adult_is_read_from_a_path(tmp_path, adult):
         datasets.load_adult(path=tmp_path / "none.csv")
 
 
+@pytest.mark.slow
 def test_without_a_checkout_adult_is_an_error_that_names_the_file(tmp_path):
     for package in (ordinal_shapley, ordinal_shapley_kernels):
         source = Path(package.__file__).parent

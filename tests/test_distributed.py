@@ -19,7 +19,10 @@ from problems import size, wine
 from runs import SAMPLED, bits, game_of, sample_with
 
 # Libraries of clusters warn of much that is none of our business.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +101,6 @@ def test_the_work_is_done_by_the_workers(dask, tmp_path):
     assert len(seen) == 2
 
 
-@pytest.mark.slow
 def test_a_killed_worker_costs_its_shards_only(dask, tmp_path):
     inner, folder = game_of(5).func, str(tmp_path)
 
@@ -148,7 +150,6 @@ def slowly(sequence):
     return math.sin(float(np.arange(len(sequence)) @ sequence)) if len(sequence) else 0.0
 
 
-@pytest.mark.slow
 def test_same_bits_on_ray():
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray

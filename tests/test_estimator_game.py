@@ -435,6 +435,7 @@ def test_scores_must_be_numbers():
 # Runs
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same_bits():
     problem = random_problem(3, n=9, n_valid=40, seed=6)
     played = game(make_pipeline(StandardScaler(), LogisticRegression()), problem, scoring="neg_log_loss")

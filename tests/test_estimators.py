@@ -45,7 +45,7 @@ def data(n=24, classes=2, seed=0):
 
 def small(estimator=PartialOrdinalShapley, **changes):
     """An estimator that holds rows out, which takes fewer permutations than folds do."""
-    return estimator(**{"n_permutations": 4, "random_state": 3, "cv": None} | changes)
+    return estimator(**{"n_permutations": 4, "random_state": 3, "cv": None, "evidence": False} | changes)
 
 
 def assert_same_fit(a, b):

@@ -150,7 +150,8 @@ def test_values_come_in_many_forms():
     problem = wine().first(20)
     game = osv.LogisticGame(*problem)
     valuation = osv.sample_values(game, "partial_ordinal", "mc", n_permutations=size(20, 3), random_state=0)
-    fitted = osv.PartialOrdinalShapley(sampler="mc", n_permutations=size(20, 3), random_state=0).fit(*problem)
+    run = {"sampler": "mc", "n_permutations": size(20, 3), "random_state": 0}
+    fitted = osv.PartialOrdinalShapley(evidence=False, **run).fit(*problem)
     expected = osv.remove_high_value(valuation.values, *problem, marks=4)
     mask = np.arange(20) % 5 == 0
     found = osv.detect_noisy_labels(valuation.values, mask)

@@ -18,7 +18,7 @@ import ordinal_shapley as osv
 from ordinal_shapley.games.base import UtilityError
 from runs import sample_with
 
-BACKENDS = [None, "threading", "loky"]
+BACKENDS = [None, "threading", pytest.param("loky", marks=pytest.mark.slow)]
 
 
 def exceptions():

@@ -61,7 +61,7 @@ def test_classes_of_any_type(frame, y, kind):
     classes = y.map({True: "yes", False: "no"}) if kind in ("string", "category") else y
     other = (classes.astype(int) if kind == "Int64" else classes).astype(kind)
     assert utility(frame, other) == utility(frame, y.to_numpy())
-    model = osv.OrdinalShapley(cv=None, n_permutations=2, random_state=0)
+    model = osv.OrdinalShapley(cv=None, n_permutations=2, evidence=False, random_state=0)
     values = model.fit(frame, other).values_
     np.testing.assert_array_equal(values, model.fit(frame, y.to_numpy()).values_)
     other.iloc[4] = None

@@ -10,6 +10,8 @@ import fuzzing
 import ordinal_shapley as osv
 from problems import size
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("target", fuzzing.TARGETS, ids=lambda target: target.__name__)
 def test_answers_and_clear_errors(target):

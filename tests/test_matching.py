@@ -328,10 +328,11 @@ def test_transformers_that_fail_are_named():
 def test_estimators_play_the_game_of_their_model(options):
     X, y, X_valid, y_valid = halves()
     pipeline = make_pipeline(prepared(), LogisticRegression(solver="liblinear"))
-    fitted = osv.OrdinalShapley(pipeline, n_permutations=10, random_state=0, **options)
+    run = {"sampler": "mc", "n_permutations": 2, "random_state": 0}
+    fitted = osv.OrdinalShapley(pipeline, evidence=False, **run, **options)
     fitted.fit(X, y, X_valid, y_valid)
     game = osv.game_for(pipeline, X, y, X_valid, y_valid, position_weight="gaussian", **options)
-    expected = osv.sample_values(game, n_permutations=10, random_state=0)
+    expected = osv.sample_values(game, method="mc", n_permutations=2, random_state=0)
     np.testing.assert_array_equal(fitted.values_, expected.values)
     assert fitted.valuation_.model == expected.model
     assert list(fitted.valuation_.player_names) == list(X.index)

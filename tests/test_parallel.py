@@ -93,7 +93,7 @@ def left_alone(game):
     pass
 
 
-@pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
+@pytest.mark.parametrize("backend", ["sequential", "threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_a_worker_has_one_workspace_for_all_its_tasks(backend):
     """A utility that is how often its workspace was asked, against the rules, tells how long that lives."""
     game = osv.CompiledGame(5, count_of_calls, reset=left_alone, numbers={"calls": 0}, empty_value=0.0)

@@ -20,6 +20,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason=f"no browser: none of {', '.join(NAMES)} is in PATH"),
     pytest.mark.skipif(numba.config.DISABLE_JIT, reason="pages are the same with the compiler off"),
 ]

@@ -234,6 +234,7 @@ def settings_of(cap, **more):
     return Settings(("wine",), jobs=1, cap=cap, **budgets, **more)
 
 
+@pytest.mark.slow
 @compiled
 def test_a_seed_gives_the_same_tables_twice(small, tmp_path):
     settings = settings_of(small, runs=2, loop_fits=2)
@@ -265,6 +266,7 @@ def check_page(found, folder):
     assert with_spread(mean, "roc_auc") in row
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.filterwarnings("ignore:A worker stopped while some jobs were given")  # one slow to start
 def test_tables_do_not_depend_on_processes():

@@ -99,6 +99,7 @@ def test_folds_of_a_number_are_stratified_and_no_row_predicts_itself():
     assert np.ptp(counts.sum(axis=1)) <= 1
 
 
+@pytest.mark.slow
 def test_the_default_is_a_forest_with_leaves_of_some_rows():
     splits = list(KFold(3).split(X))
     model = RandomForestClassifier(200, min_samples_leaf=3, random_state=7)
@@ -113,6 +114,7 @@ def test_the_default_is_a_forest_with_leaves_of_some_rows():
     np.testing.assert_allclose(thin.agreeing_neighbors, whole.agreeing_neighbors)
 
 
+@pytest.mark.slow
 def test_it_finds_wrong_labels():
     for problem in (wine(True), wdbc(True)):
         noise = osv.corrupt_labels(problem.y, random_state=1)

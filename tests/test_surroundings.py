@@ -71,6 +71,7 @@ def digest_here():
     return space["run"]()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_forked_children_after_use():
     out = script(
@@ -171,6 +172,7 @@ with joblib.parallel_config(backend="loky", n_jobs=2):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 def test_ctrl_c_leaves_no_worker_behind():
     psutil = pytest.importorskip("psutil")

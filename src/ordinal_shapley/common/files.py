@@ -37,10 +37,7 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     start, end = _unfinished(target)
     temporary = target.with_name(f"{start}{secrets.token_hex(_TOKEN_BYTES)}{end}")
     try:
-        try:
-            temporary.open("x").close()
-        except OSError as error:  # which names the file that nobody asked for
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        temporary.open("x").close()
         if exists:
             shutil.copymode(target, temporary)
         yield temporary
@@ -50,6 +47,11 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
                 os.fsync(stream.fileno())
             temporary.replace(target)
             _sync_folder(target.parent)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary), temporary):
+            raise
+        # It names no file, as that of a full disk, or one that nobody asked for.
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -14,6 +14,11 @@ try:
 except SystemExit:
     pass
 """
+SAMPLED = """
+import ordinal_shapley as osv
+rows = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+osv.sample_values(osv.LogisticGame(*rows, *rows), n_permutations=2)
+"""
 
 
 @pytest.mark.parametrize(
@@ -22,6 +27,7 @@ except SystemExit:
         ("import ordinal_shapley as osv; assert 'LogisticGame' in dir(osv)", set()),
         ("import ordinal_shapley.datasets", set()),
         (HELP, {"typer", "rich"}),
+        (SAMPLED, {"numpy", "numba", "scipy", "joblib"}),
         ("import joblib", {"joblib", "numpy"}),  # the probe sees one
     ],
 )

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.seeds import sklearn_state
@@ -42,6 +41,8 @@ def make_splits(
         return splits
     if isinstance(cv, str | bool) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise TypeError(f"cv is {cv!r}, expected a number of folds, a splitter, or pairs of row positions")
+    from sklearn.model_selection import check_cv
+
     splits = []
     try:
         found = list(check_cv(cv, y).split(X, y, owners))

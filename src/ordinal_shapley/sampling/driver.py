@@ -22,7 +22,7 @@ from ordinal_shapley.sampling.ahead import Ahead
 from ordinal_shapley.sampling.blocks import with_blocks
 from ordinal_shapley.sampling.checkpoint import keeping
 from ordinal_shapley.sampling.convergence import RelativeChange
-from ordinal_shapley.sampling.forecast import warn_of_long_run
+from ordinal_shapley.sampling.forecast import warn_of_long_compiled_run, warn_of_long_model_fits
 from ordinal_shapley.sampling.plan import SHARD_SIZE, Plan, check_first, make_plan, make_weight_game
 from ordinal_shapley.sampling.running import Clock, run_shards
 from ordinal_shapley.sampling.sampler import PermutationSampler, as_sampler
@@ -188,7 +188,7 @@ def sample_values(
     bar = ProgressBar(enabled=progress)
     for part in folds:
         part._expect_walks()
-    warn_of_long_run(folds[0], plans[0], sampler.rule, stop_rule, n_jobs)
+    warn_of_long_model_fits(folds[0], plans[0], sampler.rule, stop_rule, n_jobs)
     with keeping(checkpoint) as keeper, bar:
         if seed is None:
             seed = seed_of(None) if keeper.seed is None else keeper.seed
@@ -202,13 +202,15 @@ def sample_values(
         recalled = keeper.recall(plans)
         if recalled is None:
             found = [ahead.scores(part, seed) for ahead, part in _scored(pilots, folds)]
-            warn_of_long_run(folds[0], plans[0], sampler.rule, stop_rule, n_jobs, pilots[0].pace)
             scores = _mean([full for full, _ in found]), _mean([baseline for _, baseline in found])
         else:
             plans, scores = recalled
         for k, ahead in enumerate(pilots):
             with _reporting(played[k : k + 1], plans):
                 plans[k] = ahead.plan(plans[k])
+        expected = pilots[0].expected(plans[0], stop_rule.max_permutations)
+        if recalled is None:
+            warn_of_long_compiled_run(folds[0], expected, stop_rule)
         with _reporting(played, plans):
             keeper.remember(plans, scores)
             settings = settings._replace(digest=_digest(settings, plans, played))
@@ -224,7 +226,7 @@ def sample_values(
                 done=state.moments.n_permutations,
                 evaluations=state.moments.n_evaluations,
                 seconds=clock.seconds(),
-                expected=pilots[0].expected(plans[0], stop_rule.max_permutations),
+                expected=expected,
                 most_seconds=clock.most_seconds,
             )
             sampled = time.monotonic()

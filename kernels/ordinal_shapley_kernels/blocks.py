@@ -41,9 +41,11 @@ def score_without_model(game: Any) -> None:
 def share_right_decisions(game: Any, decisions: Any, truth: Any) -> None:
     """Write the share of right decisions in each block, if there are blocks."""
     if begin_blocks(game):
+        for b in range(1, game.scores.shape[0]):
+            game.scores[b] = 1.0
         for v in range(truth.shape[0]):
-            if decisions[v] == truth[v]:
-                add_to_block(game, v, 1.0)
+            if decisions[v] != truth[v]:  # fewer, mostly
+                add_to_block(game, v, -1.0)
 
 
 class BlockTally(Workspace):

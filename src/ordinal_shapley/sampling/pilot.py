@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ class Look(NamedTuple):
     marginals: NDArray[np.float64]  # above the size looked at before, times the weight of the players before
     evaluations: int
     block_utilities: NDArray[np.float64]  # by blocks of validation rows, of shape (n_sizes, n_blocks)
+    seconds: float = 0.0  # that it took
 
 
 def pilot_plan(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
@@ -68,7 +70,7 @@ def look(
 
     As for a shard, the arrays of plan and game are direct arguments. A failure is handed in.
     """
-    plan = Plan(*arguments[:n_plan])
+    plan, began = Plan(*arguments[:n_plan]), time.monotonic()
     try:
         game = workspace_of(plan, cancellation, make_workspace, arguments[n_plan:])
         run = walked(plan, game, index, index + 1, cancellation)
@@ -77,7 +79,8 @@ def look(
         seen = np.flatnonzero(plan.inclusion)
         marginals = run.marginals * order_weights(plan, run)
         by_block = run.block_utilities[0, seen] if plan.n_blocks else np.zeros((len(seen), 0))
-        return Look(run.utilities[0, seen], marginals[0, seen], run.evaluations, by_block)
+        took = time.monotonic() - began
+        return Look(run.utilities[0, seen], marginals[0, seen], run.evaluations, by_block, took)
     except UtilityError as error:
         error.permutation = None  # a number in another stream tells nobody anything
         return error

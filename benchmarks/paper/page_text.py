@@ -188,8 +188,8 @@ def baselines(methods: pd.DataFrame) -> str:
         return ""
     return f"""
 To find wrong labels and nothing else, take
-[self-confidence](guides/clean_labels.md#without-values), a few fits that ignore order. Of the baselines
-of the paper's time these are as good as the ordinal value or better in ROC AUC, in the [paper's
+[self-confidence](guides/clean_labels.md#without-values), a few fits that ignore order. These scores are as
+good as the ordinal value or better in ROC AUC, in the [paper's
 setting](reproduction_tables.md#wrong-labels-in-the-papers-setting): {"; ".join(found)}. In Python they are
 in `ordinal_shapley.experiments`.
 """

@@ -1,19 +1,19 @@
 """How kernels are compiled, cached and called.
 
 A kernel is a C symbol: compiled once, called by its name from other kernels and by its address from Python.
-What it works on is a `Workspace` (see `workspace`), a table of addresses, sizes and numbers, so no kernel is
-compiled again for another game, another function or an array of another kind.
+It works on a `Workspace` (see `workspace`): a table of addresses, sizes and numbers. So no kernel is compiled
+again for another game, function or kind of array.
 
 - `inlined`: a small function that becomes part of the kernels that call it.
-- `part`: the same for a part of a larger function, with one call or two.
+- `part`: the same, for a piece of a larger function that is called once or twice.
 - `symbol`: a function that takes a microsecond or more, or is called from several places. Other kernels call
   it by its name.
-- `entry`: a symbol that Python calls, or that stands in a game's table.
+- `entry`: a symbol that Python calls or a game's table lists.
 
-Symbols are made on first use, those they call first, and kept for the life of the process. A name carries the
-digest of all kernel sources and of the signature: Numba finds compiled code on disk by the function's own
-file and name, so a changed callee in another file would go unnoticed, and a symbol of another signature would
-return garbage. With the JIT off a symbol is its Python function.
+Symbols are compiled on first use, callees first, and kept for the life of the process. Their names hold a
+digest of all kernel sources and of the signature, because Numba looks up compiled code on disk by file and
+name alone: it would miss a changed callee in another file, and a symbol of another signature would return
+garbage. With the JIT off, a symbol is its Python function.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from ordinal_shapley_kernels.workspace import COMPILED, SCALAR, numba_type
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Flags of every kernel. A helper without flags of its own inherits those of whichever caller is compiled
-# first, so its bits would depend on compile order. Of fast-math fused multiply-adds only: sums stay in order,
-# and data may hold infinities or what it likes.
+# Flags of every kernel. A helper without flags inherits those of the caller that is compiled first, so its
+# bits would depend on compile order. Fused multiply-adds are the only fast-math: sums stay in order, and data
+# may be infinite or NaN.
 FLAGS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
-# What has settled in the cache under one name can be unreadable; then the next name is used.
+# Names to try in turn: the cached file of one may be unreadable.
 _CACHE_NAMES = 3
 
-# So many symbols are worth a second process, which takes about as long to start as one to compile.
+# From this many symbols on a second process saves time; it takes as long to start as one symbol to compile.
 _MIN_SHARED = 8
-_MAX_SECONDS = 60  # that it is waited for, once there is nothing else to do
+_MAX_SECONDS = 60  # to wait for it when this process has finished
 
 _LOCK = threading.RLock()
 
 
 def _renew_lock() -> None:
-    # A thread that held it does not live on in a forked process.
+    # The thread that held it does not exist in a forked process.
     global _LOCK
     _LOCK = threading.RLock()
 
@@ -83,25 +83,25 @@ def _digest_of_sources() -> str:
 SOURCE_DIGEST = _digest_of_sources()
 
 
-# Settings of Numba that change what is compiled, and that its cache does not look at.
+# Settings of Numba that change the compiled code but that its cache ignores.
 _OPTIONS = ("BOUNDSCHECK", "OPT", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
 
 def stamp(text: str) -> str:
-    """Return what a name needs to differ where the sources, the way they are built or `text` do."""
+    """Return a digest for names, which differs where the sources, the build options or `text` differ."""
     options = (FLAGS, SCALAR, *(getattr(config, name, None) for name in _OPTIONS))
     build = f"{SOURCE_DIGEST} {options}"
     return hashlib.sha256(f"{build} {text}".encode()).hexdigest()[:16]
 
 
 class _Cache:
-    """Whether symbols are looked for, and kept, on disk."""
+    """Whether symbols are loaded from disk and saved there."""
 
     usable = True
 
     @classmethod
     def give_up(cls, error: Exception) -> None:
-        """Run uncached from here on, and say so once."""
+        """Run uncached from here on, with one warning."""
         if cls.usable:
             warnings.warn(
                 "set NUMBA_CACHE_DIR to a folder that can be written and has room: compiled kernels can't be "
@@ -113,22 +113,22 @@ class _Cache:
 
 
 def compile_c(func: Callable[..., Any], signature: Any, name: str, cached: bool, **flags: Any) -> Any:
-    """Compile a function into a C function, under a name that its cached code is found by.
+    """Compile a function into a C function whose cached code is found by `name`.
 
     Parameters
     ----------
     func : function
-        Its globals are what compiled code sees.
+        Compiled code sees its globals.
     signature : Numba signature
     name : str
         Must differ wherever the compiled code would.
     cached : bool
-        Whether to look on disk, and to keep it there.
+        Whether to load it from disk, or save it there.
 
     Returns
     -------
     CFunc
-        Its `address` is good for as long as it lives.
+        Its `address` is valid as long as the object exists.
     """
     named = FunctionType(func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__)
     named.__module__ = func.__module__
@@ -143,10 +143,10 @@ def compile_c(func: Callable[..., Any], signature: Any, name: str, cached: bool,
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            _Cache.give_up(error)  # no folder can be written
+            _Cache.give_up(error)  # no folder is writable
         except OSError as error:
             _Cache.give_up(error)
-        except Exception:  # torn or altered files
+        except Exception:  # truncated or altered files
             continue
     named.__qualname__ = name
     return numba.cfunc(signature, nopython=True, **flags)(named)
@@ -161,12 +161,12 @@ class Symbol:
         parameters = inspect.signature(func).parameters
         self.signature = numba_type(hints["return"])(*(numba_type(hints[name]) for name in parameters))
         self.name = f"osv_{func.__module__.split('.')[-1]}_{func.__name__}_{stamp(str(self.signature))}"
-        self.caller: Any = None  # what stands for it in sources, kept so that its identity stays its own
+        self.caller: Any = None  # the object that sources call; kept so that its id is not used again
         self._compiled: Any = None
         self._begun = False
 
     def _read(self) -> tuple[list[Symbol], int]:
-        """What compiled code of this one calls, and bytes of the code that becomes part of it."""
+        """The symbols that it calls, and the size of its bytecode with that of the functions it inlines."""
         seen: set[int] = set()
         stack: list[Any] = [self.func]
         called, size = [], 0
@@ -185,12 +185,12 @@ class Symbol:
         return called, size
 
     def callees(self) -> list[Symbol]:
-        """Return the symbols that compiled code of this one calls."""
+        """Return the symbols that it calls."""
         return self._read()[0]
 
     @property
     def size(self) -> int:
-        """About how long it takes to compile, in units of its own."""
+        """About how long it takes to compile, relative to others."""
         return self._read()[1]
 
     @property
@@ -202,7 +202,7 @@ class Symbol:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it has been compiled, or loaded, in this process."""
+        """Whether it has been compiled or loaded in this process."""
         return self._compiled is not None
 
     @property
@@ -211,7 +211,7 @@ class Symbol:
         return 0 if self._compiled is None else int(self._compiled.cache_hits)
 
     def lacking(self, before: list[Symbol]) -> list[Symbol]:
-        """Add to those `before` what is not compiled of this symbol and its callees, callees first."""
+        """Append this symbol and its callees to `before` unless they are compiled, callees first."""
         if self._compiled is None and self not in before:
             if self._begun:
                 raise RuntimeError(f"{self.name} calls itself, or an attribute has the name of what calls it")
@@ -225,22 +225,22 @@ class Symbol:
         return before
 
     def make(self) -> None:
-        """Compile this symbol, or load it, and let others call it."""
+        """Compile or load this symbol, and register it for its callers."""
         compiled = self.compile()
-        # Only now can callers be loaded: a name that is not registered would end the process. So it is the
-        # first thing that is done, and nothing that Ctrl-C could come between counts before.
+        # Register it first of all: loading a caller of a name that is not registered would end the process,
+        # and Ctrl-C may come at any line.
         llvm.add_symbol(self.name, compiled.address)
         self._compiled = compiled
         if compiled.cache_hits == 0:
             Watcher.tell(True)
 
     def compile(self) -> Any:
-        """Return the compiled function, from disk if it is there; all that it calls must be registered."""
+        """Return the compiled function, from disk if it is there; its callees must be registered."""
         return compile_c(self.func, self.signature, self.name, True, **FLAGS)
 
 
 def prepare(*entries: Any) -> None:
-    """Compile several symbols at once, which is faster than one after the other; others are left alone."""
+    """Compile several symbols at once, which is faster than one after the other; ignore everything else."""
     found = (_SYMBOLS.get(id(made)) for made in entries)
     symbols = [own for own in found if own is not None and not own.is_compiled]
     if not symbols:
@@ -254,9 +254,9 @@ def prepare(*entries: Any) -> None:
 
 
 def _make_together(lacking: list[Symbol]) -> None:
-    """Make symbols, callees first; on several cores a second process compiles some of them meanwhile.
+    """Compile symbols, callees first; on several cores a second process compiles some of them meanwhile.
 
-    It leaves them on disk; those that are not there in the end are compiled here.
+    It saves them on disk; what it did not finish is compiled here.
     """
     if not lacking:
         return
@@ -272,7 +272,7 @@ def _make_together(lacking: list[Symbol]) -> None:
 
 
 def _share(symbols: list[Symbol]) -> list[Symbol]:
-    """Half of the work: of symbols in order, callees first, some that no other calls, so none has to wait."""
+    """Pick half of the work: symbols that none of the others calls, so that neither process has to wait."""
     sizes = {own: own.size for own in symbols}
     taken: list[Symbol] = []
     called: set[Symbol] = set()
@@ -288,7 +288,7 @@ def _share(symbols: list[Symbol]) -> list[Symbol]:
 
 @contextmanager
 def _second_process(symbols: list[Symbol]) -> Iterator[list[Symbol]]:
-    """Compile symbols in another process while the block runs; give those that it works on."""
+    """Compile symbols in another process while the block runs; yield those that it compiles."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -319,7 +319,7 @@ def _python(call: str) -> subprocess.Popen[bytes]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Names of globals that code reads, and of attributes, which telling apart would take too long."""
+    """Names of the globals that code reads, and of attributes: separating them would take too long."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -332,16 +332,16 @@ def inlined(func: Function) -> Function:
 
 
 def users_own(func: Callable[..., Any]) -> Any:
-    """Let kernels call a user's function: with flags of its own, those of Numba if it is not jitted."""
+    """Let kernels call a user's function, with its own flags or, if it is not jitted, Numba's defaults."""
     if not COMPILED:
         return getattr(func, "py_func", func)
     return func if hasattr(func, "py_func") else numba.njit(func)
 
 
 def part(func: Function) -> Function:
-    """Make a function part of the one kernel, or the few, that call it, before they are compiled.
+    """Merge a function into the few kernels that call it, before they are compiled.
 
-    It saves what compiling a function apart costs, and handing over its arguments, at each of its calls.
+    This saves compiling it separately, and passing arguments at each call.
     """
     return numba.njit(inline="always", **FLAGS)(func) if COMPILED else func
 
@@ -349,7 +349,7 @@ def part(func: Function) -> Function:
 def symbol(func: Function) -> Function:
     """Compile a function as a C symbol that kernels call by its name.
 
-    Arguments and the answer are what annotations say: workspaces, arrays, int, float, bool.
+    Annotations give the types of arguments and result: workspaces, arrays, int, float, bool.
     """
     if not COMPILED:
         return func
@@ -376,16 +376,16 @@ def symbol(func: Function) -> Function:
 
 
 def all_symbols() -> list[Symbol]:
-    """Every symbol of the package, those that take longest to compile first."""
+    """Return every symbol of the package, the slowest to compile first."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{__package__}.{module.name}")
     return sorted(_SYMBOLS.values(), key=lambda own: (-own.size, own.name))
 
 
 def compile_named(names: list[str]) -> None:
-    """Compile symbols and leave them on disk.
+    """Compile symbols and save them on disk.
 
-    For processes that do nothing else: what these symbols call is not compiled, and must not be called.
+    For processes that do nothing else: callees are not compiled, so these symbols must not be called.
     """
     symbols = all_symbols()
     nowhere = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
@@ -397,11 +397,11 @@ def compile_named(names: list[str]) -> None:
 
 
 def compile_all(n_processes: int) -> int:
-    """Compile all kernels of the package in several processes, and load them; returns how many there are."""
+    """Compile all kernels of the package in several processes, load them, and return their number."""
     if not COMPILED:
         return 0
     symbols = all_symbols()
-    symbols[-1].address  # noqa: B018 (tells whether kernels can be kept)
+    symbols[-1].address  # noqa: B018 (shows whether kernels can be cached)
     if n_processes > 1 and _Cache.usable:
         names = [own.name for own in symbols if not own.is_compiled]
         workers = [_python(f"compile_named({names[i::n_processes]!r})") for i in range(n_processes)]
@@ -420,7 +420,7 @@ _C_TYPES = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double, types.n
 
 
 class Entry:
-    """A symbol that Python can call, and whose address can stand in a table.
+    """A symbol that Python can call, and whose address a table can hold.
 
     It takes workspaces, integers and floats.
     """
@@ -432,7 +432,7 @@ class Entry:
         self._call: Any = None
 
     def __reduce__(self) -> str:
-        # A name in its module, for pickle, and for fingerprints that must not tell what was called before.
+        # By name, for pickle, and for fingerprints, which must not depend on earlier calls.
         return self.__name__
 
     @property
@@ -441,7 +441,7 @@ class Entry:
         return self.symbol.address
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the C function, without holding the interpreter."""
+        """Call the C function without holding the GIL."""
         if self._call is None:
             signature = self.symbol.signature
             kinds: list[Any] = [_C_TYPES.get(kind, ctypes.c_int64) for kind in signature.args]
@@ -450,7 +450,7 @@ class Entry:
 
 
 def entry(func: Function) -> Function:
-    """Compile a function as a C symbol that Python calls, or that stands in a game's table."""
+    """Compile a function as a C symbol that Python calls or a game's table lists."""
     if not COMPILED:
         return func
     made = Entry(func)

@@ -18,7 +18,7 @@ def count_bits(mask: int) -> int:
 
 
 def lowest_bit(mask: int) -> int:
-    """Return the index of the lowest bit that is set; there must be one."""
+    """Return the index of the lowest bit that is set; at least one must be."""
     mask = int(mask)
     return (mask & -mask).bit_length() - 1
 

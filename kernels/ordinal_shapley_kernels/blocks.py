@@ -1,9 +1,9 @@
-"""Utilities and contributions by blocks of validation rows: how much values depend on which rows validate.
+"""Utilities and contributions by blocks of validation rows: how values depend on the validation set.
 
-A game whose score is a mean over validation rows, each with a weight, writes the same mean over the rows of
-each block to `scores[1:]`, if it is asked to. `Game.block_of` says to which block a row belongs, and
-`Game.block_weights` what it weighs there; weights sum to 1 in each block. Contributions
-to an order by each block are made of its utilities as those of `contributions` are of the whole ones.
+A game whose score is a weighted mean over validation rows also writes the mean over each block to
+`scores[1:]` on request. `Game.block_of` has the block of each row, `Game.block_weights` its weight there;
+weights sum to 1 in each block. Contributions by block are computed from the utilities of the block as those
+of `contributions` from the utility.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Mat
 
 @inlined
 def begin_blocks(game: Any) -> bool:
-    """Empty the scores of the blocks; return whether there are any."""
+    """Set the scores of the blocks to 0; return whether there are any."""
     scores = game.scores
     for b in range(1, scores.shape[0]):
         scores[b] = 0.0
@@ -25,7 +25,7 @@ def begin_blocks(game: Any) -> bool:
 
 @inlined
 def add_to_block(game: Any, row: int, score: float) -> None:
-    """Add what a validation row scores to its block."""
+    """Add the score of a validation row to its block."""
     game.scores[1 + game.block_of[row]] += game.block_weights[row] * score
 
 
@@ -49,7 +49,7 @@ def share_right_decisions(game: Any, decisions: Any, truth: Any) -> None:
 
 
 class BlockTally(Workspace):
-    """Orders that were walked, their utilities by block, and sums of contributions by player.
+    """Orders walked, their utilities by block, and sums of contributions by player.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class BlockTally(Workspace):
     utilities : float64 (n_orders, n_places, n_blocks)
         Of each prefix.
     evaluated : int64 (n_orders, n_places)
-        Whether it is known; one that is not counts as its baseline.
+        Whether it is known; where it is not, the baseline stands in.
     baselines : float64 (1 or n_orders, n_places, n_blocks)
-        As those of a Record.
+        As in a Record.
     inclusion : float64 (n_places,) or (0,)
         Probability of each place of being evaluated; empty for 1.
     order_weights : float64 (n_orders, n_places) or (0, 0)
@@ -74,7 +74,7 @@ class BlockTally(Workspace):
         Scratch, as is `added`.
     added : float64 (n_blocks,)
     sums : float64 (n_players, n_blocks)
-        All 0 on entry; written, as is `spread`.
+        0 at the start; written, as is `spread`.
     spread : float64 (n_players,)
         Squared distances of contributions from the mean of their block, summed over the blocks.
     """
@@ -97,40 +97,40 @@ class BlockTally(Workspace):
 
 
 @inlined
-def _chance(tally: Any, place: int) -> float:
+def _inclusion_of(tally: Any, place: int) -> float:
     inclusion = tally.inclusion
     return float(inclusion[place]) if inclusion.shape[0] > 0 else 1.0
 
 
 @inlined
 def _begin_in_out(tally: Any, t: int) -> None:
-    """Write the contribution to an order of a player who stands behind everyone into `values`."""
+    """Write the contribution of a player behind all others in an order into `values`."""
     utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
     n_places, own, factors = evaluated.shape[1], t % baselines.shape[0], tally.factors
     last = n_places - 1
     for b in range(values.shape[0]):
         whole = baselines[own, last, b]
         if evaluated[t, last]:
-            whole += (utilities[t, last, b] - whole) / _chance(tally, last)
+            whole += (utilities[t, last, b] - whole) / _inclusion_of(tally, last)
         values[b] = (factors[last] * whole - factors[0] * tally.empty_value) / n_places
     for j in range(last):
         if factors[j] != factors[j + 1]:
             for b in range(values.shape[0]):
                 values[b] += baselines[own, j, b] * ((factors[j] - factors[j + 1]) / n_places)
         if evaluated[t, j]:
-            factor = factors[j + 1] / (_chance(tally, j) * (n_places - 1 - j))
+            factor = factors[j + 1] / (_inclusion_of(tally, j) * (n_places - 1 - j))
             for b in range(values.shape[0]):
                 values[b] -= (utilities[t, j, b] - baselines[own, j, b]) * factor
 
 
 @inlined
 def _move_in(tally: Any, t: int, j: int) -> bool:
-    """Go on to the player at place j, who is in the prefix that ends there; say whether that changes it."""
+    """Update `values` for the player at place j, inside the prefix that ends there; whether they changed."""
     utilities, evaluated, baselines, values = tally.utilities, tally.evaluated, tally.baselines, tally.values
     n_places, own, factors = evaluated.shape[1], t % baselines.shape[0], tally.factors
     if j == n_places - 1 or not evaluated[t, j]:
         return False
-    factor = (factors[j] / (j + 1) + factors[j + 1] / (n_places - 1 - j)) / _chance(tally, j)
+    factor = (factors[j] / (j + 1) + factors[j + 1] / (n_places - 1 - j)) / _inclusion_of(tally, j)
     for b in range(values.shape[0]):
         values[b] += (utilities[t, j, b] - baselines[own, j, b]) * factor
     return True
@@ -138,10 +138,10 @@ def _move_in(tally: Any, t: int, j: int) -> bool:
 
 @inlined
 def _add_marginals(tally: Any, t: int, j: int) -> None:
-    """Write the contribution of the player at place j, marginal or a blend, into `added`."""
+    """Write the contribution of the player at place j, marginal or blended, into `added`."""
     utilities, values, added = tally.utilities, tally.values, tally.added
     in_out, weights = tally.in_out, tally.order_weights
-    factor = tally.factors[j] * (1.0 - in_out) / _chance(tally, j)
+    factor = tally.factors[j] * (1.0 - in_out) / _inclusion_of(tally, j)
     if weights.shape[0] > 0:
         factor *= weights[t, j]
     for b in range(values.shape[0]):
@@ -159,7 +159,7 @@ def _sum_of_squares(values: Any) -> float:
 
 @entry
 def add_block_contributions(tally: BlockTally) -> None:
-    """Add the contributions to all orders by blocks; players that are not in an order count 0."""
+    """Add the contributions to all orders by block; players that are not in an order count as 0."""
     orders, lengths, values, added = tally.orders, tally.lengths, tally.values, tally.added
     sums, spread, in_out = tally.sums, tally.spread, tally.in_out
     n_blocks = values.shape[0]
@@ -182,6 +182,6 @@ def add_block_contributions(tally: BlockTally) -> None:
                 for b in range(n_blocks):
                     sums[player, b] += in_out * values[b]
     for player in range(spread.shape[0]):
-        # Of contributions that are all equal this may leave some rounding.
+        # If all contributions are equal, rounding can make this negative.
         rest = spread[player] - _sum_of_squares(sums[player]) / orders.shape[0]
         spread[player] = max(rest, 0.0)

@@ -1,10 +1,9 @@
-"""Deciding validation rows for certain before the models have converged.
+"""Deciding validation rows with certainty before the models have converged.
 
-What a model's gradient says of the converged model (see `logistic_solver`) bounds the decision value of
-every row. Once no bound leaves room for another sign (two classes) or another largest value (more classes),
-the decisions are the converged model's. Rows are not scored anew each time: a snapshot holds every row's
-decision and its gap, and only rows whose gap is less than what the models may have moved since are scored
-with the models at hand.
+The gradient bounds the distance to the converged model (see `logistic_solver`), and so the error of every
+decision value. Once no error can change a sign (two classes) or the largest value (more classes), the
+decisions are the converged model's. Not all rows are scored each time: a snapshot holds each row's decision
+and gap, and only rows whose gap the models may have closed since then are scored with the current models.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def _features(game: LogisticWorkspace, v: int) -> Vector:
 
 @part
 def _take_snapshot(game: LogisticWorkspace) -> None:
-    """Score all validation rows with the models at hand; writes the snapshot."""
+    """Score all validation rows with the current models, and write the snapshot."""
     validation, models = game.validation, game.solver.models
     n_models, n_features = game.n_models, game.dimension
     scores, snapshot = validation.scores, validation.snapshot_models
@@ -81,7 +80,7 @@ def _take_snapshot(game: LogisticWorkspace) -> None:
             gaps[v] = abs(values[v])
         return
     for v in range(decisions.shape[0]):
-        # The largest value so far and the next; of equal ones the first is the largest.
+        # The two largest values so far; the first of equal ones counts as the largest.
         best, first, second = 0, scores[0, v], -math.inf
         for k in range(1, n_models):
             value = scores[k, v]
@@ -95,9 +94,9 @@ def _take_snapshot(game: LogisticWorkspace) -> None:
 
 @part
 def _whiten(game: LogisticWorkspace, model: int, v: int, row: Vector) -> bool:
-    """Bring validation row v, whose features are `row`, into the model's white coordinates, unless it is.
+    """Compute the white coordinates of validation row v, whose features are `row`, unless they are known.
 
-    Returns False where a step with the model is the better bargain.
+    Returns False where a step of the model costs less.
     """
     validation, solver = game.validation, game.solver
     factor = solver.factor_of[model]
@@ -117,14 +116,14 @@ def _whiten(game: LogisticWorkspace, model: int, v: int, row: Vector) -> bool:
 
 @part
 def error_of(game: LogisticWorkspace, model: int) -> float:
-    """How far the decision value of a row may be from the converged model's, by its length and the offset."""
+    """Bound on the error of a row's decision value, per unit of the row's length plus the model's offset."""
     bounds = game.solver.bounds[model]
     return (bounds[RADIUS] if game.free else bounds[NORM]) + bounds[ROUNDING]
 
 
 @part
 def _bound_change(game: LogisticWorkspace, model: int, v: int, row: Vector) -> tuple[float, float]:
-    """Bounds on how much the decision value of row v changes from the model to the converged one."""
+    """Bounds on the decision value of row v by the converged model minus that by the current one."""
     validation, solver = game.validation, game.solver
     bounds, factor = solver.bounds[model], solver.factor_of[model]
     norm = validation.norms[v]
@@ -152,16 +151,16 @@ def _bound_change(game: LogisticWorkspace, model: int, v: int, row: Vector) -> t
 
 @part
 def uncertainty(game: LogisticWorkspace, v: int) -> float:
-    """How far the decision value of row v may be from the converged model's, for two classes."""
+    """Bound on the error of the decision value of row v, for two classes."""
     low, high = _bound_change(game, 0, v, _features(game, v))
     return max(-low, high)
 
 
 @part
 def _may_look_at(game: LogisticWorkspace, v: int) -> bool:
-    """Whether bringing a row into the span, if it is not there, is the better bargain than a step.
+    """Whether row v is in the span, or bringing it there costs less than a step.
 
-    If not, sets `solver.involved` for the models that can get better.
+    If not, sets `solver.involved` for the models that a step may improve.
     """
     validation, known = game.validation, game.validation.known
     if not game.triangular or known[v] == game.length or validation.products.shape[0] > 0:
@@ -174,7 +173,7 @@ def _may_look_at(game: LogisticWorkspace, v: int) -> bool:
 def _decide(game: LogisticWorkspace, v: int) -> int:
     """Class of validation row v, or UNDECIDED with `solver.involved` set for the models to improve.
 
-    Among models that cannot get any better a tie goes to class 0 (two classes) or the lowest class.
+    If the models tied cannot be improved, class 0 (two classes) or the lowest of them is decided for.
     """
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
@@ -189,7 +188,7 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
         scores[k] = dot(models[k], row, n_features)
         if scores[k] > scores[best]:
             best = k
-    # Most rows are clear by what the lengths of the gradients alone allow.
+    # The norms of the gradients alone decide most rows.
     reach = (norm + offsets[best]) * error_of(game, best)
     if n_models == 1:
         if abs(scores[0]) > reach:
@@ -228,11 +227,10 @@ def _decide(game: LogisticWorkspace, v: int) -> int:
 
 @part
 def _split(validation: Validation, slack: float, offset: float) -> int:
-    """Copy the snapshot's decisions, and list in `order` rows whose gap may be closed.
+    """Copy the snapshot's decisions, and list in `order` the rows whose decision may have changed.
 
-    It is at most `slack` times their norm and the offset.
-
-    Returns how many they are. No branch: the processor could not guess which rows are near.
+    Their gap is at most `slack` times their norm plus the offset. Returns their number. Without a branch,
+    which the processor could not predict.
     """
     decisions, snapshot, rows = validation.decisions, validation.snapshot_decisions, validation.order
     gaps, norms = validation.snapshot_gaps, validation.norms
@@ -246,7 +244,7 @@ def _split(validation: Validation, slack: float, offset: float) -> int:
 
 @part
 def _reach(game: LogisticWorkspace, model: int) -> float:
-    """What `error_of` says, by any bound, with rounding twice: that of the gradient and of the snapshot."""
+    """`error_of`, by the better of two bounds, plus the rounding of the gradient and of the snapshot."""
     bounds = game.solver.bounds
     return min(error_of(game, model), bounds[model, RADIUS]) + bounds[model, ROUNDING]
 
@@ -261,7 +259,7 @@ def _largest_offset(game: LogisticWorkspace) -> float:
 
 @part
 def _count_near(game: LogisticWorkspace) -> int:
-    """How many gaps of the snapshot are no more than what models may be off, wherever they are now."""
+    """Number of gaps in the snapshot that the error of the models, wherever they are now, could close."""
     gaps, norms = game.validation.snapshot_gaps, game.validation.norms
     slack, offset = 0.0, _largest_offset(game)
     for k in range(game.n_models):
@@ -274,7 +272,7 @@ def _count_near(game: LogisticWorkspace) -> int:
 
 @part
 def _involve_all(game: LogisticWorkspace) -> bool:
-    """Set `solver.involved` for all models that a step may improve; whether there are any."""
+    """Set `solver.involved` for all models that a step may improve; return whether there are any."""
     at_floor, involved = game.solver.at_floor, game.solver.involved
     any_involved = False
     for k in range(game.n_models):
@@ -286,17 +284,17 @@ def _involve_all(game: LogisticWorkspace) -> bool:
 
 @symbol
 def _screen(game: LogisticWorkspace) -> int:
-    """Decide the rows that are clear from the snapshot; writes and counts those that are not.
+    """Decide rows by the snapshot where it suffices; list the others and return their number.
 
-    Or UNDECIDED, with `solver.involved` set, where so many are not that a step is the better bargain.
+    Or return UNDECIDED, with `solver.involved` set, where they are so many that a step costs less.
     """
     validation, solver = game.validation, game.solver
     n_models, n_features = game.n_models, game.dimension
     models, snapshot = solver.models, validation.snapshot_models
-    # A row scored alone costs its features, a step twice those of all rows of the prefix, for each model.
+    # For each model a row scored alone costs its features, a step twice the features of the prefix.
     most = 2 * game.length
     if not game.has_snapshot:
-        # Gaps of long ago tell about how many rows are near.
+        # Old gaps still show about how many rows are near.
         if game.has_gaps and _count_near(game) > most and _involve_all(game):
             return UNDECIDED
         _take_snapshot(game)
@@ -306,13 +304,13 @@ def _screen(game: LogisticWorkspace) -> int:
     slack = 0.0
     for k in range(n_models):
         moved = distance(models[k], snapshot[k], n_features)
-        # Rounding twice: the snapshot's scores are rounded as well as today's.
+        # Rounding twice: both the snapshot's scores and the current ones are rounded.
         reach = 1.0000001 * moved + _reach(game, k)
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     slack += (1.0 if n_models == 1 else 2.0) * game.snapshot_rounding
     near = _split(validation, slack, _largest_offset(game))
     if near > most and _involve_all(game):
-        # The snapshot is of no more use if it is the way since then that leaves so many.
+        # If it is the distance since the snapshot that leaves so many, make a new one.
         if _count_near(game) <= most:
             game.has_snapshot = 0
         return UNDECIDED
@@ -321,7 +319,7 @@ def _screen(game: LogisticWorkspace) -> int:
 
 @symbol
 def certify(game: LogisticWorkspace) -> bool:
-    """Decide every validation row, or name the models that must be improved first.
+    """Decide every validation row, or find the models that must be improved first.
 
     Writes `validation.decisions` and returns True, or writes `solver.involved` and returns False.
     """
@@ -329,11 +327,12 @@ def certify(game: LogisticWorkspace) -> bool:
     involved = game.solver.involved
     for k in range(game.n_models):
         involved[k] = 0
-    # A step costs a pass over the data, twice m times the features; a row half their square.
+    # A step costs 2 m n_features, whitening a row half of n_features squared.
     game.whitenings_left = 1 + 4 * game.length // game.dimension
-    # A row is brought into the span by as many products as the prefix has rows.
+    # Bringing a row into the span takes an inner product with each row of the prefix.
     game.completions_left = 1 + 2 * game.n_models * game.dimension // max(game.n_features, 1)
-    # First the row that was decided last, the likeliest to be undecided still; then those of the screen.
+    # Begin with the row that was undecided last, the most likely to be so still; then those that `_screen`
+    # lists.
     place, n_near = -1, 0
     certain = True
     while certain and place < n_near:
@@ -348,8 +347,8 @@ def certify(game: LogisticWorkspace) -> bool:
         else:
             decisions[v] = decision
         place += 1
-    # Scoring a row alone costs about four times its share of a snapshot: a new one pays once as much has
-    # been spent since the last.
+    # Scoring a row alone costs about four times its share of a snapshot: make a new one once that much has
+    # been spent.
     game.scored_alone += place
     if 4 * game.scored_alone > decisions.shape[0]:
         game.has_snapshot = 0

@@ -1,10 +1,10 @@
 """Games of users' own functions, compiled in each process.
 
-Users' functions take the game and, to push and to pop, a player. They see the game's table as a workspace
-with fields of their own behind those of `CompiledWorkspace`, so what they leave out is played by the entries
-here, whatever the fields. Around each function that they do give stands a C function that catches what it
-raises: a C function that raises returns 0 by itself. What was raised stays in `failed` until the next reset,
-and till then there are no utilities. Where none is asked for, `raised` tells.
+Users' functions take the game and, for push and pop, a player. They see the game's table as a workspace with
+their own fields after those of `CompiledWorkspace`, so the defaults here replace functions that are not
+given, whatever the fields. Each function that is given is wrapped in a C function that catches exceptions,
+because a C function that raises just returns 0. `failed` holds which function raised until the next reset,
+and until then there are no utilities; `raised` keeps it afterwards.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ _LINE = 64  # bytes
 
 
 class CompiledWorkspace(Game):
-    """What the nopython side of every CompiledGame begins with; users' fields follow, numbers last.
+    """First fields of the nopython side of every CompiledGame; users' fields follow, numbers last.
 
     Attributes
     ----------
     placed : int64 (n_players,)
-        The sequence at hand; `sequence`, which users see, is the same memory.
+        The current sequence; `sequence`, which users see, is the same memory.
     length : int
     failed : int
         Which function raised since the last reset, 0 if none did.
     raised : int
-        Which did before it.
+        Which function raised before it.
     empty_value : float
-        Utility of the sequences that are not defined.
+        Utility of undefined sequences.
     has_empty_value : int
-        Whether the empty sequence is not, if no function says which are.
+        Whether the empty sequence is undefined, unless a function decides that.
     state_words, first_state_words : int64
-        Memory of all of users' arrays of state, and what they begin with, read-only.
+        Memory of all of the users' state arrays, and their initial content, read-only.
     number_words, first_number_words : int64
-        Memory of all of users' numbers, and what they begin with, read-only.
+        Memory of all of the users' numbers, and their initial values, read-only.
     """
 
     placed: Integers
@@ -76,7 +76,7 @@ class CompiledWorkspace(Game):
 
 @entry
 def reset(game: CompiledWorkspace) -> None:
-    """Empty the sequence, and put state and numbers back to what they were at the start."""
+    """Empty the sequence, and restore the initial state and numbers."""
     game.length = 0
     game.raised = max(game.raised, game.failed)
     game.failed = 0
@@ -108,15 +108,15 @@ def is_defined(game: CompiledWorkspace) -> int:
     return int(game.length > 0 or game.has_empty_value == 0)
 
 
-# What these functions find under these names is put in their place by `_linked`.
+# `link` replaces these functions in the scope of the wrappers below.
 
 
 def _own(table: Any) -> Any:
-    """See a table as the workspace with users' fields."""
+    """View a table as the workspace with users' fields."""
     return table
 
 
-_seen = _own  # without what is the library's alone
+_seen = _own  # without the library's own fields
 
 
 def _reset(game: Any) -> None:
@@ -136,7 +136,7 @@ def _is_defined(game: Any) -> bool:
 
 
 def _evaluate(game: Any) -> float:
-    """Stands in for users' function."""
+    """Stands in for a user's function."""
     return 0.0
 
 
@@ -199,7 +199,7 @@ def _c_evaluate(table: Any) -> int:
 
 
 def _ask(table: Any, players: NDArray[np.int64]) -> float:
-    """Play a sequence, back and forth, and let what is raised through; the game was reset."""
+    """Push and pop a sequence, and let exceptions through; the game was reset."""
     game, seen = _own(table), _seen(table)
     _reset(seen)
     for player in players:
@@ -214,7 +214,7 @@ def _ask(table: Any, players: NDArray[np.int64]) -> float:
 
 
 class Layout(NamedTuple):
-    """Fields of a game that are its users'.
+    """The fields that a user adds to a game.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def workspace_class(layout: Layout) -> type[CompiledWorkspace]:
         kinds |= {name: Kind(dtype, ndim, True) for name, dtype, ndim in layout.arrays}
         kinds |= {name: Kind(dtype, ndim) for name, dtype, ndim in layout.state}
         kinds |= {name: float if is_float else int for name, is_float in layout.numbers}
-        # Numba takes types of one name for the same.
+        # Numba considers types with the same name to be the same.
         digest = hashlib.sha256(repr(layout).encode()).hexdigest()[:16]
         made = type(f"CompiledWorkspace_{digest}", (CompiledWorkspace,), {"__doc__": "See the base class."})
         set_fields(made, kinds)
@@ -248,7 +248,7 @@ def workspace_class(layout: Layout) -> type[CompiledWorkspace]:
 
 
 def seen_class(layout: Layout) -> Any:
-    """Return what users' functions see of such a workspace: the sequence, and their own fields."""
+    """Return the view of a workspace that users' functions get: the sequence, and their own fields."""
     cls = workspace_class(layout)
     names = [name for fields in layout for name, *_ in fields]
     names = ["sequence", "length", *names]
@@ -264,7 +264,7 @@ def reserved_names() -> set[str]:
 
 
 def _block(arrays: list[NDArray[Any]]) -> tuple[NDArray[np.int64], list[int]]:
-    """Put arrays one after the other into words, each at the beginning of a cache line; and say where."""
+    """Concatenate arrays in one block, each at the start of a cache line; return it and their places."""
     places, size = [], 0
     for array in arrays:
         places.append(size // 8)
@@ -326,7 +326,7 @@ def make_compiled_workspace(
 
 
 class _CFunction:
-    """A compiled function that stands in a game's table, and that Python can call."""
+    """A compiled function that a game's table lists, and that Python can call."""
 
     def __init__(self, compiled: Any, n_arguments: int, answers: bool) -> None:
         self._compiled = compiled  # its code lives as long as this
@@ -339,7 +339,7 @@ class _CFunction:
 
 
 class UserFunctions(NamedTuple):
-    """Users' functions, None where they are not given."""
+    """A user's functions, None where they are not given."""
 
     evaluate: Callable[..., Any]
     push: Callable[..., Any] | None = None
@@ -349,7 +349,7 @@ class UserFunctions(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """Users' functions, as kernels and Python call them.
+    """A user's functions, as kernels and Python call them.
 
     Attributes
     ----------
@@ -362,33 +362,33 @@ class Linked(NamedTuple):
     ask: Callable[..., float]
 
 
-def link(layout: Layout, given: UserFunctions, told: str, cache: str | None) -> Linked:
-    """Compile users' functions for games of this layout.
+def link(layout: Layout, given: UserFunctions, fingerprints: str, cache: str | None) -> Linked:
+    """Compile a user's functions for games of this layout.
 
     Parameters
     ----------
     layout : Layout
     given : UserFunctions
-    told : str
-        Differs where they do.
+    fingerprints : str
+        Differs where the functions do.
     cache : str or None
-        Under what name compiled code is kept on disk.
+        Name under which compiled code is cached on disk.
 
     Raises
     ------
     NumbaError
-        If they cannot be compiled; its attribute `function` is the name of the one at fault.
+        If they cannot be compiled; its attribute `function` is the name of the one that cannot.
     """
     cls = workspace_class(layout)
     scope: dict[str, Any] = {**globals(), "_own": _seen_as(cls), "_seen": _seen_as(seen_class(layout))}
     for name, default in _STAND_INS.items():
         func = getattr(given, name)
         scope[f"_{name}"] = users_own(default if func is None else func)
-    digest = stamp(f"{layout} {told} {cache}")
+    digest = stamp(f"{layout} {fingerprints} {cache}")
     kept = cache is not None and not _compiled_before(given)
     word = types.int64
     made: dict[str, Any] = {}
-    # `evaluate` calls `is_defined`, which comes first to be at fault on its own.
+    # `is_defined` comes before `evaluate`, which calls it, so that the error names the right one.
     for name in ("reset", "push", "pop", "is_defined", "evaluate"):
         if getattr(given, name) is None:
             made[name] = globals()[name]
@@ -412,7 +412,7 @@ def link(layout: Layout, given: UserFunctions, told: str, cache: str | None) -> 
 
 
 def _compiled_before(given: UserFunctions) -> bool:
-    """Whether a jitted function among these, or that they call, is compiled: perhaps with other data."""
+    """Whether a jitted function among these, or one that they call, is compiled, perhaps with other data."""
     stack: list[Any] = [func for func in given if func is not None]
     seen: set[int] = set()
     while stack:

@@ -1,4 +1,4 @@
-"""Values of the games that the journeys of each set of channels make, set by set."""
+"""Values of the game that each set of channels has by its journeys."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, V
 class TrieShares(Workspace):
     """Values of all sets' games by the sequences seen, in lanes: for several counts of journeys side by side.
 
-    `most` is the size of the largest set. A seen sequence of m channels adds to the values of the k channels
-    of a set, times k!, what `last`, `member` and `other` say.
+    `max_size` is the size of the largest set. `last`, `member` and `other` say what a seen sequence of m
+    channels adds to the values of the k channels of a set, times k!.
 
     Attributes
     ----------
     trie_starts : int64 (n_nodes + 1,), read-only
     trie_channels : int64 (n_nodes - 1,), read-only
         See `journeys`.
-    worths, beyond : float64 (n_nodes, n_lanes), read-only
-        What full orders are worth: of the sequences seen, and of those that leave the trie behind a node.
+    utilities, beyond : float64 (n_nodes, n_lanes), read-only
+        Utilities of full permutations: of the sequences seen, and of those that leave the trie behind a node.
     gains : float64 (n_nodes, n_lanes), read-only
-        What a node adds to the worth of what comes after it.
-    last, member, other : float64 (most + 1, most + 1), read-only
-        By k and m: to the last of the sequence, to each of it, and to each channel that is not in it.
-    factorials : float64 (most + 1,), read-only
+        What a node adds to the utility of the sequences that pass it.
+    last, member, other : float64 (max_size + 1, max_size + 1), read-only
+        By k and m: for the last channel of the sequence, for each of its channels, and for each other
+        channel.
+    factorials : float64 (max_size + 1,), read-only
     whole : int
         Whether only sequences of all members of a set count.
     starts : int64 (n_sets + 1,), read-only
         Where the members of each set begin in `members`.
     members : int64, read-only
         Channels in increasing order.
-    scratch : int64 (5, most + 1)
+    scratch : int64 (5, max_size + 1)
     values : float64 (like `members`, n_lanes)
         Times k!.
     sums : float64 (n_sets, n_lanes)
-        Over all full orders of a set, which the values must have, times k!.
+        Sums of utilities over all full permutations of a set, which its values must have, times k!.
     conversions : float64 (n_sets,), read-only
-    places : float64 (most, most + 1)
+    places : float64 (max_size, max_size + 1)
         Scratch.
-    credit : float64 (n_channels, most)
-        Unless it is empty, what each channel gets of the sets' `conversions` as the first, the second, ... of
-        an order is added, by the first lane, which coefficients of the partial ordinal value tell.
+    credit : float64 (n_channels, max_size)
+        Unless it is empty, the credit of each channel at each place of an order is added, by the first lane;
+        requires the coefficients of the partial ordinal value.
     """
 
     trie_starts: Integers
     trie_channels: Integers
-    worths: Matrix
+    utilities: Matrix
     beyond: Matrix
     gains: Matrix
     last: Matrix
@@ -71,7 +72,7 @@ def share_by_trie(shares: TrieShares) -> None:
     The trie is searched depth first, set by set, for the sequences of its members.
     """
     trie_starts, trie_channels = shares.trie_starts, shares.trie_channels
-    worths, beyond, gains, factorials = shares.worths, shares.beyond, shares.gains, shares.factorials
+    utilities, beyond, gains, factorials = shares.utilities, shares.beyond, shares.gains, shares.factorials
     to_last, to_member, to_other, whole = shares.last, shares.member, shares.other, shares.whole != 0
     starts, members, scratch = shares.starts, shares.members, shares.scratch
     values, sums, conversions = shares.values, shares.sums, shares.conversions
@@ -95,7 +96,7 @@ def share_by_trie(shares: TrieShares) -> None:
                     break
                 if depth == k:
                     for lane in range(n_lanes):
-                        sums[s, lane] += worths[nodes[depth], lane]
+                        sums[s, lane] += utilities[nodes[depth], lane]
                 else:
                     rest = k - depth
                     left = factorials[rest - 1] * (rest - found[depth])
@@ -128,7 +129,7 @@ def share_by_trie(shares: TrieShares) -> None:
                         values[first + i, lane] += gains[child, lane] * part
             if by_place:
                 gain = gains[child, 0]
-                # It came last, or another comes next.
+                # It is the last one, or another comes next.
                 places[j, depth - 1] += gain * to_last[k, depth]
                 for i in range(k):
                     if inside[i] == 0:
@@ -152,15 +153,15 @@ class Tables(Workspace):
     trie_starts, trie_channels, depths : int64, read-only
         See `journeys`.
     conversions, totals : float64 (n_nodes,), read-only
-        Of its nodes, 0 where a node is only a beginning.
+        Counts of its nodes, 0 where a node is only a prefix.
     pooled : int
-        Whether a subset that was not seen is worth what the largest of its subsets that were seen are worth
-        together; else it is worth 0.
+        Whether a subset that was not seen has the pooled rate of the largest of its subsets that were seen;
+        else its rate is 0.
     starts, members : int64, read-only
         As in `TrieShares`.
     table_starts : int64 (n_sets,), read-only
         Where the table of each set begins in `tables`.
-    scratch : int64 (3, most + 1)
+    scratch : int64 (3, max_size + 1)
     seen : int64 (2, ..)
         Scratch, with room for the nodes whose channels are all in one set.
     largest : int64
@@ -253,7 +254,7 @@ class TableShares(Workspace):
     ----------
     starts, table_starts, tables
         As in `Tables`, read-only.
-    shares : float64 (most + 1, most + 1), read-only
+    shares : float64 (max_size + 1, max_size + 1), read-only
         [k, m]: the weight of a subset of m of k - 1 others.
     values : float64, like the members of the sets
     """

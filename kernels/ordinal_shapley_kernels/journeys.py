@@ -1,41 +1,41 @@
-"""What a JourneyGame plays: what the journeys of each set of channels are worth in a given order.
+"""The utility of a JourneyGame, by the journeys of each set of channels.
 
 These are the functions of a CompiledGame, as a user writes them.
 
-The utility of a sequence is a sum over sets of channels: weight times what those of the sequence's channels
-that are in the set are worth, in its order. Where order counts, worths stand in a trie of the sequences seen;
-where it doesn't, in a table for each set, by the bits of its members.
+The utility of a sequence is a weighted sum over sets of channels: of the utilities that the set has for those
+of its channels that are in the sequence, in their order. If order matters, a trie of the sequences seen holds
+these utilities; if not, a table for each set, indexed by the bits of its members.
 
-Nodes of a trie are numbered level by level, so that the children of a node are neighbours, in increasing
-order of their channels: the edge with index e leads to node e + 1.
+Nodes of a trie are indexed level by level, so that the children of a node are neighbours, in increasing order
+of their channels: the edge with index e leads to node e + 1.
 
 Fields of the game
 ------------------
 ordered : int
-    Whether order counts.
+    Whether order matters.
 trie_starts : int64 (n_nodes + 1,)
-    If order counts: where the edges to the children of each node begin in `trie_channels`.
+    If order matters: where the edges to the children of each node begin in `trie_channels`.
 trie_channels : int64 (n_nodes - 1,)
     Channel of each edge.
 parents : int64 (n_nodes,)
 depths : int64 (n_nodes,)
-worths : float64 (n_nodes,)
-    Worth of each node's sequence.
+utilities : float64 (n_nodes,)
+    Utility of each node's sequence.
 beyond : float64 (n_nodes,)
-    Worth of the sequences that leave the trie behind the node.
+    Utility of the sequences that leave the trie behind the node.
 tables : float64
-    If order doesn't count: worths of all subsets of each set, the sets one after the other.
+    If not: utilities of all subsets of each set, the sets one after the other.
 table_starts : int64 (n_sets,)
 weights : float64 (n_sets,)
 needed : int64 (n_sets,)
-    Channels without which a sequence is worth nothing to the set: 0, or the size of the set.
+    Number of the set's channels that a sequence needs for a utility other than 0: 0, or the size of the set.
 of_starts : int64 (n_channels + 1,)
     Where the sets of each channel begin in `of_sets`.
 of_sets : int64
 of_bits : int64
     The channel's bit in that set.
 at : int64 (n_sets,), state
-    Where the sequence at hand stands for each set: a node, or bits.
+    Where the current sequence stands for each set: a node, or bits.
 behind : int64 (n_sets,), state
     Touches since the trie was left.
 """
@@ -52,7 +52,7 @@ from ordinal_shapley_kernels.abi import inlined
 
 @inlined
 def find_child(starts: NDArray[np.int64], channels: NDArray[np.int64], node: int, channel: int) -> int:
-    """Return the node that a channel leads to, -1 if there is none."""
+    """Return the child of a node for a channel, -1 if there is none."""
     low, end = starts[node], starts[node + 1]
     high = end
     while low < high:
@@ -97,15 +97,15 @@ def pop(game: Any, player: int) -> None:
 
 @inlined
 def evaluate(game: Any) -> float:
-    """Utility of the sequence as it stands, its sets added up in a fixed order."""
+    """Utility of the current sequence; sets are added in a fixed order."""
     ordered, weights, ats, behind = game.ordered, game.weights, game.at, game.behind
     tables, table_starts, needed = game.tables, game.table_starts, game.needed
-    depths, worths, beyond = game.depths, game.worths, game.beyond
+    depths, utilities, beyond = game.depths, game.utilities, game.beyond
     total = 0.0
     for s in range(weights.shape[0]):
         at = ats[s]
         if ordered == 0:
             total += weights[s] * tables[table_starts[s] + at]
         elif depths[at] >= needed[s]:
-            total += weights[s] * (worths[at] if behind[s] == 0 else beyond[at])
+            total += weights[s] * (utilities[at] if behind[s] == 0 else beyond[at])
     return total

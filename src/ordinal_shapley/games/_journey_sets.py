@@ -222,7 +222,7 @@ def share(
         kernels.TrieShares(
             trie_starts=known.trie.starts,
             trie_channels=known.trie.channels,
-            worths=known.utilities,
+            utilities=known.utilities,
             beyond=known.beyond,
             gains=known.gains,
             **coefficients,
@@ -386,7 +386,7 @@ def game_arrays(
         "trie_channels": known.trie.channels,
         "parents": known.trie.parents,
         "depths": known.trie.depths,
-        "worths": known.utilities[:, 0],
+        "utilities": known.utilities[:, 0],
         "beyond": known.beyond[:, 0],
         "tables": in_tables,
         "table_starts": table_starts,

@@ -1,8 +1,8 @@
 """Conditions of axioms: what each player adds where it joins, and which players can be exchanged.
 
-A table of utilities in preorder (`table.py`) is walked depth first. With every prefix goes the place in the
-table of what it is without one of its players, and with two players exchanged; one more player moves each
-of these as it moves the prefix itself, so no sequence is ever looked up.
+A table of utilities in preorder (`table.py`) is walked depth first. Each prefix keeps the places in the table
+of the same sequence without one of its players, and with two of them exchanged. Another player moves these
+places as it moves the prefix, so no sequence is ever looked up.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ ANYWHERE = 1
 
 
 class Prefixes(Workspace):
-    """The sequence at hand, by the length of its prefixes.
+    """The current sequence, by the length of its prefixes.
 
     Attributes
     ----------
     path : int64 (n,)
         Its players.
     unused, open : int64 (n + 1,)
-        As bits: the players that are not in a prefix, and those of them that are yet to follow it.
+        As bits: the players that are not in a prefix, and those of them still to be appended to it.
     nodes : int64 (n + 1,)
         Where a prefix lies in the table.
     without : int64 (n + 1, n)
@@ -50,16 +50,16 @@ class Prefixes(Workspace):
 
 
 class Findings(Workspace):
-    """Extremes over all sequences looked at so far, and where the first of each lies in the table.
+    """Extremes over the sequences visited so far, and where the first of each lies in the table.
 
     Attributes
     ----------
     gains : float64 (2, n, 2)
-        [AT_END or ANYWHERE, i]: least and greatest change of the utility as i joins there.
+        [AT_END or ANYWHERE, i]: lowest and highest change of the utility as i joins there.
     gain_nodes : int64 (2, n, 2)
         The sequences with i.
     differences : float64 (n, n)
-        [i, j], i < j: greatest size of the change of the utility as i and j are exchanged.
+        [i, j], i < j: largest absolute change of the utility as i and j are exchanged.
     difference_nodes : int64 (n, n)
     """
 
@@ -70,7 +70,7 @@ class Findings(Workspace):
 
 
 class Utilities(Workspace):
-    """A table of utilities, and the sequences of it that are looked at.
+    """A table of utilities, and which of its sequences to visit.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Utilities(Workspace):
     sizes : int64 (n + 1,)
         S(0), ..., S(n), as in `table.py`.
     root : int64
-        Players that all of them begin with.
+        Number of players that they all begin with.
     """
 
     values: Vector
@@ -131,7 +131,7 @@ def _note_gain(found: Findings, where: int, player: int, gain: float, node: int)
 
 @entry
 def scan(table: Utilities, at: Prefixes, found: Findings, deepest: int) -> None:
-    """Look at the sequences of up to `deepest` players that begin with the table's root, but for itself.
+    """Visit the sequences of up to `deepest` players that begin with the table's root, except the root.
 
     Writes `at` and `found`.
     """

@@ -1,4 +1,4 @@
-"""What each player contributes to an order: in/out, marginally, or a blend of the two; and its sums.
+"""Contribution of each player to an order, in/out, marginal or a blend of the two; and its sums.
 
 In/out is how the ordinal Shapley value is estimated. It is the classic Shapley value of Ubar(S), the mean of
 U over the orders of S, and every prefix of a random order is a random order of a random set. With U_s the
@@ -8,8 +8,8 @@ utility of the first s of n players, player i's value is the expectation of
     A_s,i = 1/s if i is among the first s, else -1/(n - s).
 
 A has mean 0 and sums to 0 over the players, so any c_s that does not depend on this order leaves x_i
-unbiased and the x_i sum to U_n - U_0. Place by place, what i adds as the (k + 1)st player is the expectation
-of p_i,k below, and x_i is the mean of p_i,k over k = 0..n-1:
+unbiased and the x_i sum to U_n - U_0. By position, what i adds as the (k + 1)st player is the expectation of
+p_i,k, and x_i is the mean of p_i,k over k = 0..n-1:
 
     p_i,k = c_{k+1} + (U_{k+1} - c_{k+1}) n / (k + 1) [i among the first k + 1]
             - c_k - (U_k - c_k) n / (n - k) [i not among the first k],    c_0 = U_0, c_n = U_n.
@@ -19,7 +19,7 @@ With weights w_k of the sizes k = 0..n-1 in place of 1 / n the value is the sum 
     x_i = (g_{n-1} U_n - g_0 U_0) / n + sum_{s=1}^{n-1} (U_s - c_s) A_s,i + c_s (g_{s-1} - g_s) / n,
     A_s,i = g_{s-1} / s if i is among the first s, else -g_s / (n - s).
 
-A then has the mean (g_{s-1} - g_s) / n over the players, which the last term makes up for.
+A then has the mean (g_{s-1} - g_s) / n over the players, which the last term compensates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from __future__ import annotations
 from ordinal_shapley_kernels.abi import entry, inlined
 from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Matrix, Vector, Workspace
 
-# Profile: what a cell [i, k] holds
+# What a cell [i, k] of a profile holds
 TOTAL = 0
 SQUARES = 1
 SAMPLES = 2
@@ -35,22 +35,22 @@ N_CELLS = 3
 
 
 class Record(Workspace):
-    """Orders that were walked, what the contributions to them are made of, and where these go.
+    """Orders walked, the input of their contributions, and the output arrays.
 
     Attributes
     ----------
     orders : int64 (n_orders, n_places)
-        Players in order; of a sampled set, only its players, whose number stands for n.
+        Players in order; of a sampled set only its players, and n is then their number.
     baselines : float64 (n_orders, n_places)
-        [t, s - 1] is c_s; in the last column U_n, or what stands for it.
+        [t, s - 1] is c_s; in the last column U_n, or its stand-in.
     centred : float64 (n_orders, n_places)
-        [t, s - 1] is U_s - c_s, or what stands for it; the last column is not used.
+        [t, s - 1] is U_s - c_s, or its stand-in; the last column is not used.
     marginals : float64 (n_orders, n_places)
         Marginal contribution of the player at each place, times the weight of the sequence before it.
     factors : float64 (n_places,)
-        [k] is g_k, n times the weight of the sizes k; 1 where all sizes weigh alike.
+        [k] is g_k, n times the weight of size k; 1 if all sizes have the same weight.
     contributions : float64 (n_orders, n_places) or (0, 0)
-        Written by `write_contributions`: that of the player at each place of each order.
+        Written by `write_contributions`: contribution of the player at each place of each order.
     profile : float64 (N_CELLS, n_players, n_places) or (0, 0, 0)
         Added to by `add_profile`.
     in_out : float
@@ -77,7 +77,7 @@ def _baseline(record: Record, order: int, size: int) -> float:
 
 @inlined
 def _centred(record: Record, order: int, size: int) -> float:
-    """U_size less its baseline; 0 for nobody and for everybody."""
+    """U_size minus its baseline; 0 for no players and for all."""
     return record.centred[order, size - 1] if 0 < size < record.orders.shape[1] else 0.0
 
 
@@ -88,7 +88,7 @@ def write_contributions(record: Record) -> None:
     n_orders, n_places = record.orders.shape
     in_out = record.in_out
     for t in range(n_orders):
-        # From the last place to the first: being in for s = place.. and out for s = 1..place-1.
+        # From the last place to the first: the player is in for s = place.. and out for s = 1..place-1.
         value = factors[n_places - 1] * _baseline(record, t, n_places) - factors[0] * record.empty_value
         value /= n_places
         for s in range(1, n_places):
@@ -108,10 +108,10 @@ def write_contributions(record: Record) -> None:
 
 @entry
 def add_profile(record: Record) -> None:
-    """Add what every order says of each player at each place to `profile`; for orders of all players.
+    """Add the contributions of every order by player and place to `profile`; for orders of all players.
 
-    Marginal contributions alone tell of the cells [i, k] in which player i did stand at place k; in/out, and
-    a blend with it, of every cell. Of sizes without weight nothing is known.
+    Marginal contributions fill the cells [i, k] of players i that stood at place k; in/out and blends fill
+    every cell. Sizes without weight stay empty.
     """
     profile, orders, marginals, factors = record.profile, record.orders, record.marginals, record.factors
     n_orders, n = orders.shape
@@ -145,20 +145,20 @@ class Tally(Workspace):
     ----------
     orders : int64 (n_orders, n_places)
     n_drawn : int64 (n_orders,)
-        How many players of each order count; those of several orders a replicate are the same.
+        How many players of each order count; the orders of a replicate have the same players.
     contributions : float64 (n_orders, n_places)
         That of the player at each place.
     sums, replicate_sums, replicate_spread : float64 (n_players,)
-        All 0 on entry; written, as are `chosen` and `replicates`.
+        0 at the start; written, as are `chosen` and `replicates`.
     chosen, replicates : int64 (n_players,)
     replicate : float64 (n_players,)
-        Scratch, all 0: the sums of the replicate at hand.
+        Scratch, 0 at the start: sums of the current replicate.
     seen : int64 (n_players,)
-        Scratch, all 0: number of the replicate that was added last.
+        Scratch, 0 at the start: number of the last replicate added.
     replicate_size : int
-        Orders that a replicate holds. An incomplete last one adds to `sums` and `chosen` only.
+        Orders per replicate. An incomplete last replicate adds to `sums` and `chosen` only.
     all_count : int
-        Whether orders and replicates count for all players, those that are not in them with 0.
+        Whether orders and replicates count for all players, with 0 for those that are not in them.
     """
 
     orders: IntegerMatrix
@@ -177,7 +177,7 @@ class Tally(Workspace):
 
 @entry
 def add_replicates(tally: Tally) -> None:
-    """Add contributions, replicate after replicate: orders that come together, with the same players."""
+    """Add contributions replicate by replicate: consecutive orders of the same players."""
     orders, n_drawn, contributions = tally.orders, tally.n_drawn, tally.contributions
     sums, replicate_sums, replicate_spread = tally.sums, tally.replicate_sums, tally.replicate_spread
     chosen, replicates, replicate, seen = tally.chosen, tally.replicates, tally.replicate, tally.seen
@@ -185,7 +185,7 @@ def add_replicates(tally: Tally) -> None:
     n_orders = orders.shape[0]
     n_replicates = n_orders // size
     number = 0
-    for second in range(2):  # first the sums, then the distances from their means
+    for second in range(2):  # the sums first, then the squared distances from their means
         for first in range(0, n_orders, size):
             last = min(first + size, n_orders)
             complete = last == first + size

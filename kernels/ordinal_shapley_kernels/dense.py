@@ -1,15 +1,15 @@
 """Dense linear algebra for small systems, eight numbers at a time.
 
 A call into BLAS costs more than the work itself at these sizes, and its threads would get in the way.
-Matrices of features are kept feature by feature ("columns", shape (n_features, capacity)), so that loops
+Matrices of features are stored feature by feature ("columns", shape (n_features, capacity)), so that loops
 run along rows of data, which are many, and not along features, which may be few.
 
-What stands in the loop of a fit has two forms: `inline_...` becomes part of the kernel, which saves handing
-over arrays where there are few features, and is compiled with it; the other is a call.
+Functions in the inner loop of a fit have two forms: `inline_...` is compiled into the kernel, which saves
+passing arrays where there are few features; the other is a call.
 
 Shapes throughout: `columns` (at least n_features, capacity) with the first n rows of data in use; vectors
 over features (n_features,), over rows (capacity,); factors (n_features, n_features). n and n_features are
-multiples of `WIDTH`; what pads them is 0. Sums are taken in the order written here, whatever the compiler.
+multiples of `WIDTH`; padding is 0. Sums are taken in the order written here, whatever the compiler.
 With `triangular`, column j is 0 for the rows before j, and most of those zeros are not read.
 """
 
@@ -40,7 +40,7 @@ from ordinal_shapley_kernels.lanes import (
 )
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-# Numbers that the second cache holds beside others.
+# Numbers that fit in the L2 cache beside others.
 _CACHED = 2**17
 
 # Shapes of a matrix whose zeros `row_products` does not read.
@@ -98,7 +98,7 @@ def inline_combine_columns(
     weights: Vector, n_features: int, columns: Matrix, n: int, triangular: int, out: Vector
 ) -> None:
     """out[:n] = weights[:n_features] @ columns[:n_features, :n]; four registers of rows at a time."""
-    # Eight sums at a time: an addition can begin every half cycle and takes four.
+    # Eight sums at a time: an addition takes four cycles, and two start per cycle.
     i = 0
     while i + 4 * WIDTH <= n:
         s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = splat(0.0)
@@ -182,9 +182,9 @@ def regularised_gram(
 ) -> None:
     """Upper triangle of out = I + sum_i curvature[i] x_i x_i^T, in tiles of four by four.
 
-    Of blocks of eight rows one in `every` is taken, the curvatures of others must be 0; not if `triangular`.
-    Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity). Rows are taken so many
-    at a time that all their features stay in the second cache.
+    One block of eight rows in `every` is read, and the curvatures of the others must be 0; with `triangular`
+    all are read. Below the diagonal only parts of the tiles are written. `scratch` is (4, capacity). Rows are
+    processed in chunks whose features fit in the L2 cache.
     """
     step = every * WIDTH
     chunk = max(_CACHED // n_features // WIDTH, 4) * step
@@ -211,7 +211,7 @@ def add_gram(
     scratch: Matrix,
     out: Matrix,
 ) -> None:
-    """Add what rows start to n - 1 bring to the Gram matrix if that `is_begun`, else set it to that."""
+    """Add the Gram matrix of rows start to n - 1 to `out` if it `is_begun`, else write it there."""
     for j in range(0, n_features, 4):
         for i in range(max(j // WIDTH * WIDTH if triangular else 0, start), n, step):
             x = load(curvature, i)
@@ -256,8 +256,7 @@ def add_gram(
 
 @part
 def _pivot_scale(pivot: float, least: float) -> float:
-    # A pivot that rounding pushed below what it is at least is put back there, so the factor exists whatever
-    # the scale of the data.
+    # A pivot that rounding pushed below its minimum is reset to it, so that the factor exists at any scale.
     return 1.0 / math.sqrt(max(pivot, least))
 
 
@@ -265,7 +264,7 @@ def _pivot_scale(pivot: float, least: float) -> float:
 def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -> None:
     """Elimination among the pivot rows k..k+3; see `invert_factor`.
 
-    First in the block on the diagonal, whose pivots wait for one another; then in all columns at once.
+    First in the diagonal block, whose pivots depend on one another; then in all columns at once.
     """
     a01, a02, a03 = matrix[k, k + 1], matrix[k, k + 2], matrix[k, k + 3]
     a11, a12, a13 = matrix[k + 1, k + 1], matrix[k + 1, k + 2], matrix[k + 1, k + 3]
@@ -301,11 +300,11 @@ def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -
 def invert_factor(matrix: Matrix, n: int, free: int, least: float) -> None:
     """Overwrite a matrix H = L L^T, n by n, by M = L^-1, so that H^-1 = M^T M.
 
-    Pivots are at least 1, for H >= I, but for that of column `free`, which is at least `least`.
+    Pivots are at least 1, because H >= I, except that of column `free`, which is at least `min_free`.
 
     The upper triangle of `matrix` is read; afterwards it is 0. Gaussian elimination of [H | I] turns I into
-    M. Of row i, columns i.. hold what is left of H and the columns of past pivots hold the row of M, so both
-    fit in one matrix; what lies between is never used. Four pivots and four rows at a time.
+    M. In row i, columns i.. hold the rest of H and the columns of past pivots hold the row of M, so both fit
+    in one matrix; the columns between them are not used. Four pivots and four rows at a time.
     """
     for k in range(0, n, 4):
         _eliminate_within(matrix, n, k, free, least)
@@ -380,9 +379,9 @@ def invert_factor(matrix: Matrix, n: int, free: int, least: float) -> None:
 
 @symbol
 def add_to_factor(inverse_factor: Matrix, n: int, white: Vector, curvature: float, sums: Vector) -> None:
-    """Make M = L^-1 that of L L^T + curvature x x^T, in place, where `white` is M x; `sums` is scratch.
+    """Update M = L^-1 in place to that of L L^T + curvature x x^T, where `white` is M x; `sums` is scratch.
 
-    The Cholesky factor of I + curvature (M x)(M x)^T is applied row by row, for two multiplications an entry.
+    The Cholesky factor of I + curvature (M x)(M x)^T is applied row by row, with two products per element.
     """
     copy_multiple(sums, 0.0, white, n)
     grown = 1.0

@@ -1,6 +1,6 @@
 """The exponential and the logistic function in a form that the compiler vectorises.
 
-`math.exp` is a call to the C library, one number at a time, and was most of the cost of a gradient pass.
+`math.exp` is a call to the C library, one number at a time, and would be most of the cost of a gradient.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ordinal_shapley_kernels.workspace import COMPILED
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-# Adding 1.5 * 2**52 rounds to the nearest integer, which then stands in the low bits of the sum.
+# Adding 1.5 * 2**52 rounds to the nearest integer and leaves it in the low bits of the sum.
 _ROUND = 6755399441055744.0
-_MAX_EXPONENT = 708.0  # exp of it is finite, exp of its negative is a normal number
+_MAX_EXPONENT = 708.0  # exp of it is finite, and exp of its negative a normal number
 
 if not COMPILED:
 
@@ -64,7 +64,7 @@ def exp(x: float) -> float:
     """exp(x) to about one unit in the last place, with x clipped to +-708.
 
     Range reduction x = k log(2) + r with |r| <= log(2)/2, the Taylor polynomial of degree 13 in r
-    (its remainder is below 2**-57 there), and 2**k put together from its bits.
+    (its remainder is below 2**-57 there), and 2**k assembled from its bits.
     """
     x = min(max(x, -_MAX_EXPONENT), _MAX_EXPONENT)
     shifted = x * _LOG2E + _ROUND

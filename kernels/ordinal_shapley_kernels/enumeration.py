@@ -1,8 +1,9 @@
 """Exact sums: the tree of sequences walked depth first, each sequence evaluated once.
 
-Where only some orders matter, one sequence stands for all that are worth the same, and the tree holds the
-representatives only. In every case the players that may follow a sequence are those that may follow it
-without its last player i, less a set of players that depends on i alone (`Tree.keep`).
+Where only some orders matter, one representative stands for all sequences that have its utility by
+definition, and the tree holds representatives only. In every case the players that may follow a sequence are
+those that may follow it without its last player i, intersected with a set that depends on i alone
+(`Tree.keep`).
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ BEFORE = -1  # Tree.depth of a branch that has not begun
 
 
 class Tree(Workspace):
-    """State of a walk over one branch; arrays by depth hold what is so of each prefix.
+    """State of a walk over one branch; arrays by depth describe the prefix of that length.
 
     Attributes
     ----------
     keep : int64 (n,)
         Bits of the players that may still follow once a player has been pushed.
     path : int64 (n + 1,)
-        The sequence at hand; on entry the branch's root.
+        The current sequence; at the start the branch's root.
     used, allowed, open : int64 (n + 1,)
-        By depth, as bits: the players of a prefix, those that may follow it, those of these that are yet
-        to be tried.
+        By depth, as bits: the players of a prefix, those that may follow it, and those of them still to be
+        tried.
     values : float64 (n + 1,)
         By depth: utilities.
     shares : float64 (n + 1,)
-        By depth: the weight of a prefix among the orders of its players; of representatives 1 over their
+        By depth: the weight of a prefix among the orders of its players; for representatives 1 over their
         number.
     singles : float64 (n,)
         Utilities of single players, where the branch holds them.
     depth : int
-        Players in the sequence at hand, or BEFORE.
+        Players in the current sequence, or BEFORE.
     root : int
         Length of the branch's root.
     deepest : int
@@ -55,7 +56,7 @@ class Tree(Workspace):
     node : int
         ALL: place of the next sequence in `Tally.utilities` and `Tally.weights`.
     stride : int
-        ALL: sequences that begin with one of the longest to evaluate.
+        ALL: number of sequences that begin with one of the longest to evaluate.
     evaluations : int
     """
 
@@ -76,7 +77,7 @@ class Tree(Workspace):
 
 
 class Tally(Workspace):
-    """What is added up; arrays that are not wanted are empty.
+    """The sums; arrays that are not wanted are empty.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class Tally(Workspace):
     utilities : float64
         ALL: utilities of the branch in preorder.
     full : float
-        Sum of the utilities of full orders.
+        Sum of the utilities of full permutations.
     """
 
     kind: int
@@ -113,7 +114,7 @@ class Tally(Workspace):
 def _representative_share(tree: Tree, tally: Tally, depth: int, player: int) -> float:
     """1 over the number of representatives of the set made by `player` at `depth`.
 
-    Of a set with t_g players in group g there are prod t_g! for WITHIN, |T|! / prod t_g! for BETWEEN.
+    A set with t_g players in group g has prod t_g! for WITHIN, |T|! / prod t_g! for BETWEEN.
     """
     alike = count_bits(tree.used[depth] & tally.members[tally.groups[player]]) + 1
     if tally.kind == WITHIN:
@@ -123,11 +124,11 @@ def _representative_share(tree: Tree, tally: Tally, depth: int, player: int) -> 
 
 @inlined
 def _credit_representative(tree: Tree, tally: Tally, depth: int, used: int, share: float) -> None:
-    """Add what the utility of a representative tells of all the sequences that it stands for.
+    """Add the utility of a representative for all sequences that it stands for.
 
-    The representative of a set T, `used`, is worth U; `share` is U times its weight. For every player i that
-    is last in some sequence it stands for, U is the utility after i joined T without i; for every player
-    outside T it is the one before.
+    A representative of the set T, `used`, has the utility U; `share` is U times its weight. For a player i
+    that is last in one of those sequences, U is the utility after i joined T without i; for a player outside
+    T it is the utility before it joins.
     """
     path, marginals, groups, members = tree.path, tally.marginals, tally.groups, tally.members
     n = path.shape[0] - 1
@@ -136,14 +137,14 @@ def _credit_representative(tree: Tree, tally: Tally, depth: int, used: int, shar
             if not used >> i & 1:
                 marginals[depth + 1, i] -= share
     if tally.kind == WITHIN:
-        # The last player of each group may be last of all.
+        # The last player of each group can be last.
         for j in range(depth + 1):
             i = path[j]
             group = groups[i]
             if j == depth or groups[path[j + 1]] != group:
                 marginals[depth, i] += share * count_bits(used & members[group])
     else:
-        # Any player of the last one's group may be.
+        # Any player of the last one's group can be last.
         alike = used & members[groups[path[depth]]]
         share *= (depth + 1) / count_bits(alike)
         while alike:
@@ -153,10 +154,10 @@ def _credit_representative(tree: Tree, tally: Tally, depth: int, used: int, shar
 
 @entry
 def enumerate_branch(game: Game, tree: Tree, tally: Tally, budget: int) -> int:
-    """Evaluate the sequences of a branch that are left, and leave after `budget` of them.
+    """Evaluate the remaining sequences of a branch, each once; pause after `budget` of them.
 
-    Writes `tree`, `tally` and the game's workspace; returns DONE, PAUSED or FAILED. Where it is left does not
-    change a bit of the result. Each sequence is evaluated once.
+    Writes `tree`, `tally` and the game's workspace; returns DONE, PAUSED or FAILED. Results are bit-identical
+    wherever it pauses.
     """
     keep, path, used, allowed, open_ = tree.keep, tree.path, tree.used, tree.allowed, tree.open
     values, shares, singles = tree.values, tree.shares, tree.singles
@@ -177,7 +178,7 @@ def enumerate_branch(game: Game, tree: Tree, tally: Tally, budget: int) -> int:
     depth, node = tree.depth, tree.node
     evaluated = 0
     status = PAUSED
-    # From the bounds on depth the compiler knows that no index counts from the end, and leaves checks out.
+    # Bounds on depth let the compiler drop the checks for negative indices.
     while evaluated < budget and 0 <= depth < n:
         left = open_[depth]
         if left == 0:
@@ -233,7 +234,7 @@ def enumerate_branch(game: Game, tree: Tree, tally: Tally, budget: int) -> int:
 
 
 class Sets(Workspace):
-    """Which sets of players a game really evaluates.
+    """Sets of players for which a game is defined.
 
     Attributes
     ----------
@@ -246,9 +247,9 @@ class Sets(Workspace):
 
 @entry
 def mark_defined(game: Game, sets: Sets, n_players: int) -> None:
-    """Write to `sets.defined` which sets of players the game really evaluates.
+    """Write to `sets.defined` for which sets of players the game is defined, in any order.
 
-    Whether it does so does not depend on the order. Writes the game's workspace, too.
+    Also writes the game's workspace.
     """
     defined = sets.defined
     for players in range(defined.shape[0]):

@@ -1,4 +1,4 @@
-"""The estimator game's nopython side: which sequences have a model; those are worth what a function says."""
+"""The estimator game's nopython side: which sequences have a model, whose utility a function computes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EstimatorWorkspace(Game):
     rows : Rows
         Rows of the sequence at hand.
     inner : FunctionWorkspace
-        What trains and scores a model.
+        Trains and scores a model.
     empty_value : float
         Utility of a sequence without a model.
     """
@@ -44,7 +44,7 @@ class EstimatorWorkspace(Game):
 
 
 def make_estimator_workspace(rows: Rows, inner: FunctionWorkspace, empty_value: float) -> EstimatorWorkspace:
-    """Join rows and what trains on them."""
+    """Combine the rows and the function that trains on them."""
     return EstimatorWorkspace(FUNCTIONS, rows=rows, inner=inner, empty_value=empty_value)
 
 
@@ -77,7 +77,7 @@ def is_defined(game: EstimatorWorkspace) -> int:
 
 @entry
 def evaluate(game: EstimatorWorkspace) -> int:
-    """Write what the function says of the sequence as it stands."""
+    """Write the function's utility of the current sequence."""
     if not has_every_class(game.rows):
         score_without_model(game)
         return OK

@@ -1,10 +1,10 @@
 """The function game's nopython side: a user's function of a sequence, called by its address.
 
-The address is a number like any other, so a walk is compiled once for all functions and found in the
-cache. Behind it is a C function `void (int64 *players, int64 length, double *answer)`: machine code for a
-function that Numba has compiled, a callback into the interpreter for any other. The answer is NaN until
-either has written it, so whatever goes wrong on the way (the function raises, or Ctrl-C comes between two
-lines of a callback, where nothing can catch it) leaves NaN.
+The address is just a number, so a walk is compiled once for all functions and found in the cache. It is that
+of a C function `void (int64 *players, int64 length, double *answer)`: machine code for a function that Numba
+has compiled, a callback into the interpreter for any other. The answer is NaN until one of them writes it, so
+it stays NaN whatever goes wrong (the function raises, or Ctrl-C comes between two lines of a callback, where
+nothing can catch it).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ C_UTILITY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_voi
 def c_utility(func: Callable[..., Any]) -> Any:
     """Compile a jitted function of an int64 array into a C function of pointer, length and answer.
 
-    The C function says NaN if `func` raises. Its `address` is good for as long as it lives.
+    The C function answers NaN if `func` raises. Its `address` is valid as long as the object exists.
     """
 
     def adapter(players, length, answer):  # type: ignore[no-untyped-def]
@@ -50,11 +50,11 @@ class FunctionWorkspace(Game):
     Attributes
     ----------
     function_address : int
-        Of a C function as above.
+        Address of a C function as above.
     sequence : int64 (n_players,)
-        The sequence at hand.
+        The current sequence.
     handed : int64 (n_players,)
-        A copy for the function, which may sort it or do what it likes; the memory of `scores` follows.
+        A copy for the function, which may change it; the memory of `scores` follows.
     length : int
     """
 
@@ -71,7 +71,7 @@ class FunctionWorkspace(Game):
         return failure
 
     def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
-        """Have the function say utilities by blocks of validation rows, too, if it can."""
+        """Have the function also write utilities by blocks of validation rows, if it can."""
         if self.block_of is not block_of:
             self.share("block_of", block_of)
             self.share("block_weights", block_weights)
@@ -88,9 +88,9 @@ class FunctionWorkspace(Game):
 def make_function_workspace(callback: Any, n_players: int) -> FunctionWorkspace:
     """Allocate the workspace of one worker, for the function behind `callback.address`.
 
-    `callback.expect(address, blocks)` hears where the players of a workspace stand, with the answer behind
-    them, and how validation rows are in blocks, if they are. `callback.take_failure()` gives what a call of
-    it in this thread raised, if it is known.
+    `callback.expect(address, blocks)` gets the address of the players of a workspace, which the answer
+    follows, and the blocks of validation rows if there are any. `callback.take_failure()` returns the
+    exception of a failed call in this thread, if it is known.
     """
     workspace = FunctionWorkspace(
         FUNCTIONS,
@@ -150,7 +150,7 @@ def is_defined(game: FunctionWorkspace) -> int:
 
 @entry
 def evaluate(game: FunctionWorkspace) -> int:
-    """Write what the function says of the sequence as it stands."""
+    """Write the function's utility of the current sequence."""
     sequence, handed, answer, length = game.sequence, game.handed, game.scores, game.length
     for j in range(length):
         handed[j] = sequence[j]

@@ -1,16 +1,16 @@
-"""What every game offers to what walks sequences, called through the game's table.
+"""The interface of every game, called through the game's table.
 
-A game is a workspace that begins with the addresses of five functions and the place for their answer. A walk
+A game is a workspace that begins with the addresses of five functions and the memory for their answer. A walk
 calls them through the table, so it is compiled once for all games, those of users included.
 
 `reset(game)` empties the sequence and forgets all solver state; `push(game, player)` appends a player without
-evaluating; `pop(game, player)` takes the player pushed last out again; `is_defined(game)` says whether the
-sequence is one that the game really evaluates, not one that is worth a constant by rule; `evaluate(game)`
-writes the utility to `scores[0]`, and the utilities by blocks of validation rows to what follows if there
-are any. What it writes depends on the sequence alone, to the bit, whatever was pushed and popped before.
+evaluating; `pop(game, player)` removes the player pushed last; `is_defined(game)` returns whether the
+sequence is really evaluated, or has a constant utility by rule; `evaluate(game)` writes the utility to
+`scores[0]`, and the utilities by blocks of validation rows behind it if there are any. They are bit-identical
+for the same sequence, whatever was pushed and popped before.
 
-A kind of game may have further functions in its table, for what only some games of the kind do. Kernels call
-these through the table, too (`through_table`), so that they are compiled for none of the others.
+A kind of game may have further functions in its table, for what only some games of the kind do. Kernels also
+call these through the table (`through_table`), so that other games need not compile them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from ordinal_shapley_kernels.workspace import COMPILED, Integers, Vector, Worksp
 
 # What `evaluate` returns
 OK = 0
-FAILED = 1  # there is no utility; `scores` says nothing
+FAILED = 1  # there is no utility, and `scores` is not to be read
 
 
 class GameFunctions(NamedTuple):
-    """The functions of a kind of game: entries, of the game and for `push` and `pop` a player.
+    """The functions of a kind of game, made by `entry`: of the game and, for `push` and `pop`, a player.
 
     `is_defined` and `evaluate` return an integer.
     """
@@ -46,27 +46,27 @@ class GameFunctions(NamedTuple):
 
 
 class Game(Workspace):
-    """What the workspace of every game begins with.
+    """The first fields of every game's workspace.
 
     Parameters
     ----------
-    functions : GameFunctions, or a NamedTuple that begins with the same
-        None for what the game has no use for.
+    functions : GameFunctions, or a NamedTuple that begins like it
+        None for functions that the game does not need.
     **fields
         See `Workspace`.
 
     Attributes
     ----------
     reset_address, push_address, pop_address, is_defined_address, evaluate_address : int
-        Of the functions; with the JIT off they are in `functions`.
+        Addresses of the functions; with the JIT off they are in `functions`.
     scores : float64 (1 + n_blocks,)
         Written by `evaluate`.
     block_of : int64 (n_valid,) or (0,)
         Block of each validation row, from 0.
     block_weights : float64 (n_valid,) or (0,)
-        What it weighs there.
+        Its weight in the block.
     unconverged : int
-        Model fits of `evaluate` so far that could not be brought to convergence.
+        Model fits of `evaluate` so far that did not converge.
     """
 
     reset_address: int
@@ -90,26 +90,26 @@ class Game(Workspace):
         super().__init__(**fields)
 
     def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
-        """Have `evaluate` write utilities by blocks of validation rows, too."""
+        """Have `evaluate` also write utilities by blocks of validation rows."""
         if self.block_of is not block_of:
             self.share("block_of", block_of)
             self.share("block_weights", block_weights)
             self.share("scores", np.zeros(2 + int(block_of.max())))
 
     def failure(self) -> Exception | None:
-        """What Python saw go wrong in the last `evaluate` of this thread that failed, if it did."""
+        """Return the exception of the last `evaluate` that failed in this thread, if Python saw one."""
         return None
 
     @property
     def has_raised(self) -> bool:
-        """Whether a function raised, be it where no utility was asked for after it."""
+        """Whether a function raised, even if no utility was evaluated afterwards."""
         return False
 
 
 def through_table(name: str, answer: Any, n_numbers: int = 0) -> Any:
-    """Function of a game, and of up to two integers, that calls what stands in the game's table.
+    """Make a function of a game, and of up to two integers, that calls a function in the game's table.
 
-    `answer` is what it returns, `int` or None.
+    `answer` is the type that it returns, `int` or None.
     """
     if not COMPILED:
 
@@ -157,6 +157,6 @@ evaluate = through_table("evaluate", int)
 
 @inlined
 def utility(game: Any) -> float:
-    """Utility of the sequence as it stands; NaN if there is none."""
+    """Utility of the current sequence; NaN if there is none."""
     status = evaluate(game)
     return game.scores[0] if status == OK else math.nan

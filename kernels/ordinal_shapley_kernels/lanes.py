@@ -1,13 +1,12 @@
-"""Eight numbers at a time: the vector registers of the processor, as a type that kernels compute with.
+"""Eight numbers at a time: the vector registers of the processor, as a type for kernels.
 
-The compiler's own vectoriser guards every loop against arrays that overlap, finishes it one number at a
-time, and gives up on blocks of rows by columns; at the sizes here that was half of a fit. Arrays that are
-read and written this way are padded to a multiple of `WIDTH`. Processors with narrower registers work on
-two or four parts.
+The compiler's own vectoriser guards every loop against overlapping arrays, finishes it one number at a time,
+and gives up on blocks of rows by columns; at the sizes here that took half of a fit. Arrays are padded to a
+multiple of `WIDTH`. Processors with narrower registers work on two or four parts.
 
-With ORDINAL_SHAPLEY_SCALAR=1 in the environment lanes are eight single numbers and each function is eight
-single instructions in the same order: to tell what vector instructions do, or to do without. With the JIT off
-lanes are NumPy arrays of eight numbers.
+With ORDINAL_SHAPLEY_SCALAR=1 in the environment, lanes are eight scalars and each function is eight scalar
+instructions in the same order: to measure the effect of vector instructions, or to avoid them. With the JIT
+off, lanes are NumPy arrays of eight numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WIDTH = 8
 
 
 def padded(n: int) -> int:
-    """N, or the next multiple of the width."""
+    """Round n up to a multiple of the width."""
     return -(-n // WIDTH) * WIDTH
 
 
@@ -106,7 +105,7 @@ if not COMPILED:
         return np.concatenate((low[i : i + 4], high[i : i + 4]))
 
     def clip(lanes: Any, low: float, high: float) -> Any:
-        """Each number, or the bound that it exceeds."""
+        """Clip each number to the bounds."""
         return np.minimum(np.maximum(lanes, low), high)
 
     def magnitude(lanes: Any) -> Any:
@@ -120,7 +119,7 @@ if not COMPILED:
 else:
     _DOUBLE, _INTEGER, _INDEX = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
     _LANES = ir.ArrayType(_DOUBLE, WIDTH) if SCALAR else ir.VectorType(_DOUBLE, WIDTH)
-    # What `total + a * b` needs to become one instruction; sums stay in the order they are written in.
+    # Lets `total + a * b` become one instruction; sums stay in the order they are written in.
     _FLAGS = ("contract",)
 
     class LanesType(types.Type):
@@ -149,7 +148,7 @@ else:
         return value
 
     def _constant(kind: Any, number: Any) -> Any:
-        """A number as wide as the parts are."""
+        """Broadcast a constant to a part."""
         if SCALAR:
             return ir.Constant(kind, number)
         return ir.Constant(ir.VectorType(kind, WIDTH), [number] * WIDTH)
@@ -158,7 +157,7 @@ else:
         return kind if SCALAR else ir.VectorType(kind, WIDTH)
 
     def _spread(builder: Any, x: Any) -> Any:
-        """A part that holds a number throughout."""
+        """Broadcast a number to a part."""
         if SCALAR:
             return x
         lone = builder.insert_element(ir.Constant(_LANES, ir.Undefined), x, ir.Constant(_INDEX, 0))
@@ -197,7 +196,7 @@ else:
     add_product = _pairwise("add_product", "Total + a * b, in one rounding if possible.", _fused, 3)
     subtract_product = _pairwise("subtract_product", "Total - a * b, likewise.", _fused_off, 3)
 
-    # Indices are taken as they are: Numba would ask at every one whether it counts from the end.
+    # Indices are not wrapped: Numba would check each one for being negative.
 
     def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         """Pointer to an element of a vector, or of a row of a matrix."""
@@ -311,7 +310,7 @@ else:
 
         return types.float64(lanes), generate
 
-    # Where the parts that are added stand in two vectors, side by side: halves, quarters, eighths.
+    # Places of the parts to add, in two vectors side by side: halves, quarters, eighths.
     _ROUNDS = (
         ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)),
         ((0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15)),
@@ -325,7 +324,7 @@ else:
     def totals(  # type: ignore[no-untyped-def]
         typing_context: Any, a, b, c, d, e, f, g, h
     ) -> Any:
-        """The `total` of each of eight lanes, to the bit, for half the instructions."""
+        """The `total` of each of eight lanes, bit-identical, with half the instructions."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             if SCALAR:
@@ -383,7 +382,7 @@ else:
 
     @intrinsic
     def clip(typing_context: Any, lanes: Any, low: Any, high: Any) -> Any:
-        """Each number, or the bound that it exceeds; NaN gives `low`."""
+        """Clip each number to the bounds; NaN gives `low`."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             low, high = _spread(builder, args[1]), _spread(builder, args[2])

@@ -1,8 +1,7 @@
 """The logistic game's nopython side: a sequence of players grows, and has a utility at every length.
 
-Every kind of score has its own `evaluate`: which one a game uses stands in its table, and only that one is
-compiled. Rows that are pushed wait for an evaluation, so that those of a sequence that is built without any
-enter together.
+Every kind of score has its own `evaluate`; the game's table lists the one in use, and only that one is
+compiled. Rows that are pushed wait for the next evaluation, so that they enter together.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ from ordinal_shapley_kernels.position_weights import fill_position_weights
 from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, ROC_AUC, neg_log_loss, roc_auc, score_decisions
 
-# Every step shrinks a gradient; a fit that takes more than this many is not getting anywhere.
+# Every step shrinks a gradient; a fit that takes more steps than this makes no progress.
 _MAX_STEPS = 500
 
 
 @entry
 def reset(game: LogisticWorkspace) -> None:
-    """Empty the sequence and forget the models, so that what follows depends on nothing before."""
+    """Empty the sequence and forget the models, so that later results do not depend on earlier ones."""
     counts = game.prefix.class_counts
     for code in range(counts.shape[0]):
         counts[code] = 0
@@ -75,7 +74,7 @@ def reset(game: LogisticWorkspace) -> None:
 
 @entry
 def push(game: LogisticWorkspace, player: int) -> None:
-    """Append a player's rows to the sequence without evaluating it."""
+    """Append a player's rows to the sequence, without evaluating it."""
     training, prefix = game.training, game.prefix
     starts, player_rows = training.player_starts, training.player_rows
     rows, norms, largest, counts = prefix.rows, prefix.norms, prefix.largest, prefix.class_counts
@@ -98,7 +97,7 @@ def push(game: LogisticWorkspace, player: int) -> None:
 def pop(game: LogisticWorkspace, player: int) -> None:
     """Take the rows of the player that was pushed last out of the sequence.
 
-    The models stay where they are: a start for the next fit, as good as any near one.
+    The models stay as they are: a start for the next fit.
     """
     training, counts, solver = game.training, game.prefix.class_counts, game.solver
     starts, player_rows = training.player_starts, training.player_rows
@@ -123,7 +122,7 @@ def pop(game: LogisticWorkspace, player: int) -> None:
 
 @symbol
 def enter_rows(game: LogisticWorkspace) -> None:
-    """Make the features of the rows that wait, and what models say of them."""
+    """Compute the features of the waiting rows, and their slopes at the current models."""
     prefix, solver, entering = game.prefix, game.solver, game.prefix.entering
     first, last = game.entered, game.length
     rows, columns, triangle = prefix.rows, prefix.columns, prefix.triangle
@@ -134,9 +133,9 @@ def enter_rows(game: LogisticWorkspace) -> None:
     if kept < last:
         for k in range(game.n_models):
             at_zero &= not dot(models[k], models[k], game.dimension) > 0.0
-        if not at_zero:  # else there is nothing to read
+        if not at_zero:  # models of 0 need no features
             enter_overflow(game, max(first, kept))
-    # Rows before the first have left the span, and have all but their columns.
+    # Rows before `first` have left the span, and only lack their columns.
     for i in range(first if game.triangular else game.entered, last):
         if not game.triangular and i < kept:
             read_row(game.training.raw, rows[i], entering)
@@ -166,7 +165,7 @@ def enter_rows(game: LogisticWorkspace) -> None:
 
 @symbol
 def _weigh_prefix(game: LogisticWorkspace) -> None:
-    """Costs of the rows for the sequence's present length; those of the padding are 0."""
+    """Write the costs of the rows for the current length; 0 in the padding."""
     costs, base_costs, masses = game.prefix.costs, game.prefix.base_costs, game.prefix.class_masses
     classes, rows = game.training.classes, game.prefix.rows
     first, m = game.free, game.length
@@ -204,7 +203,7 @@ def _has_model(game: LogisticWorkspace) -> bool:
 
 @part
 def _lacks_model(game: LogisticWorkspace) -> bool:
-    """Whether the sequence lacks a class; `scores` is then what it is worth."""
+    """Whether the sequence lacks a class; `scores` is then its utility."""
     score_without_model(game)
     return not _has_model(game)
 
@@ -221,7 +220,7 @@ def _must_improve(game: LogisticWorkspace, radius: float) -> bool:
     involved, at_floor = game.solver.involved, game.solver.at_floor
     any_involved = False
     for k in range(game.n_models):
-        # A row is at least as long as its intercept's 1, so nothing is more off than that makes it.
+        # A row is at least as long as its intercept's 1, so this bounds every error.
         error = (1.0 + game.solver.offsets[k]) * error_of(game, k)
         far = not error <= radius  # NaN is far
         involved[k] = 1 if far and at_floor[k] < HESSIAN_FLOOR else 0
@@ -233,7 +232,7 @@ def _must_improve(game: LogisticWorkspace, radius: float) -> bool:
 def settle(game: LogisticWorkspace, radius: float) -> None:
     """Improve the models until each is within `radius` of its optimum, or as near as rounding allows.
 
-    With a negative radius: until every validation row is decided.
+    With a negative radius, until every validation row is decided.
     """
     if game.entered < game.length:
         enter_rows(game)
@@ -261,7 +260,7 @@ def settle(game: LogisticWorkspace, radius: float) -> None:
         for k in range(n_models):
             lost = at_floor[k] == HESSIAN_FLOOR and radii[k] == math.inf
             if lost and not restarted[k]:
-                # On features of wild scales a start may be a dead end; 0 seldom is.
+                # On badly scaled features a start may be a dead end; 0 seldom is.
                 restarted[k] = 1
                 forget(game, k, game.length)
                 at_floor[k] = NO_GRADIENT
@@ -376,7 +375,7 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
     _score_rows(game)
     validation = game.validation
     n_valid = validation.truth.shape[0]
-    # Values that the converged model may not tell apart are ties, whatever the start of the fit.
+    # Values closer than their error are ties, so that the score does not depend on the start of the fit.
     tie = 0.0
     for v in range(n_valid):
         tie = max(tie, 2.0 * uncertainty(game, v))
@@ -385,7 +384,7 @@ def evaluate_auc(game: LogisticWorkspace) -> int:
 
 
 def functions(numbers: Numbers, overflows: bool) -> LogisticFunctions:
-    """Functions of a game; those for spans and for an overflow if it has any."""
+    """Return the functions of a game, with those for the span and the overflow if it needs them."""
     if numbers.softmax:
         by_loss, by_decisions = evaluate_softmax_log_loss, evaluate_softmax_decisions
     else:

@@ -1,17 +1,17 @@
-"""What a logistic game holds while a sequence grows: data, prefix, models and validation rows.
+"""The arrays of a logistic game: data, prefix, models and validation rows.
 
 Sizes: n_rows training rows, n_features columns (the constant 1 of the intercept is the last), n_classes
 classes, n_models = 1 for two classes (class 1 against class 0) else n_classes (each against the rest),
 n_valid validation rows. n_features, capacity and width are the numbers of columns, training rows and
 validation rows, padded to the length of a vector register; padding features are 0 in every row.
 
-While the prefix is no longer than `LogisticWorkspace.span_limit`, the features that models work with are
-coordinates in the span of its rows, one for each (see `span`); afterwards they are the columns of the data.
-n_dims is the larger number of the two, padded, and `LogisticWorkspace.dimension` says how many are in use;
-n_span is `span_limit`, padded.
+While the prefix is no longer than `LogisticWorkspace.span_limit`, the features of the models are coordinates
+in the span of its rows, one for each row (see `span`); afterwards they are the columns of the data. n_dims is
+the larger of the two numbers, padded; `LogisticWorkspace.dimension` is the number in use; n_span is
+`span_limit`, padded.
 
-White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M takes
-gradients and rows, L^T takes steps there; the earlier Hessian is the identity.
+White coordinates: with H = L L^T an earlier Hessian of a model and M = L^-1 its inverse factor, M transforms
+gradients and rows, and L^T steps; the earlier Hessian becomes the identity.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ordinal_shapley_kernels.workspace import (
 )
 
 EPSILON = 2.220446049250313e-16
-# Squares of less are 0.
+# Squares of smaller numbers are 0.
 UNDERFLOW = 1e-150
 # Recent steps kept to correct a stale factor (see logistic_solver).
 MEMORY = 4
 SOFTMAX_MEMORY = 10
 
-# Rows that are read at a time where columns have no room for them.
+# Rows read at a time where `columns` has no room for them.
 BLOCK = 128
 
 # Solver.factor_state
 NO_FACTOR = 0
-STALE = 1  # gains too little: factorise before the next step
+STALE = 1  # reduces the gradient too little: factorise before the next step
 USABLE = 2
-EXACT = 3  # of the Hessian at the present model
+EXACT = 3  # of the Hessian at the current model
 
 # Solver.at_floor
 NO_GRADIENT = -1
@@ -51,12 +51,12 @@ HESSIAN_FLOOR = 2
 
 # Columns of Solver.bounds
 NORM = 0  # of the gradient
-ROUNDING = 1  # bound on what rounding may have done to the gradient
+ROUNDING = 1  # bound on the rounding error of the gradient
 WHITE_NORM = 2  # of the white gradient
-SCORE_ROUNDING = 3  # bound on what rounding does to the decision value of a row of norm 1
-SHARE = 4  # the Hessian between model and optimum is at least this times the factorised one, 0 if unknown
+SCORE_ROUNDING = 3  # bound on the rounding error of the decision value of a row of norm 1
+SHARE = 4  # Hessians between model and optimum are at least this times the factorised one; 0 if unknown
 RADIUS = 5  # distance to the optimum in white coordinates, inf if unknown
-HALF = 6  # radius of a ball around model - gradient / (2 SHARE), in white coordinates, that holds it
+HALF = 6  # radius of a ball around model - gradient / (2 SHARE) that holds the optimum, in white coordinates
 N_BOUNDS = 7
 
 
@@ -66,9 +66,9 @@ class Training(Workspace):
     Attributes
     ----------
     raw : RawRows
-        The rows themselves, unless only products are kept.
+        The rows, unless only products are kept.
     products : float64 (n_rows, padded n_rows) or (0, 0)
-        Inner products of each row with all, where they are tabulated.
+        Inner products of each row with all rows, where they are tabulated.
     norms : float64 (n_rows,)
         Euclidean norm of each row.
     classes : int64 (n_rows,)
@@ -93,7 +93,7 @@ class Training(Workspace):
 
 
 class Validation(Workspace):
-    """Validation rows and what is known of their decisions.
+    """Validation rows, and the state of their decisions.
 
     Attributes
     ----------
@@ -105,13 +105,13 @@ class Validation(Workspace):
     products : float64 (n_rows, width) or (0, 0)
         Inner products with all training rows, where they are tabulated.
     coordinates : float64 (n_valid, n_span)
-        In the span of the prefix, as far as they are known; the others are 0.
+        In the span of the prefix; unknown ones are 0.
     coordinate_columns : float64 (n_span, width)
-        The same, coordinate by coordinate; the first `LogisticWorkspace.known_of_all` are right.
+        The same, coordinate by coordinate; only the first `LogisticWorkspace.known_of_all` are valid.
     known : int64 (n_valid,)
-        How many coordinates of each row are known.
+        Number of known coordinates of each row.
     norms : float64 (n_valid,)
-        Norm of the features in use, or more where not all coordinates are known.
+        Norm of the features in use, or an upper bound where coordinates are unknown.
     truth : int64 (n_valid,)
         Class codes.
     decisions : int64 (n_valid,)
@@ -121,21 +121,21 @@ class Validation(Workspace):
     snapshot_models : float64 (n_models, n_dims)
         Models at which all rows were last scored.
     snapshot_decisions : int64 (n_valid,)
-        What those models decide.
+        Decisions of those models.
     snapshot_gaps : float64 (n_valid,)
-        By how much: decision value, or lead over the runner-up.
+        Their margins: absolute decision value, or lead over the runner-up.
     white_features : float64 (n_factors, n_valid, n_dims)
-        Rows in the white coordinates of each factor, made when first asked for.
+        Rows in the white coordinates of each factor, computed on first use.
     leverages : float64 (n_factors, n_valid)
         Their norms.
     stamps : int64 (n_factors, n_valid)
-        The factor (`Solver.factor_stamps`) that they were made with.
+        Stamp (`Solver.factor_stamps`) of the factor that they were computed with.
     log_probabilities : float64 (n_valid,)
         Scratch: of the rows' classes.
     row_scores : float64 (n_models,)
         Scratch.
     order, counts : int64
-        Scratch of the metrics; `order` lists rows to decide one by one as well.
+        Scratch of the metrics; `order` also lists the rows to decide one by one.
     """
 
     features: Matrix
@@ -162,12 +162,12 @@ class Validation(Workspace):
 
 
 class References(Workspace):
-    """Where the model of two classes begins if it was last fitted to a far shorter sequence, or to none.
+    """Where the model of two classes starts if it was last fitted to a far shorter sequence, or to none.
 
     Attributes
     ----------
     lengths : int64 (n_lengths,)
-        Rising lengths of sequences; none where fits begin with what they find.
+        Increasing lengths of sequences; empty if every fit starts from the last one.
     models : float64 (n_lengths, n_features)
         Means of the models of some sequences of that length.
     inverse_factors : float64 (n_lengths, n_features, n_features)
@@ -187,20 +187,20 @@ class Prefix(Workspace):
     rows : int64 (capacity,)
         The training rows.
     columns : float64 (n_dims, room)
-        Their features in use, feature by feature, of as many rows as there is room for (see
+        Their features in use, feature by feature, for as many rows as there is room for (see
         `logistic_overflow`).
     features : float64 (n_span + WIDTH, n_features), of softmax models (room + WIDTH, n_features)
-        The rows by the columns of the data, row by row: while they have coordinates in the span; for softmax
-        models also later.
+        The rows in the columns of the data, row by row: while they have coordinates in the span, and for
+        softmax models also later.
     entering : float64 (n_features,)
-        The same of one row, later.
+        The same for a single row, later.
     triangle : float64 (n_span, n_span)
         Their coordinates in the span, row by row.
     block : float64 (n_span + WIDTH, WIDTH)
-        Scratch: coordinates of eight rows that enter.
+        Scratch: coordinates of eight entering rows.
     noise : float64 (n_span,)
-        Of a row whose pivot rounding has made up: up to which size what is left of a product with another
-        row, of norm 1, counts as 0. Of others 0.
+        For a row whose pivot is only rounding: size up to which the remainder of a product with another row
+        of norm 1 counts as 0. Otherwise 0.
     dependent : int64 (n_span,)
         1 or more for rows that may lie in the span of those before them.
     wanted : float64 (n_span + WIDTH,)
@@ -211,29 +211,29 @@ class Prefix(Workspace):
     base_costs : float64 (capacity,)
         C times sample weight.
     costs : float64 (capacity,)
-        The same times the position weight for the current length; 0 in the padding.
+        The same times the position weight at the current length; 0 in the padding.
     signs : float64 (n_models, capacity)
         +1 for the model's own class, -1 for the rest.
     slopes, trial_slopes : float64 (n_models, capacity)
-        Derivative of each row's loss by its decision value, without costs, at the models at hand and at the
+        Derivative of each row's loss by its decision value, without costs, at the current models and at the
         trials.
     margins, residuals : float64 (n_models, capacity)
-        Of the trials: decision values, derivatives with costs.
+        Decision values of the trials, and derivatives with costs.
     values : float64 (n_models, capacity) or (0, 0)
-        Decision values of the models at hand, which softmax models keep.
+        Decision values of the current models, kept for softmax models.
     scaled : float64 (4, room), of softmax models (padded n_models, capacity)
-        Scratch; softmax models keep probabilities times costs there.
+        Scratch; probabilities times costs for softmax models.
     overflow : float64 (BLOCK, n_features)
-        Scratch: later rows, row by row.
+        Scratch: rows without columns, row by row.
     overflow_columns : float64 (n_features, BLOCK + WIDTH)
         Scratch: the same, feature by feature.
     overflow_weights : float64 (BLOCK,)
     overflow_values : float64 (n_models, BLOCK)
         Scratch: one number for each of them.
     overflow_order : int32 (capacity - room,)
-        Where in the prefix they stand, in the order of the data.
+        Their places in the prefix, in the order of the data.
     overflow_rows : int32 (capacity - room,)
-        Which training rows they are.
+        Their training rows.
     overflow_places : int32 (n_rows,)
         Scratch: the same of each training row; 0 between uses.
     class_counts : int64 (n_classes,)
@@ -274,27 +274,27 @@ class Prefix(Workspace):
 
 
 class Solver(Workspace):
-    """Models and what the Newton iteration remembers of them.
+    """Models and the state of their Newton iterations.
 
     Attributes
     ----------
     models, gradients, white_gradients : float64 (n_models, n_dims)
     active : int64 (n_models,)
-        Models that a step or a gradient is for. What is called trial, margins or residuals has a row for each
+        Models that a step or a gradient is for. Arrays called trial, margins or residuals have a row for each
         of these, in this order.
     trials, trial_gradients, trial_white_gradients : float64 (n_models, n_dims)
         Models that may be better.
     column_models : float64 (n_models, n_features)
-        Scratch: models that lie in the span, by the columns of the data; sums of gradients.
+        Scratch: models in the span as columns of the data; sums of gradients.
     bounds, trial_bounds : float64 (n_models, N_BOUNDS)
-        What is known of each model, and of the trials.
+        Bounds of each model, and of the trials.
     sums : float64 (n_models, 4)
         Scratch of a gradient.
     inverse_factors : float64 (n_factors, n_dims, n_dims)
-        Inverse Cholesky factors of earlier Hessians: one for each model, and of several models one more that
-        they share to begin with.
+        Inverse Cholesky factors of earlier Hessians: one for each model, and if there are several models one
+        more that they share at first.
     factor_stamps : int64 (n_factors,)
-        Number of the factor; it only grows.
+        Version of each factor; it only grows.
     factor_of : int64 (n_models,)
         Which factor a model uses.
     factor_curvatures : float64 (n_models, capacity)
@@ -302,37 +302,35 @@ class Solver(Workspace):
     factor_leverages : float64 (n_models, capacity)
         Bound on the squared norm of these rows in white coordinates.
     hessian_slack : float64 (n_models, 2)
-        Share of the factorised Hessian that may have left with rows that were removed; share that rounding
-        may have made up.
+        Share of the factorised Hessian that may be gone with removed rows; share that may be rounding.
     white_steps, white_changes : float64 (n_models, MEMORY, n_dims)
-        Recent steps and the changes of gradient that they made, a ring.
+        Recent steps and the changes of the gradient by them, in a ring buffer.
     curvature_scales : float64 (n_models, MEMORY)
         1 / (step . change).
     pairs : int64 (n_models, 2)
-        How many of `white_steps` are valid, and where the next one goes.
+        Number of valid `white_steps`, and the place of the next one.
     factor_state : int64 (n_models,)
         NO_FACTOR, STALE, USABLE or EXACT.
     at_floor : int64 (n_models,)
-        NO_GRADIENT at the start of a fit; NOT_AT_FLOOR; EUCLIDEAN_FLOOR when rounding may account for all
-        of the gradient, or no step makes it smaller; HESSIAN_FLOOR when the same is true in the norm of the
-        inverse Hessian.
+        NO_GRADIENT at the start of a fit; NOT_AT_FLOOR; EUCLIDEAN_FLOOR if the gradient may be rounding
+        alone, or no step shrinks it; HESSIAN_FLOOR if the same holds in the norm of the inverse Hessian.
     hessian_radii : float64 (n_models,)
         At HESSIAN_FLOOR: distance to the optimum in the Hessian's norm, inf if there is no bound.
     restarted : int64 (n_models,)
-        1 for models that this fit has started again from 0.
+        1 for models that this fit has restarted from 0.
     involved : int64 (n_models,)
-        1 for models whose accuracy an undecided validation row waits for.
+        1 for models that must be improved to decide a validation row.
     pair_products : float64 (MEMORY,)
     directions, white_directions : float64 (n_models, n_dims)
     scales : float64 (n_models,)
-        By how much a direction is shortened, 0 where it is not known yet.
+        Factor that shortens a direction, 0 while it is unknown.
     penalties : float64 (n_dims,)
         1 for features whose coefficients are penalised, 0 for a free intercept.
     offsets : float64 (n_models,)
-        By how much a row may be longer in white coordinates than in its own; 0 unless the intercept is free
-        (see `logistic_gradient`).
+        Upper bound on how much longer a row is in white coordinates; 0 unless the intercept is free (see
+        `logistic_gradient`).
     intercepts : float64 (padded n_models + 2, padded n_models) or (0, 0)
-        Scratch: a system of equations for softmax models' intercepts.
+        Scratch: a system of equations for the intercepts of softmax models.
     """
 
     models: Matrix

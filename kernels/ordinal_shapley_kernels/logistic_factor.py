@@ -1,8 +1,8 @@
-"""Inverse factors of Hessians of the logistic objective: when one is made, of what, and for which models.
+"""Inverse factors of Hessians of the logistic objective: when they are computed, and for which models.
 
-A factor costs many passes over the rows, the more the more features there are. So models keep one from fit to
-fit, several classes begin a fit from nothing with one that they share, and a row that changes a Hessian much
-is brought into the factor at hand.
+A factor costs as much as many passes over the rows, more so with more features. So models keep theirs from
+fit to fit, several classes start a cold fit with a shared one, and a row that changes a Hessian much updates
+the factor.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ from ordinal_shapley_kernels.logistic_workspace import (
 )
 from ordinal_shapley_kernels.products import combine_columns_of_each
 
-# A new row whose curvature in white coordinates exceeds this is brought into the factor.
+# A new row whose curvature in white coordinates exceeds this updates the factor.
 _MAX_SURPRISE = 4.0
 # Newton steps along the first direction.
 _LEAP_STEPS = 8
-# How often models of a fit share a new factor before each gets its own.
+# How many new factors the models of a fit share before each gets its own.
 _MAX_SHARES = 8
-# The first factor of a fit takes one block of rows in so many, at most.
+# The first factor of a fit reads at least one in so many blocks of rows.
 _MAX_SKIPPED = 4
-# A sequence is far from the one before if it has so many rows more, and at least one in so many of its own.
+# A sequence is far from the previous one if it adds at least _MIN_GROWN rows, and one in _FAR of its own.
 _MIN_GROWN = 4
 _FAR = 8
 
 
 @part
 def forget(game: LogisticWorkspace, model: int, m: int) -> None:
-    """Put a model back to 0, with neither factor nor remembered steps."""
+    """Reset a model to 0, without factor and steps."""
     solver, slopes, signs = game.solver, game.prefix.slopes, game.prefix.signs
     models = solver.models
     for j in range(models.shape[1]):
@@ -87,7 +87,7 @@ def forget(game: LogisticWorkspace, model: int, m: int) -> None:
 
 @symbol
 def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> None:
-    """Make a factor of the Hessian with the curvatures of a model, which one block in `every` has."""
+    """Compute the factor of the Hessian by a model's curvatures, 0 except in one block in `every`."""
     prefix, solver = game.prefix, game.solver
     n = n_kept(game)
     curvatures, inverse_factor = solver.factor_curvatures[model], solver.inverse_factors[factor]
@@ -124,7 +124,7 @@ def _factor_slack(game: LogisticWorkspace, model: int, stiffness: float) -> floa
 
 @part
 def _use_factor(game: LogisticWorkspace, model: int, factor: int, stiffness: float) -> None:
-    """Forget earlier steps of a model that has a new factor."""
+    """Assign a factor to a model, and forget its earlier steps."""
     solver = game.solver
     solver.factor_of[model] = factor
     solver.factor_state[model] = EXACT
@@ -136,7 +136,7 @@ def _use_factor(game: LogisticWorkspace, model: int, factor: int, stiffness: flo
 
 @symbol
 def renew_factor(game: LogisticWorkspace, model: int) -> None:
-    """Give a model a factor of its own, of the Hessian at hand, and renew what depends on it."""
+    """Give a model its own factor, of the current Hessian, and update what depends on it."""
     prefix, solver = game.prefix, game.solver
     n, n_features = (game.length + WIDTH - 1) // WIDTH * WIDTH, game.dimension
     factor_curvatures(prefix.slopes[model], prefix.costs, n, solver.factor_curvatures[model])
@@ -154,7 +154,7 @@ def renew_factor(game: LogisticWorkspace, model: int) -> None:
 
 @part
 def take_gradient(game: LogisticWorkspace, place: int) -> None:
-    """Make the gradient at a place, and what it says, that of its model."""
+    """Copy the trial gradient at a place, with its bounds, to its model."""
     solver, n = game.solver, game.dimension
     model = solver.active[place]
     gradients, white_gradients = solver.gradients, solver.white_gradients
@@ -167,7 +167,7 @@ def take_gradient(game: LogisticWorkspace, place: int) -> None:
 
 @part
 def take_trial(game: LogisticWorkspace, place: int) -> None:
-    """Make the trial at a place its model."""
+    """Copy the trial at a place to its model."""
     solver, prefix = game.solver, game.prefix
     model, n = solver.active[place], (game.length + WIDTH - 1) // WIDTH * WIDTH
     take_gradient(game, place)
@@ -192,7 +192,7 @@ def _mark_floor(game: LogisticWorkspace, model: int) -> None:
 
 @symbol
 def _leap(game: LogisticWorkspace, n_active: int) -> None:
-    """Take the active models from 0 as far against their gradients as that leads down."""
+    """Minimise along the negative gradients of the active models, which are at 0."""
     prefix, solver = game.prefix, game.solver
     n_features, n = game.dimension, (game.length + WIDTH - 1) // WIDTH * WIDTH
     trials, margins = solver.trials, prefix.margins
@@ -223,7 +223,7 @@ def _leap(game: LogisticWorkspace, n_active: int) -> None:
 
 @part
 def share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> float:
-    """Give the active models the mean of their curvatures, in one block in `every`; returns the stiffness."""
+    """Give the active models their mean curvatures, from one block in `every`; return the stiffness."""
     prefix, solver = game.prefix, game.solver
     slopes, costs, active, curvatures = prefix.slopes, prefix.costs, solver.active, solver.factor_curvatures
     stiffness = 0.0
@@ -242,7 +242,7 @@ def share_curvatures(game: LogisticWorkspace, n_active: int, every: int) -> floa
 
 @symbol
 def start(game: LogisticWorkspace) -> None:
-    """Give models that lack a factor one; several share that of the mean of their curvatures."""
+    """Give a factor to models that lack one; several share that of their mean curvatures."""
     solver, states, active = game.solver, game.solver.factor_state, game.solver.active
     n_active = 0
     at_zero = True
@@ -260,7 +260,7 @@ def start(game: LogisticWorkspace) -> None:
         take_gradient(game, place)
     if at_zero:
         _leap(game, n_active)
-    # Where rows are many some of them do, each counting for several.
+    # If there are many rows a part of them is enough, with larger weights.
     every = 1
     if not game.triangular:
         every = max(1, min(_MAX_SKIPPED, game.length // (2 * game.dimension)))
@@ -282,7 +282,7 @@ def start(game: LogisticWorkspace) -> None:
 
 @part
 def _is_far(game: LogisticWorkspace) -> bool:
-    """Whether a reference is likely nearer than what the model was last fitted to."""
+    """Whether a reference is likely to be nearer than the sequence of the last fit."""
     lengths, m = game.references.lengths, game.length
     grown = m - game.fitted
     return (
@@ -297,9 +297,9 @@ def _is_far(game: LogisticWorkspace) -> bool:
 
 @symbol
 def _begin_at_reference(game: LogisticWorkspace) -> None:
-    """Take model and factor of the reference whose length is nearest, as a ratio.
+    """Start from the model and the factor of the reference whose length is nearest, as a ratio.
 
-    How its Hessian compares with the one at hand is not known, so it bounds nothing.
+    Its Hessian is not comparable with the current one, so it gives no bounds.
     """
     references, solver, prefix = game.references, game.solver, game.prefix
     lengths, m, n_features = references.lengths, game.length, game.dimension
@@ -327,7 +327,7 @@ def _begin_at_reference(game: LogisticWorkspace) -> None:
 
 @part
 def share_again(game: LogisticWorkspace) -> None:
-    """Give the models that share a factor a new one if it is stale for several."""
+    """Give the models that share a factor a new one if it is stale for several of them."""
     solver, shared = game.solver, game.n_models
     n_stale = 0
     for k in range(game.n_models):
@@ -342,7 +342,7 @@ def share_again(game: LogisticWorkspace) -> None:
 
 @part
 def _own_factor(game: LogisticWorkspace, model: int) -> None:
-    """Copy a factor that models share, so that one of them can change it."""
+    """Copy a shared factor, so that a model can change its own."""
     solver = game.solver
     shared, own = solver.inverse_factors[solver.factor_of[model]], solver.inverse_factors[model]
     for j in range(game.dimension):
@@ -352,9 +352,9 @@ def _own_factor(game: LogisticWorkspace, model: int) -> None:
 
 @part
 def _add_last_row(game: LogisticWorkspace, model: int) -> None:
-    """Bring the last row into the factor if it changes the Hessian much in its direction.
+    """Update the factor with the last row if that changes the Hessian much in its direction.
 
-    Such a row makes every step with the old factor overshoot, and a new one would cost a hundred times this.
+    Otherwise every step would overshoot, and a new factor costs a hundred times as much.
     """
     prefix, solver = game.prefix, game.solver
     last = game.length - 1
@@ -383,7 +383,7 @@ def _add_last_row(game: LogisticWorkspace, model: int) -> None:
 
 @symbol
 def refresh(game: LogisticWorkspace) -> None:
-    """Gradients for the sequence at hand of models that have none, from the slopes that are known."""
+    """Compute gradients for the current sequence, from known slopes, of the models that have none."""
     solver = game.solver
     states, active, at_floor = solver.factor_state, solver.active, solver.at_floor
     game.shares_left = _MAX_SHARES if game.n_models > 1 else 0

@@ -1,10 +1,9 @@
-"""The last word on a model, measured in the norm of the exact Hessian.
+"""Final bounds on a model, in the norm of the exact Hessian.
 
-The bounds of `logistic_solver` take |M error| <= |error| for what rounding did to the gradient. On features
-of very different scales that makes them useless: an error of 1e-10 in a gradient of 1e6 is nothing along the
-direction of a large feature, and says little about the others. So when a model is at its floor and rows are
-still undecided, it takes exact Newton steps, and all is measured anew with the exact Hessian H = L L^T at w
-and M = L^-1:
+The bounds of `logistic_solver` use |M error| <= |error| for the rounding error of the gradient. On features
+of very different scales they are useless: an error of 1e-10 in a gradient of 1e6 is negligible along a large
+feature, and implies little for the others. So if rows are still undecided when a model is at its floor, it
+takes exact Newton steps, with new bounds by the exact Hessian H = L L^T at w and M = L^-1:
 
     |x.(w - w*)| <= |M x| |H^(1/2) (w - w*)|,    |H^(1/2) (w - w*)| <= 2 |M g|,
 
@@ -40,7 +39,7 @@ def rounding_in_hessian_norm(game: LogisticWorkspace, model: int) -> float:
     total_error = EPSILON * (m + 4) * math.sqrt(dot(weights, weights, n_features)) + UNDERFLOW
     total_error *= 1.0 + offset
     values = 0.0
-    shared = 0.0  # what the inner products of wide data add for each row, by its length
+    shared = 0.0  # added for each row by the inner products of wide data, proportional to its length
     if game.triangular:
         for i in range(m):
             shared += abs(costs[i] * slopes[i]) * norms[i]

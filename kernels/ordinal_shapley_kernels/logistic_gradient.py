@@ -1,8 +1,8 @@
-"""Gradients of the weighted logistic objective, and what they say of the optimum.
+"""Gradients of the weighted logistic objective, and bounds on the distance to the optimum.
 
-How far is the optimum w*? f is 1-strongly convex, so |w - w*| <= |g|. Much sharper is the same with the
-earlier Hessian H_s in place of the identity. If H(w) >= c H_s and no row is longer than X, curvatures fall at
-most by exp(-X |w - w*|) on the way to w*, and with r = |L^T (w - w*)| and u = X |M g| / c
+f is 1-strongly convex, so |w - w*| <= |g| for the optimum w*. The same is much sharper with the earlier
+Hessian H_s in place of the identity. If H(w) >= c H_s and no row is longer than X, curvatures fall at most by
+exp(-X |w - w*|) on the way to w*, and with r = |L^T (w - w*)| and u = X |M g| / c
 
     c r (1 - exp(-X r)) / (X r) <= |M g|,   so   r <= -log(1 - u) / X,
 
@@ -10,10 +10,10 @@ hence the Hessians on the way average at least c' = -c u / log(1 - u) times H_s,
 
     c' |L^T (w* - w)|^2 <= (M g).(L^T (w - w*)),
 
-a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x of the factor with curvature s counts at
-most |x|^2 / (1 + s |x|^2) in white coordinates (squared), so the rows whose curvature has fallen below
-c s cost at most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s. And
-H(w) >= c H_s for c the least of all curvature / s, which is more where all curvatures have fallen.
+a ball around w - B g / (2 c') with radius |M g| / (2 c'). A row x in the factor with curvature s has at most
+the squared white length |x|^2 / (1 + s |x|^2), so the rows whose curvature has fallen below c s take off at
+most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) H_s. Also H(w) >= c H_s for c
+the minimum of curvature / s, which is larger if all curvatures have fallen.
 
 A free intercept is not penalised, so f is not strongly convex, and H_s >= I is false. With (x, 1) for a row,
 H_s = D + sum_i s_i (x_i, 1)(x_i, 1)^T, where D is I but for a 0 at the intercept. The intercept eliminated,
@@ -21,9 +21,9 @@ with h = sum_i s_i, m = sum_i s_i x_i / h and S = I + sum_i s_i (x_i - m)(x_i - 
 
     |M (x, b)|^2 = (x - b m)^T S^-1 (x - b m) + b^2 / h,
 
-at most (|x| + k)^2 for a row (b = 1) and (1 + k)^2 |(x, b)|^2 for anything, where k = |m| + 1 / sqrt(h) is
-at most the `offsets` kept with a factor. Bounds on white lengths are then these. A row of the factor counts
-at most min(1 / s, (|x| + k)^2), and |g| alone bounds nothing.
+at most (|x| + k)^2 for a row (b = 1) and (1 + k)^2 |(x, b)|^2 for any vector, where k = |m| + 1 / sqrt(h) is
+at most the `offsets` kept with a factor. These replace the bounds on white lengths. A row in the factor has
+at most the squared white length min(1 / s, (|x| + k)^2), and |g| alone bounds nothing.
 """
 
 from __future__ import annotations
@@ -66,21 +66,21 @@ from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, differ
 from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Vector
 
-# Shares c of the factorised Hessian that the present one is compared with.
+# Shares c of the factorised Hessian to compare the current one with.
 _HIGH_SHARE = 0.7
 _LOW_SHARE = 0.3
 # Largest u for which the bound is used.
 _FURTHEST = 0.95
-# -u / log(1 - u) at u = 0, 1 / _N_CHORDS, ..., a little less: a logarithm takes a fifth of a gradient's time.
+# -u / log(1 - u) at u = 0, 1 / _N_CHORDS, ..., rounded down: a logarithm takes a fifth of a gradient's time.
 _N_CHORDS = 128
 _KEPT = np.array([1.0, *(-u / math.log1p(-u) for u in np.arange(1, _N_CHORDS) / _N_CHORDS), 0.0]) - 1e-14
-# Covers the rounding of an inverse factor whose matrix is right to within itself (see `factorise`).
+# Covers the rounding of the inverse factor itself (see `factorise`).
 _FACTOR_SLACK = 1.0 + 1e-5
 
 
 @part
 def _slope(sign: Any, margin: Any) -> Any:
-    """Derivative of the loss log(1 + exp(-sign * margin)) by the decision value, of eight rows."""
+    """Derivative of the loss log(1 + exp(-sign * margin)) by the decision value, for eight rows."""
     growth = exp_lanes(multiply(sign, margin))
     return divide(subtract(splat(0.0), sign), add(splat(1.0), growth))
 
@@ -94,7 +94,7 @@ def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
 
 @part
 def slope_along(margins: Vector, signs: Vector, costs: Vector, n: int, length: float) -> tuple[float, float]:
-    """First and second derivative of the losses by the length of a step, `margins` being what 1 changes."""
+    """First and second derivative of the losses by the length of a step; `margins` change by a step of 1."""
     slope = curvature = splat(0.0)
     lengths, one = splat(length), splat(1.0)
     for i in range(0, n, WIDTH):
@@ -110,10 +110,10 @@ def slope_along(margins: Vector, signs: Vector, costs: Vector, n: int, length: f
 def _weigh_slopes(
     game: LogisticWorkspace, model: int, place: int, n: int, from_margins: int
 ) -> tuple[float, float, float, float]:
-    """Write the residuals at one place, the slopes times the costs, and slopes if they come `from_margins`.
+    """Write the residuals at one place, slopes times costs, and with `from_margins` the slopes.
 
-    Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and what the rows whose curvature has
-    fallen below a share of the factorised one take off that share, for the high and the low share.
+    Returns sum_i |residual_i| |x_i|, sum_i curvature_i |x_i|^2, and for the high and the low share how much
+    rows whose curvature has fallen below that share of the factorised one take off it.
     """
     prefix, solver = game.prefix, game.solver
     margins, signs = prefix.margins[place], prefix.signs[model]
@@ -155,7 +155,7 @@ def factor_curvatures(slopes: Vector, costs: Vector, n: int, curvatures: Vector)
 
 @part
 def leverage(free: int, offset: float, norm: float, curvature: float) -> float:
-    """Bound on the squared white norm of a row that a factor has taken in with a curvature."""
+    """Bound on the squared white norm of a row that is in a factor with this curvature."""
     square = (norm + offset) * (norm + offset)
     if free:
         return square if curvature * square < 1.0 else 1.0 / curvature
@@ -164,7 +164,7 @@ def leverage(free: int, offset: float, norm: float, curvature: float) -> float:
 
 @part
 def bound_leverages(game: LogisticWorkspace, model: int) -> float:
-    """Write bounds on the white norms of rows in a factor; returns sum_i curvature_i |x_i|^2."""
+    """Write bounds on the squared white norms of rows in a factor; returns sum_i curvature_i |x_i|^2."""
     solver, norms = game.solver, game.prefix.norms
     curvatures, leverages = solver.factor_curvatures[model], solver.factor_leverages[model]
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
@@ -189,7 +189,7 @@ def bound_leverages(game: LogisticWorkspace, model: int) -> float:
 
 @part
 def _least_share(residuals: Vector, slopes: Vector, curvatures: Vector, m: int) -> float:
-    """The least curvature of the rows as a share of the factorised one, at most 1."""
+    """The minimum over the rows of curvature as a share of the factorised one, at most 1."""
     least = 1.0
     for i in range(m):
         curvature = abs(residuals[i]) * (1.0 - abs(slopes[i]))
@@ -215,7 +215,7 @@ def _add_weights(
 
 @part
 def bound_distance(game: LogisticWorkspace, model: int, bounds: Vector, share: float) -> None:
-    """Write SHARE, RADIUS and HALF, given the share c of H_s in the present Hessian."""
+    """Write SHARE, RADIUS and HALF, given the share c of H_s in the current Hessian."""
     n_features, offset = game.dimension, game.solver.offsets[model]
     longest = game.prefix.largest[game.length - 1] + offset
     rounding = bounds[ROUNDING] + n_features * math.sqrt(n_features) * EPSILON * bounds[NORM]
@@ -248,15 +248,15 @@ def _same_factor(game: LogisticWorkspace, n_active: int) -> bool:
 
 @symbol
 def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> None:
-    """Gradients of the objectives of the active models, and what they say of the optima.
+    """Compute gradients of the objectives of the active models, with bounds on the distance to the optima.
 
-    Of the trials, whose decision values stand in `margins`; or of the models themselves, whose slopes are
-    known. Writes residuals and what is called trial.
+    With `from_margins` at the trials, whose decision values are in `margins`; else at the models, whose
+    slopes are known. Writes residuals and the arrays called trial.
 
-    The bound on what rounding may have done to the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for
-    the sums, and the effect on the residuals of decision values that are `rounding_dimension` terms long,
-    that times eps |w| (1 + sum curvature_i |x_i|^2). In the span each inner product is that uncertain, and
-    sum |residual_i| |x_i| is added to |w| there.
+    The bound on the rounding error of the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the
+    sums, plus, by residuals of decision values that are sums of `rounding_dimension` terms, that number times
+    eps |w| (1 + sum curvature_i |x_i|^2). In the span inner products have such errors, too, and sum
+    |residual_i| |x_i| is added to |w|.
     """
     prefix, solver = game.prefix, game.solver
     m, n_features, triangular, dimension = (

@@ -29,9 +29,9 @@ from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, free_c
 from ordinal_shapley_kernels.products import row_products_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-# Steps of Newton's method.
+# Maximum steps of Newton's method.
 _MAX_STEPS = 100
-# Of a worse system rounding leaves no digits.
+# Rounding leaves no correct digits of a system with a worse condition.
 _MAX_CONDITION = 1e13
 _MIN_PIVOT = 1e-200
 
@@ -46,8 +46,8 @@ def _greater(a: Any, b: Any) -> Any:
 def soften(game: LogisticWorkspace, is_begun: bool) -> float:
     """Write probabilities (`trial_slopes`) and residuals, from `margins`.
 
-    If that `is_begun`, probabilities are there and only a step of the intercepts, in the last row but one of
-    `intercepts`, has to be taken into account, which needs no exponential.
+    If it `is_begun`, probabilities are updated by the step of the intercepts in the last row but one of
+    `intercepts`, which needs no exponential.
 
     Returns sum_i c_i |x_i| (1 - sum_k p_ik^2).
     """
@@ -74,7 +74,7 @@ def soften(game: LogisticWorkspace, is_begun: bool) -> float:
                 mass = add(mass, growth)
                 others = add_product(others, growth, subtract(half, multiply(half, load_row(signs, k, i))))
         share, cost = divide(one, mass), load(costs, i)
-        # The probability of the own class less 1 is minus those of the others: no digits are lost.
+        # The probability of the own class minus 1 is minus the sum of the others: no digits are lost.
         others = multiply(multiply(others, share), cost)
         for k in range(n_models):
             probability = multiply(load_row(shares, k, i), share)
@@ -90,7 +90,7 @@ def soften(game: LogisticWorkspace, is_begun: bool) -> float:
 
 @part
 def _intercept_hessian(game: LogisticWorkspace) -> None:
-    """Write J, with what makes it regular, into `intercepts`, and the gradient into its last row but one."""
+    """Write J, made regular, into `intercepts`, and the gradient into its last row but one."""
     prefix, n_models, out = game.prefix, game.n_models, game.solver.intercepts
     n = (game.length + WIDTH - 1) // WIDTH * WIDTH
     n_padded = out.shape[1]
@@ -102,7 +102,7 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
             weight += out[k, j] if j != k else 0.0
         trace += weight
         out[n_padded, k] = weight
-    # All intercepts may move together; their sum is kept as it is.
+    # Moving all intercepts together changes nothing, so their sum is fixed.
     shift = trace / (n_models * n_models)
     for k in range(n_models):
         for j in range(n_models):
@@ -118,8 +118,8 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
 def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
     """Overwrite `right` by the solution of a positive definite system; returns its range.
 
-    Infinity where rounding leaves no pivot. The matrix is written over. Into `found`: the norm of the
-    solution that the matrix makes, and a bound on the range of vectors of norm 1.
+    Infinity where rounding leaves no pivot. Overwrites the matrix. `found` gets the norm of the solution by
+    the matrix, and a bound on the range of vectors that have norm 1.
     """
     trace = 0.0
     for k in range(n):
@@ -134,7 +134,7 @@ def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
                 matrix[i, j] -= share * matrix[k, j]
             right[i] -= share * right[k]
         square += right[k] * right[k] / matrix[k, k]
-    # Of the inverse the largest number on the diagonal.
+    # The largest number on the diagonal of the inverse.
     most = 0.0
     for j in range(n):
         own = 0.0
@@ -160,23 +160,24 @@ def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
 
 @symbol
 def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float:
-    """Move intercepts of the trials, and `margins`, to where the objective is least.
+    """Minimise the objective over the intercepts of the trials, and update `margins`.
 
-    A step whose components range over r is shortened to log(1 + r) / r of it unless it is short, which leads
-    down whatever r is: curvatures change by at most exp(2 r) on the way.
+    A step whose components have the range r is shortened by the factor log(1 + r) / r unless it is short;
+    this leads down for any r, because curvatures change by at most exp(2 r) on the way.
 
-    Returns how far off a gradient may be for what is left, at most `precision` unless rounding is more, and
-    writes into the first place of the last row of `intercepts` by how much decision values may differ.
+    Returns a bound on the error of a gradient due to the remaining distance, at most `precision` unless
+    rounding is larger, and writes a bound on that of decision values into the first place of the last row of
+    `intercepts`.
 
-    What is left after a whole step d of range r <= 0.1, from where the Hessian is J. With its norm
-    L = |d|_J, and q a bound on the range of vectors v with |v|_J = 1, the gradient there is the integral of
-    (J(t) - J) d, so in the norm of the inverse of J at most ((exp(2 r) - 1) / (2 r) - 1) L <= r (1 + r) L; in
-    that of the inverse of the Hessian J' there exp(r) times as much, and q' <= exp(r) q. Let e be what is
-    left, with range s <= q' |e|_J'. Curvatures on its way are at least exp(-2 s) of those of J', so
+    The distance left after a full step d of range r <= 0.1, from where the Hessian is J: with its norm L =
+    |d|_J, and q a bound on the range of vectors v with |v|_J = 1, the gradient there is the integral of (J(t)
+    - J) d, so in the norm of the inverse of J at most ((exp(2 r) - 1) / (2 r) - 1) L <= r (1 + r) L; in that
+    of the inverse of the Hessian J' there exp(r) times as much, and q' <= exp(r) q. Let e be the remaining
+    step, with range s <= q' |e|_J'. Curvatures along it are at least exp(-2 s) times those of J', so
     |e| (1 - exp(-2 s)) / (2 s) is at most that gradient's norm l; hence s <= -log(1 - 2 q' l) / 2 and
-    |e| <= s / q'. On the same way p_i changes by the integral of P_i e, whose square is at most
-    (1 - |p_i|^2) e.P_i e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the
-    rows, a gradient changes by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
+    |e| <= s / q'. Along it p_i changes by the integral of P_i e, whose square is at most (1 - |p_i|^2) e.P_i
+    e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the rows, a gradient changes
+    by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
     """
     margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
     column, matrix = free_column(game), game.solver.intercepts
@@ -207,7 +208,7 @@ def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float
             left = -0.5 * math.log1p(-share)
             off = math.sqrt(longest * sway) * left / reach / (1.0 - share)
             if is_final or (off <= precision and left <= precision * longest):
-                # And each margin is rounded.
+                # Plus the rounding of each margin.
                 found[0] = left + 16.0 * EPSILON
                 return off + 16.0 * EPSILON * (1.0 + sway)
         elif is_final:

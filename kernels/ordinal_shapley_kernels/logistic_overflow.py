@@ -1,8 +1,8 @@
-"""Rows of a prefix so long that their features are not all kept: every pass reads them anew.
+"""Rows of prefixes too long to keep all features: every pass reads them again.
 
-`Prefix.columns` has room for a stated number of rows. Those after them are read from the data as they came, a
-block at a time, and the products of each block are made with its rows as they lie. They are read in the order
-in which they lie in the data, for at random places each would wait for the memory.
+`Prefix.columns` has room for a number of rows. Those after them are read from the original data, a block at a
+time, and products are computed with the rows of a block as they are. They are read in the order of the data,
+because random access would wait for the memory at each row.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 @inlined
 def n_kept(game: LogisticWorkspace) -> int:
-    """Rows of the prefix, padded, that have their features in `columns`."""
+    """Number of rows of the prefix, padded, whose features are in `columns`."""
     return min((game.length + WIDTH - 1) // WIDTH * WIDTH, game.prefix.columns.shape[1])
 
 
 @symbol
 def _order(game: LogisticWorkspace, first: int) -> None:
-    """List the rows of the prefix from `first` on in `overflow_order`, in the order of the data."""
+    """Write the rows of the prefix from `first` on to `overflow_order`, in the order of the data."""
     prefix = game.prefix
     rows, places = prefix.rows, prefix.overflow_places
     order, overflow_rows = prefix.overflow_order, prefix.overflow_rows
     for i in range(first, game.length):
-        places[rows[i]] = i  # never 0: there is room for some
+        places[rows[i]] = i  # never 0, because some rows have room
     n = 0
     for row in range(places.shape[0]):
         if places[row] > 0:
@@ -71,7 +71,7 @@ def order_overflow(game: LogisticWorkspace, first: int) -> None:
 
 @entry
 def enter_overflow(game: LogisticWorkspace, first: int) -> None:
-    """List the rows from `first` on, and write what models say of them in the place of their slopes."""
+    """List the rows from `first` on, and write their decision values in the place of their slopes."""
     _order(game, first)
     _evaluate(game, game.solver.models, game.n_models, game.prefix.slopes)
 
@@ -84,7 +84,7 @@ def evaluate_overflow(game: LogisticWorkspace, n_active: int) -> None:
 
 @entry
 def differentiate_overflow(game: LogisticWorkspace, n_active: int) -> None:
-    """Add what the residuals of rows without columns bring to the gradients of the trials."""
+    """Add the residuals of rows without columns to the gradients of the trials."""
     prefix, gradients, sums = game.prefix, game.solver.trial_gradients, game.solver.column_models
     order, overflow, values = prefix.overflow_order, prefix.overflow, prefix.overflow_values
     residuals = prefix.residuals
@@ -101,7 +101,7 @@ def differentiate_overflow(game: LogisticWorkspace, n_active: int) -> None:
 
 @entry
 def add_overflow_gram(game: LogisticWorkspace, factor: int, model: int) -> None:
-    """Add what rows without columns bring to a Hessian, by the curvatures of a model."""
+    """Add rows without columns, with the curvatures of a model, to a Hessian."""
     curvatures, out = game.solver.factor_curvatures[model], game.solver.inverse_factors[factor]
     prefix, n_features = game.prefix, game.dimension
     raw, entering = game.training.raw, prefix.entering

@@ -1,31 +1,31 @@
-"""Fitting softmax models: all classes at once, with L-BFGS in the white coordinates of one factor.
+"""Fitting softmax models: all classes at once, by L-BFGS in the white coordinates of one factor.
 
 The models (w_k, b_k) minimise, with z_ik = w_k.x_i + b_k,
 
     f(W, b) = |W|^2 / 2 + sum_i c_i (log sum_k exp(z_ik) - z_iy).
 
-A free intercept is eliminated: each gradient is taken where f is least over b, which Newton's method finds
-from the decision values alone. What is left, g(W) = min_b f(W, b), is 1-strongly convex.
+Free intercepts are eliminated: each gradient is taken at the minimum of f over b, which Newton's method finds
+from the decision values alone. The result g(W) = min_b f(W, b) is 1-strongly convex.
 
-How far are the decisions from those of the optimum W*? |W - W*| <= R = |grad g|, so on the straight way there
-(w_a - w_b).x changes by at most sqrt(2) R |x|. What does b do? With p_ik the probabilities and the matrix
-P_i = diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i.
-That is the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights
-v_kl = sum_i c_i p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights
-c_i p_ik p_il, so |m_kl| <= M = max_i |x_i|. By Cramer's rule and Cauchy and Binet's formula, a least squares
-solution is a mean, with positive weights, of the solutions of as many of the equations as determine it: here
-those of the pairs that make a spanning tree of the classes. In a tree the way from a to b goes through
-distinct classes a = k_0, k_1, ..., k_r = b, and db_b - db_a is the sum of the e_kl on it. With m_j for the
-mean of k_(j-1) and k_j, the difference of decision values of a row x then changes by
+The distance to the optimum W* is |W - W*| <= R = |grad g|, so on the straight line to it (w_a - w_b).x
+changes by at most sqrt(2) R |x|. To bound the change of b, with p_ik the probabilities and the matrix P_i =
+diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i. That is
+the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights v_kl = sum_i c_i
+p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights c_i p_ik p_il, so
+|m_kl| <= M = max_i |x_i|. By Cramer's rule and Cauchy and Binet's formula, a least squares solution is a
+mean, with positive weights, of the solutions of as many of the equations as determine it: here those of the
+pairs that make a spanning tree of the classes. In a tree the path from a to b goes through distinct classes a
+= k_0, k_1, ..., k_r = b, and db_b - db_a is the sum of the e_kl on it. With m_j for the mean of k_(j-1) and
+k_j, the difference of decision values of a row x then changes by
 
     dw_a.(x - m_1) + sum_(0<j<r) dw_(k_j).(m_j - m_(j+1)) - dw_b.(x - m_r).
 
 There are at most K - 2 terms in the sum, each of at most 2 M. So this is at most |dW| times the root of
-2 (|x| + M)^2 + 4 (K - 2) M^2, in every tree, in their mean, and on the whole way to W*: at most
+2 (|x| + M)^2 + 4 (K - 2) M^2, in every tree, in their mean, and on the whole line to W*: at most
 
     sqrt(2) R (|x| + sqrt(2 K - 3) M),
 
-without the second term if intercepts are penalised, which then are weights like others, or if there are none.
+without the second term if intercepts are penalised, and so weights like others, or if there are none.
 `certificate` takes half of it for each class.
 """
 
@@ -73,23 +73,23 @@ from ordinal_shapley_kernels.logistic_workspace import (
 from ordinal_shapley_kernels.products import combine_columns_of_each, row_products_of_each
 from ordinal_shapley_kernels.workspace import Matrix
 
-# What errors of free intercepts may make up of a gradient, as a share of the one before.
+# Maximum error of a gradient due to free intercepts, as a share of the previous gradient.
 _SHARE = 1e-2
-# A step is long enough once the slope along it is at most this share of the first.
+# A step is too long if the slope at its end is above this share of the first, with the other sign.
 _MAX_SLOPE = 0.5
 _MAX_TRIALS = 30
-# A new factor pays after as many gradients, and so many for each that it costs itself.
+# A new factor pays off after this many gradients, plus this many for each gradient that it costs.
 _PATIENCE = 8.0
-# A fit from nothing makes its factor anew after so many steps.
+# A cold fit renews its factor after this many steps.
 _FIRST_STEPS = 6
-# Steps of L-BFGS; further ones are Newton's, by so many conjugate gradients, or fewer that leave this share
-# of the square of the gradient. Where rows are fewer than features all are Newton's.
+# Maximum steps of L-BFGS. Newton steps follow, each by at most so many conjugate gradients, fewer once this
+# share of the squared gradient is left. With fewer rows than features all are Newton steps.
 _MAX_STEPS = 40
 _MAX_CONJUGATE = 250
 _ROUGHLY = 1e-2
-# Models that rounding may put further off than this, in decision values of a row, have not converged.
+# Models whose rounding error may exceed this, in decision values of a row, have not converged.
 _MAX_OFF = 1e-3
-# Of blocks of rows a factor takes one in so many, at most.
+# A factor reads at least one in so many blocks of rows.
 _MAX_SKIPPED = 4
 
 
@@ -107,7 +107,7 @@ def _find_margins(game: LogisticWorkspace) -> None:
 
 @part
 def _sum_residuals(game: LogisticWorkspace) -> None:
-    """Write the rows times their residuals, and the penalty's share, into `trial_gradients`."""
+    """Write the sum of rows times residuals, plus the gradient of the penalty, into `trial_gradients`."""
     prefix, solver, n, n_rows = game.prefix, game.solver, game.dimension, n_kept(game)
     residuals, gradients = prefix.residuals, solver.trial_gradients
     if game.triangular:
@@ -124,9 +124,9 @@ def _sum_residuals(game: LogisticWorkspace) -> None:
 
 @symbol
 def _differentiate(game: LogisticWorkspace, precision: float) -> None:
-    """Gradients of the trials, whose decision values are `margins`, and what they say of the optimum.
+    """Compute gradients of the trials, whose decision values are `margins`, and bounds.
 
-    Free intercepts may make up as much of a gradient as `precision`.
+    Free intercepts may add an error of `precision` to a gradient.
     """
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     gradients, trials, residuals = solver.trial_gradients, solver.trials, prefix.residuals
@@ -168,7 +168,7 @@ def _differentiate(game: LogisticWorkspace, precision: float) -> None:
 
 @symbol
 def _evaluate(game: LogisticWorkspace, precision: float) -> None:
-    """Gradients of the trials from nothing but their weights."""
+    """Compute gradients of the trials from their weights alone."""
     _find_margins(game)
     _differentiate(game, precision)
     game.n_gradients += 1
@@ -176,7 +176,7 @@ def _evaluate(game: LogisticWorkspace, precision: float) -> None:
 
 @symbol
 def _take(game: LogisticWorkspace) -> None:
-    """Make the trials the models at hand."""
+    """Make the trials the current models."""
     prefix, solver = game.prefix, game.solver
     n_rows = (game.length + WIDTH - 1) // WIDTH * WIDTH
     for k in range(game.n_models):
@@ -196,7 +196,7 @@ def _whiten(game: LogisticWorkspace, gradients: Matrix, out: Matrix) -> None:
 
 @part
 def _bound_offsets(game: LogisticWorkspace) -> None:
-    """Write what free intercepts add to the length of a row; see above."""
+    """Write the length that free intercepts add to a row; see above."""
     n = game.n_models
     offset = math.sqrt(2.0 * n - 3.0) * game.prefix.largest[game.length - 1] if game.free else 0.0
     for k in range(n):
@@ -205,7 +205,7 @@ def _bound_offsets(game: LogisticWorkspace) -> None:
 
 @symbol
 def _renew_factor(game: LogisticWorkspace) -> None:
-    """Make the factor of the mean over the classes of the Hessian's blocks at the models at hand."""
+    """Compute the factor of the mean diagonal block of the Hessian at the current models."""
     solver, n_models = game.solver, game.n_models
     every = 1
     if not game.triangular:
@@ -276,7 +276,7 @@ def _aim(game: LogisticWorkspace) -> None:
 
 @symbol
 def _apply_hessian(game: LogisticWorkspace) -> None:
-    """Write the product of the Hessian at the models at hand with `trials`, white, intercepts included."""
+    """Write the white product of the Hessian at the current models, intercepts included, with `trials`."""
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     margins, shares, residuals = prefix.margins, prefix.slopes, prefix.residuals
     _find_margins(game)
@@ -293,10 +293,10 @@ def _apply_hessian(game: LogisticWorkspace) -> None:
 
 @symbol
 def _aim_by_newton(game: LogisticWorkspace) -> None:
-    """Write the direction of Newton's method, by conjugate gradients, roughly."""
+    """Write the direction of Newton's method, approximately, by conjugate gradients."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
     along, products = solver.white_directions, solver.trial_white_gradients
-    # The room of earlier steps, which a new factor has made useless.
+    # In the memory of earlier steps, which a new factor has made useless.
     found, rest = solver.white_steps, solver.white_changes
     square = 0.0
     for k in range(n_models):
@@ -330,7 +330,7 @@ def _aim_by_newton(game: LogisticWorkspace) -> None:
 
 @symbol
 def _remember(game: LogisticWorkspace, scale: float) -> None:
-    """Keep a step that is about to be taken, and the change of gradient that it makes."""
+    """Store the step about to be taken, and its change of the gradient."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
     slot, memory = solver.pairs[0, 1], solver.white_steps.shape[1]
     curvature = square = 0.0
@@ -349,7 +349,7 @@ def _remember(game: LogisticWorkspace, scale: float) -> None:
 
 @symbol
 def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool:
-    """Take one step down; False if rounding hides where that is."""
+    """Take one descent step; return False if rounding hides the direction."""
     solver, n_models, n = game.solver, game.n_models, game.dimension
     if by_newton:
         if game.n_steps > _MAX_STEPS or _is_stale(game):
@@ -374,7 +374,7 @@ def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool
             return True
         if not first < 0.0:
             break
-        # Too far, for the slope along a convex function rises: where it is 0 if it rises evenly.
+        # Too far, as the slope of a convex function rises: go to its zero if it rises linearly.
         share = first / (first - slope) if slope < math.inf else 0.1
         scale *= max(0.1, min(share, 0.9))
     solver.pairs[0, 0] = 0
@@ -383,12 +383,12 @@ def _improve(game: LogisticWorkspace, precision: float, by_newton: bool) -> bool
 
 @symbol
 def start_softmax(game: LogisticWorkspace) -> None:
-    """Gradients at the models at hand, with a factor."""
+    """Compute gradients at the current models, and a factor if it is needed."""
     prefix, solver, n_models = game.prefix, game.solver, game.n_models
     m = game.length
     n_rows = (m + WIDTH - 1) // WIDTH * WIDTH
     if game.is_lost:
-        # From where no way leads down; 0 seldom is such a place.
+        # No step from there leads down; 0 is seldom such a point.
         for k in range(n_models):
             forget(game, k, 0)
             for i in range(m):
@@ -415,7 +415,7 @@ def start_softmax(game: LogisticWorkspace) -> None:
 
 @part
 def give_up(game: LogisticWorkspace, is_rounding: bool) -> None:
-    """Take the models as they are, whose gradient may be rounding alone."""
+    """Accept the models as they are; their gradient may be rounding alone."""
     bounds, offset = game.solver.bounds[0], game.solver.offsets[0]
     off = 2.0 * (bounds[NORM] + bounds[ROUNDING]) * (game.prefix.largest[game.length - 1] + offset)
     game.is_lost = 0 if is_rounding and off <= _MAX_OFF else 1
@@ -436,7 +436,7 @@ def step_softmax(game: LogisticWorkspace) -> None:
     by_newton = game.length <= game.dimension or game.n_steps > _MAX_STEPS
     stuck = not _improve(game, 0.0 if is_near else _SHARE * before, by_newton)
     if stuck:
-        # Free intercepts may be too far from where they should be for the slope to say anything.
+        # Free intercepts may be too far from their optimum for the slope to mean anything.
         for k in range(game.n_models):
             copy_multiple(solver.trials[k], 1.0, solver.models[k], game.dimension)
         _evaluate(game, 0.0)

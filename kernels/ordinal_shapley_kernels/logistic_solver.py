@@ -3,13 +3,13 @@
 A model w minimises f(w) = |w|^2 / 2 + sum_i c_i log(1 + exp(-s_i w.x_i)), liblinear's objective with the
 intercept as a penalised feature.
 
-From one prefix to the next the optimum and the Hessian move little. So a step starts from -B g, where B =
+From one prefix to the next the optimum and the Hessian change little. So a step starts from -B g, where B =
 M^T M is the inverse of an *earlier* Hessian, corrected by the last few steps (the two-loop recursion of
-L-BFGS, Nocedal 1980). All of it is done in white coordinates, where B is the identity: the white gradient is
-M g, and its norm |M g|, which does not depend on the scales of the features, is what steps must shrink. The
-Hessian is factorised anew only when a step gains too little. If a step fails even then, it is halved: along
-the exact Newton direction |M g| falls at first (its derivative is -|M g|), so this ends, whatever the scale
-of the data.
+L-BFGS, Nocedal 1980). This is done in white coordinates, where B is the identity: the white gradient is M g,
+and steps must shrink its norm |M g|, which does not depend on the scales of the features. The Hessian is
+factorised again only if a step gains too little. If a step fails even then, it is halved: along the exact
+Newton direction |M g| decreases at first (its derivative is -|M g|), so this ends, whatever the scale of the
+data.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, evalua
 from ordinal_shapley_kernels.products import combine_columns_of_each
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-# A factor that costs as many steps is dear.
+# A factor that costs more steps than this is expensive.
 _DEAR = 10.0
 _SHORTEST_STEP = 1e-10
 _SHORTEST_EXACT_STEP = 1e-6
 
-# So many times longer a model keeps a factor that it began with and that is of other sequences.
+# A model keeps a factor of other sequences, with which it began, so many times longer.
 _PATIENCE = 12.0
 
-# How many steps of models that share a factor, and passes over the rows, cost what one alone does.
+# How many steps of models that share a factor and passes over the rows cost as much as one alone.
 _TOGETHER = 3.0
 
-# What becomes of a trial
+# Outcomes of a trial
 _TAKEN = 0
 _AGAIN = 1
 _FLOOR = 2
-_LEFT = 3  # until the factor that models share has been renewed
+_LEFT = 3  # until the shared factor has been renewed
 
 
 @part
@@ -94,7 +94,7 @@ def _correct_direction(
         along[slot] = scales[slot] * dot(steps[slot], out, n)
         add_multiple(out, -along[slot], changes[slot], n)
     if n_pairs > 0:
-        # How much less the gradient changes than it would with the earlier Hessian.
+        # How much less the gradient changes than with the earlier Hessian.
         slot = newest % MEMORY
         longer = 1.0 / (scales[slot] * dot(changes[slot], changes[slot], n))
         if longer > 1.0 and shared:
@@ -115,7 +115,7 @@ def _remember_step(
     step: Vector,
     change: Vector,
 ) -> float:
-    """Write step and change of gradient, both white; returns 1 / (step . change), 0 if it would mislead."""
+    """Write step and change of gradient, both white; returns 1 / (step . change), or 0 if unreliable."""
     scales = splat(scale)
     curvature = length = splat(0.0)
     for j in range(0, n, WIDTH):
@@ -126,16 +126,15 @@ def _remember_step(
         curvature = add_product(curvature, moved, changed)
         length = add_product(length, moved, moved)
     products = total(curvature)
-    # The Hessian is far from the factorised one, or this is rounding.
+    # Otherwise the Hessian is far from the factorised one, or this is rounding.
     return 1.0 / products if products > 1e-3 * total(length) and products > 0.0 else 0.0
 
 
 @part
 def _factor_in_steps(m: int, n_features: int) -> float:
-    """What a new factor costs, in steps.
+    """Cost of a new factor in steps.
 
-    Costs are nanoseconds as measured; the form was fitted to what is fastest on problems of 14 to 200
-    features.
+    Costs are measured nanoseconds; the formula was tuned for speed on problems of 14 to 200 features.
     """
     factor = n_features * n_features * (m / 50.0 + n_features / 42.0) + 500.0
     step = n_features * (m / 10.0 + n_features / 7.5) + m + 500.0
@@ -144,9 +143,9 @@ def _factor_in_steps(m: int, n_features: int) -> float:
 
 @part
 def _steps_for_factor(game: LogisticWorkspace, model: int) -> float:
-    """What a new factor costs a model, in steps, or how many more it would rather take."""
+    """Steps that a model takes rather than compute a new factor."""
     steps = _factor_in_steps(game.length, game.dimension)
-    # Without references rows that left the sequence may have taken all that a factor bounds.
+    # Without references this slack means that rows have left the sequence, not that the factor is foreign.
     foreign = game.references.lengths.shape[0] > 0 and game.solver.hessian_slack[model, 0] >= 1.0
     return steps * _PATIENCE if foreign else steps
 
@@ -174,7 +173,7 @@ def _aim(game: LogisticWorkspace, place: int) -> None:
 
 @symbol
 def _point(game: LogisticWorkspace, n_active: int) -> None:
-    """Take white directions of the active models that were just found out of white coordinates."""
+    """Transform the new white directions of the active models to features."""
     solver, n = game.solver, game.dimension
     active, scales, factor_of = solver.active, solver.scales, solver.factor_of
     inverse_factors, directions, white_directions = (
@@ -205,7 +204,7 @@ def _point(game: LogisticWorkspace, n_active: int) -> None:
 
 @symbol
 def _judge(game: LogisticWorkspace, place: int) -> int:
-    """Say what becomes of a trial, and take it if it is better."""
+    """Return the outcome of a trial, and take it if it is better."""
     solver = game.solver
     n, m = game.dimension, game.length
     model = solver.active[place]
@@ -221,7 +220,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
         radius = 2.0 * (size + rounding)
         if not radius * (game.prefix.largest[m - 1] + solver.offsets[model]) <= LOG_2:
             radius = math.inf
-        # The rounding bound is a worst case: a step that halves the gradient pays below it.
+        # The rounding bound is a worst case: below it a step that halves the gradient still helps.
         least_gain = 0.5 if size <= rounding else 0.1
     if trial_bounds[WHITE_NORM] < (1.0 - least_gain * scale) * bounds[WHITE_NORM]:
         slot = pairs[model, 1]
@@ -249,7 +248,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
         return _TAKEN
     at_end = False
     if factor_state[model] == EXACT:
-        # Near the floor rounding decides which of two gradients is smaller: halving is in vain.
+        # Near the floor rounding decides which gradient is smaller, so halving the step is useless.
         at_end = size <= 10.0 * rounding
         scales[model] = 0.5 * scale
     elif scale > 0.2 and _steps_for_factor(game, model) > _DEAR:
@@ -258,7 +257,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
     else:
         factor_state[model] = STALE
         if game.shares_left > 0 and solver.factor_of[model] == game.n_models:
-            return _LEFT  # others may need a new factor, too
+            return _LEFT  # others may need a new factor as well
         scales[model] = 0.0
         return _AGAIN
     if not at_end and scales[model] > (_SHORTEST_EXACT_STEP if exact else _SHORTEST_STEP):
@@ -273,9 +272,9 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
 def improve(game: LogisticWorkspace) -> None:
     """Take one step that shrinks the white gradient of each involved model, or find that none does.
 
-    Reads the solver's gradients at the present weights; writes all of the solver's state of these models. A
-    model that no step improves is at its floor. One that is at its Euclidean floor already takes exact Newton
-    steps, and when none of those improves it is settled for good, with a bound in the Hessian's norm.
+    Reads the solver's gradients at the current models; writes all of the solver's state for these models. A
+    model that no step improves is at its floor. At the Euclidean floor it takes exact Newton steps, and if
+    none of them improves it, it is final, with a bound in the Hessian's norm.
     """
     solver, prefix = game.solver, game.prefix
     n, n_rows = game.dimension, n_kept(game)

@@ -1,4 +1,4 @@
-"""A logistic game's workspace; what it holds is described in `logistic_arrays`."""
+"""A logistic game's workspace; `logistic_arrays` describes its arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ordinal_shapley_kernels.workspace import cache_aligned
 
 
 class LogisticFunctions(NamedTuple):
-    """Those of `GameFunctions`, and those of `span` and `logistic_overflow` for games that need them."""
+    """`GameFunctions`, and the functions of `span` and `logistic_overflow` for games that need them."""
 
     reset: Any
     push: Any
@@ -52,10 +52,10 @@ class LogisticWorkspace(Game):
     Attributes
     ----------
     empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address : int
-        Of the functions in `span`; 0 in games that have no span, which never call them.
+        Addresses of the functions in `span`; 0 in games without a span.
     order_overflow_address, enter_overflow_address, evaluate_overflow_address : int
     differentiate_overflow_address, add_overflow_gram_address : int
-        The same of `logistic_overflow`; 0 where the features of all rows are kept.
+        The same for `logistic_overflow`; 0 if the features of all rows are kept.
     training, validation, references, prefix, solver
         See those classes.
     n_models : int
@@ -68,64 +68,63 @@ class LogisticWorkspace(Game):
     has_zero_weights : int
         1 if some positions have weight 0.
     balanced : int
-        1 if the classes of a sequence have the same weight in all.
+        1 if all classes of a sequence have the same total weight.
     free : int
-        1 if the intercept is not penalised. The sequence then begins with a row that is 0 but for the
-        intercept and costs nothing: in the span the intercept is the coordinate of that row.
+        1 if the intercept is not penalised. The sequence then begins with a row of cost 0 that is 0 except
+        for the intercept: in the span the intercept is the coordinate of that row.
     empty_value : float
         Utility of a sequence that lacks a class.
     span_limit : int
-        Longest prefix whose models are looked for in its span; 0 for never.
+        Longest prefix whose models are fitted in its span; 0 for never.
     column_rounding, span_rounding : float
-        What an inner product of features, or of rows by way of their products, may be off, in units of eps
-        times the lengths.
+        Rounding error of an inner product of features, or of rows by their products, in eps times the
+        lengths.
     rounding_dimension : float
-        The one of these that applies.
+        The one in use.
     radius_tolerance : float
-        For metrics without a certificate: how far a model may be from the converged one; negative for
-        those with one.
+        For metrics without a certificate, the distance allowed from the converged model; negative for those
+        with one.
     length : int
         Rows in the prefix.
     entered : int
-        Those of them whose features have been made: the others wait for an evaluation.
+        How many of them have their features; the others wait for an evaluation.
     fitted : int
         Length of the sequence that the models were last fitted to, 0 if they have not been.
     classes_present : int
     dimension : int
         Features in use, padded.
     triangular : int
-        1 for coordinates in the span: row i of the prefix has i + 1 features, the others are 0.
+        1 for coordinates in the span: row i of the prefix has i + 1 features, and the others are 0.
     n_dependent : int
         Rows of the prefix that may lie in the span of those before them.
     known_of_all : int
-        Coordinates that are known of every validation row.
+        Number of coordinates known of every validation row.
     has_snapshot : int
-        1 while `Validation.snapshot_*` are of use.
+        1 while `Validation.snapshot_*` are valid.
     has_gaps : int
         1 if there has been a snapshot of this sequence or of one before it.
     snapshot_rounding : float
-        What rounding may have done to its decision values, for a row of norm 1, beyond what bounds of the
-        models say.
+        Additional rounding error of its decision values, for a row of norm 1.
     hardest : int
-        Validation row that was the last to be decided.
+        The validation row that was undecided last.
     scored_alone : int
         Validation rows scored one by one since the snapshot.
     n_overflow : int
         Rows that `Prefix.overflow_order` lists.
     softmax : int
-        1 if all classes have one model together.
+        1 for softmax models.
     n_gradients : int
-        Gradients of softmax models since their factor was made.
+        Gradients of softmax models since their factor was computed.
     n_steps : int
         Steps of this fit of softmax models.
     is_cold : int
-        1 if it began without a factor.
+        1 if this fit began without a factor.
     is_lost : int
-        1 if it gave up short of the optimum.
+        1 if this fit gave up before the optimum.
     shares_left : int
-        How often models may still share a new factor in this fit.
+        How many more new factors the models may share in this fit.
     whitenings_left, completions_left : int
-        Validation rows that may still be whitened, and brought into the span, before the next step.
+        How many more validation rows may be whitened, and brought into the span, before the next step.
     """
 
     empty_span_address: int
@@ -180,12 +179,12 @@ class LogisticWorkspace(Game):
     completions_left: int
 
 
-# Features of the rows of a prefix are kept up to so many numbers.
+# Maximum number of features kept of the rows of a prefix.
 _MAX_KEPT = 2**22
 
 
 def _odd_lines(n_rows: int) -> int:
-    """Room for so many rows in an odd number of cache lines, so that columns share no cache sets."""
+    """Pad a number of rows to an odd number of cache lines, so that columns do not share cache sets."""
     return padded(n_rows) + (WIDTH if padded(n_rows) % (2 * WIDTH) == 0 else 0)
 
 
@@ -195,7 +194,7 @@ def _max_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
 
 
 def rooms(n_rows: int, n_features: int, span_limit: int) -> tuple[int, int]:
-    """Return for how many rows there is room in a prefix, and for how many of them with their features."""
+    """Return the number of rows that a prefix has room for, and of those whose features are kept."""
     capacity = _odd_lines(n_rows)
     most = _MAX_KEPT // _max_dimensions(n_rows, n_features, span_limit)
     return capacity, min(capacity, _odd_lines(max(span_limit, most)))
@@ -221,7 +220,7 @@ def free_column(game: LogisticWorkspace) -> int:
 
 @part
 def free_intercept(game: LogisticWorkspace) -> None:
-    """Penalise the coefficients of all features in use but a free intercept's."""
+    """Penalise the coefficients of all features in use except a free intercept."""
     if game.free:
         penalties = game.solver.penalties
         penalties[:] = 1.0
@@ -229,14 +228,14 @@ def free_intercept(game: LogisticWorkspace) -> None:
 
 
 def aligned(rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
-    """Copy rows into some of `n_columns`, padded with 0, that begin at a cache line."""
+    """Copy rows, padded to `n_columns` with 0, into memory that begins at a cache line."""
     out = cache_aligned((len(rows), n_columns))
     out[:, : rows.shape[1]] = rows
     return out
 
 
 class Numbers(NamedTuple):
-    """What `make_workspace` is told besides arrays: fields of `LogisticWorkspace`, and sizes."""
+    """Arguments of `make_workspace` besides arrays: fields of `LogisticWorkspace`, and sizes."""
 
     scoring: int
     span_limit: int
@@ -254,7 +253,7 @@ class Numbers(NamedTuple):
     radius_tolerance: float
 
 
-# Those of `make_workspace`, in order: fields of `RawRows`, `Training`, `Validation` and `References`.
+# Arrays for `make_workspace`, in order: fields of `RawRows`, `Training`, `Validation` and `References`.
 ARRAYS = (
     *("doubles", "singles", "longs", "integers", "entries", "places", "starts", "centre"),
     *("products", "norms", "classes", "costs", "player_starts", "player_rows", "weight_table"),
@@ -266,10 +265,10 @@ ARRAYS = (
 def make_workspace(
     choose: Callable[[Numbers, bool], LogisticFunctions], numbers: Numbers, *arrays: NDArray[Any]
 ) -> LogisticWorkspace:
-    """Allocate the workspace of one worker; the arrays, `ARRAYS`, are only read, and shared.
+    """Allocate the workspace of one worker; `arrays`, named by `ARRAYS`, are shared and only read.
 
-    `choose` gives the functions for the numbers, and whether there is an overflow. The memory of rows that no
-    walk reaches is never touched.
+    `choose` returns the functions, given the numbers and whether there is an overflow. The memory of rows
+    that no walk reaches is never touched.
     """
     given = dict(zip(ARRAYS, arrays, strict=True))
     n_rows, n_features = len(given["classes"]), given["valid_columns"].shape[0]

@@ -12,9 +12,9 @@ from problems import JIT
 
 def pretend():
     """Tell whoever watches that kernels are compiled, and then that they have been."""
-    watching.Watcher.tell(True)
-    watching.Watcher.tell(True)
-    watching.Watcher.tell(False)
+    watching.Watcher.report(True)
+    watching.Watcher.report(True)
+    watching.Watcher.report(False)
 
 
 @pytest.fixture

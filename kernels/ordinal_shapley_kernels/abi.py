@@ -232,7 +232,7 @@ class Symbol:
         llvm.add_symbol(self.name, compiled.address)
         self._compiled = compiled
         if compiled.cache_hits == 0:
-            Watcher.tell(True)
+            Watcher.report(True)
 
     def compile(self) -> Any:
         """Return the compiled function, from disk if it is there; its callees must be registered."""
@@ -250,7 +250,7 @@ def prepare(*entries: Any) -> None:
         for own in symbols:
             own.lacking(lacking)
         _make_together(lacking)
-        Watcher.tell(False)
+        Watcher.report(False)
 
 
 def _make_together(lacking: list[Symbol]) -> None:

@@ -292,10 +292,10 @@ def _screen(game: LogisticWorkspace) -> int:
     n_models, n_features = game.n_models, game.dimension
     models, snapshot = solver.models, validation.snapshot_models
     # For each model a row scored alone costs its features, a step twice the features of the prefix.
-    most = 2 * game.length
+    max_near = 2 * game.length
     if not game.has_snapshot:
         # Old gaps still show about how many rows are near.
-        if game.has_gaps and _count_near(game) > most and _involve_all(game):
+        if game.has_gaps and _count_near(game) > max_near and _involve_all(game):
             return UNDECIDED
         _take_snapshot(game)
         game.has_snapshot = 1
@@ -309,9 +309,9 @@ def _screen(game: LogisticWorkspace) -> int:
         slack = max(slack, reach if n_models == 1 else 2.0 * reach)
     slack += (1.0 if n_models == 1 else 2.0) * game.snapshot_rounding
     near = _split(validation, slack, _largest_offset(game))
-    if near > most and _involve_all(game):
+    if near > max_near and _involve_all(game):
         # If it is the distance since the snapshot that leaves so many, make a new one.
-        if _count_near(game) <= most:
+        if _count_near(game) <= max_near:
             game.has_snapshot = 0
         return UNDECIDED
     return near

@@ -255,13 +255,13 @@ def add_gram(
 
 
 @part
-def _pivot_scale(pivot: float, least: float) -> float:
+def _pivot_scale(pivot: float, minimum: float) -> float:
     # A pivot that rounding pushed below its minimum is reset to it, so that the factor exists at any scale.
-    return 1.0 / math.sqrt(max(pivot, least))
+    return 1.0 / math.sqrt(max(pivot, minimum))
 
 
 @part
-def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -> None:
+def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, min_free: float) -> None:
     """Elimination among the pivot rows k..k+3; see `invert_factor`.
 
     First in the diagonal block, whose pivots depend on one another; then in all columns at once.
@@ -269,14 +269,14 @@ def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -
     a01, a02, a03 = matrix[k, k + 1], matrix[k, k + 2], matrix[k, k + 3]
     a11, a12, a13 = matrix[k + 1, k + 1], matrix[k + 1, k + 2], matrix[k + 1, k + 3]
     a22, a23, a33 = matrix[k + 2, k + 2], matrix[k + 2, k + 3], matrix[k + 3, k + 3]
-    s0 = _pivot_scale(matrix[k, k], least if k == free else 1.0)
+    s0 = _pivot_scale(matrix[k, k], min_free if k == free else 1.0)
     a01, a02, a03 = a01 * s0, a02 * s0, a03 * s0
-    s1 = _pivot_scale(a11 - a01 * a01, least if k + 1 == free else 1.0)
+    s1 = _pivot_scale(a11 - a01 * a01, min_free if k + 1 == free else 1.0)
     a12, a13 = (a12 - a01 * a02) * s1, (a13 - a01 * a03) * s1
-    s2 = _pivot_scale((a22 - a02 * a02) - a12 * a12, least if k + 2 == free else 1.0)
+    s2 = _pivot_scale((a22 - a02 * a02) - a12 * a12, min_free if k + 2 == free else 1.0)
     a23 = ((a23 - a02 * a03) - a12 * a13) * s2
     a33 = ((a33 - a03 * a03) - a13 * a13) - a23 * a23
-    s3 = _pivot_scale(a33, least if k + 3 == free else 1.0)
+    s3 = _pivot_scale(a33, min_free if k + 3 == free else 1.0)
     for i in range(4):
         for j in range(4):
             matrix[k + i, k + j] = 1.0 if i == j else 0.0
@@ -297,7 +297,7 @@ def _eliminate_within(matrix: Matrix, n: int, k: int, free: int, least: float) -
 
 
 @symbol
-def invert_factor(matrix: Matrix, n: int, free: int, least: float) -> None:
+def invert_factor(matrix: Matrix, n: int, free: int, min_free: float) -> None:
     """Overwrite a matrix H = L L^T, n by n, by M = L^-1, so that H^-1 = M^T M.
 
     Pivots are at least 1, because H >= I, except that of column `free`, which is at least `min_free`.
@@ -307,7 +307,7 @@ def invert_factor(matrix: Matrix, n: int, free: int, least: float) -> None:
     in one matrix; the columns between them are not used. Four pivots and four rows at a time.
     """
     for k in range(0, n, 4):
-        _eliminate_within(matrix, n, k, free, least)
+        _eliminate_within(matrix, n, k, free, min_free)
         past = (k + 4 + WIDTH - 1) // WIDTH * WIDTH
         for i in range(k + 4, n, 4):
             f00, f01, f02, f03 = (

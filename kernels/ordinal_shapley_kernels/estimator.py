@@ -22,7 +22,7 @@ class EstimatorWorkspace(Game):
     Attributes
     ----------
     rows : Rows
-        Rows of the sequence at hand.
+        Rows of the current sequence.
     inner : FunctionWorkspace
         Trains and scores a model.
     empty_value : float

@@ -404,7 +404,7 @@ def make_game(numbers: Numbers, *arrays: Any) -> LogisticWorkspace:
 
 @entry
 def fit_models(game: LogisticWorkspace, radius: float) -> None:
-    """Bring the models of the sequence at hand, `solver.models`, within `radius` of their optima."""
+    """Bring the models of the current sequence, `solver.models`, within `radius` of their optima."""
     settle(game, radius)
 
 

@@ -180,7 +180,7 @@ class References(Workspace):
 
 
 class Prefix(Workspace):
-    """Rows of the sequence at hand, in order.
+    """Rows of the current sequence, in order.
 
     Attributes
     ----------

@@ -103,15 +103,15 @@ def factorise(game: LogisticWorkspace, factor: int, model: int, every: int) -> N
     )
     if n < game.length:
         add_overflow_gram(game, factor, model)
-    intercept, least = -1, 1.0
+    intercept, min_pivot = -1, 1.0
     if game.free:
         mass, intercept = 0.0, free_column(game)
         for i in range(game.length):
             mass += curvatures[i]
         inverse_factor[intercept, intercept] = mass
         # 1 / (H^-1)[intercept, intercept] = 1 / (1 / h + m^T S^-1 m), see `logistic_gradient`.
-        least = solver.offsets[model] ** -2.0
-    invert_factor(inverse_factor, game.dimension, intercept, least)
+        min_pivot = solver.offsets[model] ** -2.0
+    invert_factor(inverse_factor, game.dimension, intercept, min_pivot)
     solver.factor_stamps[factor] += 1
 
 

@@ -94,7 +94,7 @@ def find_slopes(margins: Vector, signs: Vector, n: int, slopes: Vector) -> None:
 
 @part
 def slope_along(margins: Vector, signs: Vector, costs: Vector, n: int, length: float) -> tuple[float, float]:
-    """First and second derivative of the losses by the length of a step; `margins` change by a step of 1."""
+    """First and second derivative of the losses by the length of a step; `margins` is the change by 1."""
     slope = curvature = splat(0.0)
     lengths, one = splat(length), splat(1.0)
     for i in range(0, n, WIDTH):
@@ -188,14 +188,14 @@ def bound_leverages(game: LogisticWorkspace, model: int) -> float:
 
 
 @part
-def _least_share(residuals: Vector, slopes: Vector, curvatures: Vector, m: int) -> float:
+def _min_share(residuals: Vector, slopes: Vector, curvatures: Vector, m: int) -> float:
     """The minimum over the rows of curvature as a share of the factorised one, at most 1."""
-    least = 1.0
+    minimum = 1.0
     for i in range(m):
         curvature = abs(residuals[i]) * (1.0 - abs(slopes[i]))
-        if curvature < least * curvatures[i]:
-            least = curvature / curvatures[i]
-    return least * (1.0 - 1e-12)
+        if curvature < minimum * curvatures[i]:
+            minimum = curvature / curvatures[i]
+    return minimum * (1.0 - 1e-12)
 
 
 @part
@@ -255,8 +255,8 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
 
     The bound on the rounding error of the gradient is (m + 4) eps (|w| + sum |residual_i| |x_i|) for the
     sums, plus, by residuals of decision values that are sums of `rounding_dimension` terms, that number times
-    eps |w| (1 + sum curvature_i |x_i|^2). In the span inner products have such errors, too, and sum
-    |residual_i| |x_i| is added to |w|.
+    eps |w| (1 + sum curvature_i |x_i|^2). In the span inner products have such errors, too, and
+    sum |residual_i| |x_i| is added to |w|.
     """
     prefix, solver = game.prefix, game.solver
     m, n_features, triangular, dimension = (
@@ -309,5 +309,5 @@ def differentiate(game: LogisticWorkspace, n_active: int, from_margins: int) -> 
         share = max(_HIGH_SHARE * kept - sums[place, 2], _LOW_SHARE * kept - sums[place, 3])
         if share <= 0.0:
             slopes = prefix.trial_slopes[place] if from_margins else prefix.slopes[model]
-            share = kept * _least_share(residuals[place], slopes, solver.factor_curvatures[model], m)
+            share = kept * _min_share(residuals[place], slopes, solver.factor_curvatures[model], m)
         bound_distance(game, model, bounds, share)

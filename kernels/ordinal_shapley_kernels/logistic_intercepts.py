@@ -118,8 +118,8 @@ def _intercept_hessian(game: LogisticWorkspace) -> None:
 def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
     """Overwrite `right` by the solution of a positive definite system; returns its range.
 
-    Infinity where rounding leaves no pivot. Overwrites the matrix. `found` gets the norm of the solution by
-    the matrix, and a bound on the range of vectors that have norm 1.
+    Infinity where rounding leaves no pivot. Overwrites the matrix A. `found` gets the root of x.Ax for the
+    solution x, and a bound on the range of vectors v with v.Av = 1.
     """
     trace = 0.0
     for k in range(n):
@@ -135,7 +135,7 @@ def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
             right[i] -= share * right[k]
         square += right[k] * right[k] / matrix[k, k]
     # The largest number on the diagonal of the inverse.
-    most = 0.0
+    max_diagonal = 0.0
     for j in range(n):
         own = 0.0
         for k in range(j, n):
@@ -144,10 +144,10 @@ def _solve(matrix: Matrix, right: Vector, found: Vector, n: int) -> float:
             own += found[k] * found[k] / matrix[k, k]
             for i in range(k + 1, n):
                 found[i] -= matrix[i, k] / matrix[k, k] * found[k]
-        most = max(most, own)
-    if not most * trace < _MAX_CONDITION:
+        max_diagonal = max(max_diagonal, own)
+    if not max_diagonal * trace < _MAX_CONDITION:
         return math.inf
-    found[0], found[1] = math.sqrt(square), 2.0 * math.sqrt(most)
+    found[0], found[1] = math.sqrt(square), 2.0 * math.sqrt(max_diagonal)
     low, high = math.inf, -math.inf
     for turn in range(n):
         k = n - 1 - turn
@@ -169,15 +169,15 @@ def minimise_over_intercepts(game: LogisticWorkspace, precision: float) -> float
     rounding is larger, and writes a bound on that of decision values into the first place of the last row of
     `intercepts`.
 
-    The distance left after a full step d of range r <= 0.1, from where the Hessian is J: with its norm L =
-    |d|_J, and q a bound on the range of vectors v with |v|_J = 1, the gradient there is the integral of (J(t)
-    - J) d, so in the norm of the inverse of J at most ((exp(2 r) - 1) / (2 r) - 1) L <= r (1 + r) L; in that
-    of the inverse of the Hessian J' there exp(r) times as much, and q' <= exp(r) q. Let e be the remaining
-    step, with range s <= q' |e|_J'. Curvatures along it are at least exp(-2 s) times those of J', so
+    The distance left after a full step d of range r <= 0.1, from where the Hessian is J: with its norm
+    L = |d|_J, and q a bound on the range of vectors v with |v|_J = 1, the gradient there is the integral of
+    (J(t) - J) d, so in the norm of the inverse of J at most ((exp(2 r) - 1) / (2 r) - 1) L <= r (1 + r) L; in
+    that of the inverse of the Hessian J' there exp(r) times as much, and q' <= exp(r) q. Let e be the rest,
+    with range s <= q' |e|_J'. Curvatures along it are at least exp(-2 s) times those of J', so
     |e| (1 - exp(-2 s)) / (2 s) is at most that gradient's norm l; hence s <= -log(1 - 2 q' l) / 2 and
-    |e| <= s / q'. Along it p_i changes by the integral of P_i e, whose square is at most (1 - |p_i|^2) e.P_i
-    e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the rows, a gradient changes
-    by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
+    |e| <= s / q'. Along it p_i changes by the integral of P_i e, whose square is at most
+    (1 - |p_i|^2) e.P_i e, both of which grow by at most exp(2 s). By Cauchy and Schwarz, summed over the
+    rows, a gradient changes by at most exp(2 s) |e| times the root of sum c_i |x_i|^2 (1 - |p_i|^2).
     """
     margins, solver, n_models = game.prefix.margins, game.solver, game.n_models
     column, matrix = free_column(game), game.solver.intercepts

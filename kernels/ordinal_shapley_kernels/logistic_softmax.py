@@ -8,15 +8,15 @@ Free intercepts are eliminated: each gradient is taken at the minimum of f over 
 from the decision values alone. The result g(W) = min_b f(W, b) is 1-strongly convex.
 
 The distance to the optimum W* is |W - W*| <= R = |grad g|, so on the straight line to it (w_a - w_b).x
-changes by at most sqrt(2) R |x|. To bound the change of b, with p_ik the probabilities and the matrix P_i =
-diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i. That is
-the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights v_kl = sum_i c_i
-p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights c_i p_ik p_il, so
-|m_kl| <= M = max_i |x_i|. By Cramer's rule and Cauchy and Binet's formula, a least squares solution is a
-mean, with positive weights, of the solutions of as many of the equations as determine it: here those of the
-pairs that make a spanning tree of the classes. In a tree the path from a to b goes through distinct classes a
-= k_0, k_1, ..., k_r = b, and db_b - db_a is the sum of the e_kl on it. With m_j for the mean of k_(j-1) and
-k_j, the difference of decision values of a row x then changes by
+changes by at most sqrt(2) R |x|. To bound the change of b, with p_ik the probabilities and the matrix
+P_i = diag(p_i) - p_i p_i^T, a change dW moves b by db = -J^+ sum_i c_i P_i dW x_i, where J = sum_i c_i P_i.
+That is the least squares solution of db_l - db_k = e_kl for all pairs of classes, with the weights
+v_kl = sum_i c_i p_ik p_il, where e_kl = (dw_k - dw_l).m_kl and m_kl is the mean of the x_i with the weights
+c_i p_ik p_il, so |m_kl| <= M = max_i |x_i|. By Cramer's rule and Cauchy and Binet's formula, a least squares
+solution is a mean, with positive weights, of the solutions of as many of the equations as determine it: here
+those of the pairs that make a spanning tree of the classes. In a tree the path from a to b goes through
+distinct classes a = k_0, k_1, ..., k_r = b, and db_b - db_a is the sum of the e_kl on it. With m_j for the
+mean of k_(j-1) and k_j, the difference of decision values of a row x then changes by
 
     dw_a.(x - m_1) + sum_(0<j<r) dw_(k_j).(m_j - m_(j+1)) - dw_b.(x - m_r).
 

@@ -3,8 +3,8 @@
 A model w minimises f(w) = |w|^2 / 2 + sum_i c_i log(1 + exp(-s_i w.x_i)), liblinear's objective with the
 intercept as a penalised feature.
 
-From one prefix to the next the optimum and the Hessian change little. So a step starts from -B g, where B =
-M^T M is the inverse of an *earlier* Hessian, corrected by the last few steps (the two-loop recursion of
+From one prefix to the next the optimum and the Hessian change little. So a step starts from -B g, where
+B = M^T M is the inverse of an *earlier* Hessian, corrected by the last few steps (the two-loop recursion of
 L-BFGS, Nocedal 1980). This is done in white coordinates, where B is the identity: the white gradient is M g,
 and steps must shrink its norm |M g|, which does not depend on the scales of the features. The Hessian is
 factorised again only if a step gains too little. If a step fails even then, it is halved: along the exact
@@ -212,7 +212,7 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
     factor_state, at_floor, pairs, scales = solver.factor_state, solver.at_floor, solver.pairs, solver.scales
     exact = at_floor[model] == EUCLIDEAN_FLOOR
     scale = scales[model]
-    size, rounding, least_gain = bounds[NORM], bounds[ROUNDING], 0.1
+    size, rounding, min_gain = bounds[NORM], bounds[ROUNDING], 0.1
     radius = math.inf
     if exact:
         size = bounds[WHITE_NORM]
@@ -221,8 +221,8 @@ def _judge(game: LogisticWorkspace, place: int) -> int:
         if not radius * (game.prefix.largest[m - 1] + solver.offsets[model]) <= LOG_2:
             radius = math.inf
         # The rounding bound is a worst case: below it a step that halves the gradient still helps.
-        least_gain = 0.5 if size <= rounding else 0.1
-    if trial_bounds[WHITE_NORM] < (1.0 - least_gain * scale) * bounds[WHITE_NORM]:
+        min_gain = 0.5 if size <= rounding else 0.1
+    if trial_bounds[WHITE_NORM] < (1.0 - min_gain * scale) * bounds[WHITE_NORM]:
         slot = pairs[model, 1]
         curvature_scale = _remember_step(
             scale,

@@ -196,8 +196,8 @@ def _max_dimensions(n_rows: int, n_features: int, span_limit: int) -> int:
 def rooms(n_rows: int, n_features: int, span_limit: int) -> tuple[int, int]:
     """Return the number of rows that a prefix has room for, and of those whose features are kept."""
     capacity = _odd_lines(n_rows)
-    most = _MAX_KEPT // _max_dimensions(n_rows, n_features, span_limit)
-    return capacity, min(capacity, _odd_lines(max(span_limit, most)))
+    max_room = _MAX_KEPT // _max_dimensions(n_rows, n_features, span_limit)
+    return capacity, min(capacity, _odd_lines(max(span_limit, max_room)))
 
 
 empty_span = through_table("empty_span", None)

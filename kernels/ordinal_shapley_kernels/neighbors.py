@@ -1,8 +1,8 @@
 """The nearest neighbour games' nopython side: for each validation row the nearest rows of the sequence.
 
-Which rows are the nearest changes little as a row is pushed, and what they weigh is read off anew for every
-sequence. Votes are added from the nearest row to the furthest, so that they have the same bits whatever the
-sequence has been before.
+The nearest rows change little when a row is pushed; their weights are computed for every sequence. Votes are
+added from the nearest row to the furthest, so that they are bit-identical whatever was pushed and popped
+before.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from ordinal_shapley_kernels.rows import Rows, make_rows, pop_rows, push_rows, r
 from ordinal_shapley_kernels.scoring import NEG_LOG_LOSS, score_decisions
 from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Matrix, ShortMatrix, Vector
 
-# Beside the scores of decisions in `scoring`.
+# In addition to the codes in `scoring`.
 VOTE_SHARE = NEG_LOG_LOSS + 1
 
-# Share of all votes by which a class must lead: less is rounding.
+# Votes closer than this share of all votes are tied: the difference may be rounding.
 _TIE = 1e-12
 
 
 class NeighborsWorkspace(Game):
-    """What the nearest neighbour games share.
+    """Fields that the nearest neighbour games share.
 
     Attributes
     ----------
     rows : Rows
-        Rows of the sequence at hand.
+        Rows of the current sequence.
     ranks : int32 (n_rows, n_valid), read-only
-        Place of each training row in order of distance from each validation row; shared by all workers.
+        Rank of each training row by distance from each validation row; shared by all workers.
     distances : float64 (n_rows, n_valid) or (0, 0), read-only
-        From each validation row; empty if neighbours weigh the same wherever they are.
+        Distances from each validation row; empty if they do not affect the weights.
     sample_weights : float64 (n_rows,), read-only
     weight_kind : int
     weight_table : float64, read-only
         As in the position weight kernel.
     n_neighbors : int
-        Neighbours that vote; may be more than there are rows.
+        Number of neighbours that vote; may exceed the number of rows.
     empty_value : float
         Utility of the empty sequence.
     nearest : int64 (n_valid, at most n_neighbors)
-        Positions in the sequence of the rows nearest to each validation row, the nearest first.
+        Positions in the sequence of the nearest rows to each validation row, the nearest first.
     near_ranks : int32, same shape
         Their ranks.
     weights : float64 (n_rows, padded)
@@ -105,7 +105,7 @@ class NeighborsOfNumbers(NeighborsWorkspace):
     truth : float64 (n_valid,), read-only
         Targets of the validation rows.
     offset, scale : float
-        The utility is `offset` less `scale` times the sum of squared errors.
+        The utility is `offset` minus `scale` times the sum of squared errors.
     """
 
     targets: Vector
@@ -204,7 +204,7 @@ def push(game: NeighborsWorkspace, player: int) -> None:
             if j == kept:
                 if near_ranks[v, j - 1] < rank:
                     continue
-                j -= 1  # the furthest goes
+                j -= 1  # the furthest is dropped
             while j > 0 and near_ranks[v, j - 1] > rank:
                 nearest[v, j] = nearest[v, j - 1]
                 near_ranks[v, j] = near_ranks[v, j - 1]
@@ -215,7 +215,7 @@ def push(game: NeighborsWorkspace, player: int) -> None:
 
 @inlined
 def _next_nearest(game: NeighborsWorkspace, v: int, m: int, j: int) -> None:
-    """Fill place j of the rows nearest to validation row v from the first m of the sequence."""
+    """Find the jth nearest row to validation row v among the first m of the sequence."""
     ranks, placed, near_ranks = game.ranks, game.rows.placed, game.near_ranks
     best = -1
     for position in range(m):
@@ -258,7 +258,7 @@ def is_defined(game: NeighborsWorkspace) -> int:
 
 @inlined
 def _weigh(game: Any, m: int) -> int:
-    """Write the weights of the m rows of the sequence; return how many of them vote on a validation row."""
+    """Write the weights of the m rows of the sequence; return how many of them vote."""
     weights, placed, sample_weights = game.weights, game.rows.placed, game.sample_weights
     fill_position_weights(game.weight_kind, game.weight_table, m, weights)
     for i in range(m):
@@ -268,11 +268,11 @@ def _weigh(game: Any, m: int) -> int:
 
 @inlined
 def _vote(game: Any, v: int, position: int) -> float:
-    """What the vote on validation row v of the row at that position of the sequence weighs."""
+    """Weight of the vote on validation row v by the row at that position of the sequence."""
     weight, distances, placed = game.weights[position], game.distances, game.rows.placed
     if distances.shape[0] == 0:
         return float(weight)
-    # The inverse of the distance, times the least of them: a row at distance 0 takes all the weight.
+    # The inverse of the distance, times the minimum distance: rows at distance 0 take all the weight.
     nearest, own = distances[placed[game.nearest[v, 0]], v], distances[placed[position], v]
     return float(weight if own == nearest else weight * (nearest / own))
 
@@ -306,11 +306,11 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
                 if in_blocks:
                     add_to_block(game, v, share)
             continue
-        most = 0.0
+        max_votes = 0.0
         for c in range(votes.shape[0]):
-            most = max(most, votes[c])
+            max_votes = max(max_votes, votes[c])
         decided = 0
-        while votes[decided] < most - _TIE * total:
+        while votes[decided] < max_votes - _TIE * total:
             decided += 1
         decisions[v] = decided
     if scoring == VOTE_SHARE:

@@ -11,20 +11,21 @@ The stream, exactly (all arithmetic modulo 2**64):
   upper 32 bits, and while its lower 32 bits are below (2**32 - n) % n the draw is repeated (Lemire 2019),
   so every result is exactly equally likely.
 
-A permutation is drawn place by place. Players are kept in strata (one stratum for mc and tmc, one a class
-for cmc and ctmc) with a quota each. For the next place an integer t below the total quota left picks the
-stratum (the first whose quota left, summed up, exceeds t; no draw when there is one stratum), then an
-integer below the number of unused members picks the member, which is swapped behind the used ones
-(Fisher-Yates). Every ordered selection with those quotas is equally likely, and the cost of a walk that
-stops early does not depend on the number of players.
+A permutation is drawn place by place. Players are kept in strata (one stratum for mc and tmc, one per class
+for cmc and ctmc), each with a quota. For the next place an integer t below the total quota left picks the
+stratum (the first with a cumulative quota left above t; no draw if there is one stratum), then an integer
+below the number of unused members picks the member, which is swapped behind the used ones (Fisher-Yates).
+Every ordered selection with those quotas is equally likely, and the cost of a walk that stops early does not
+depend on the number of players.
 
-That is the design INDEPENDENT. In the others a permutation is as likely as in it, but some depend on others:
+That is the design INDEPENDENT. In the others each permutation has the same distribution, but some depend on
+others:
 
 - ANTITHETIC: permutation 2 k is as above, 2 k + 1 is the reverse of it;
 - LATIN, for one stratum of n players: permutations n k, ..., n k + n - 1 are the rows of a random Latin
-  square, so every player stands once at every place. The stream of index k shuffles, from the last entry
-  down (an integer below i + 1 says what goes to i), three arrays: the players as listed, 0..n-1 and 0..n-1
-  again. With these p, r and c, row t has player p[(r[t] + c[j]) mod n] at place j.
+  square, so every player stands once at every place. The stream of index k shuffles, from the last element
+  down (an integer below i + 1 is the place to swap with i), three arrays: the players as listed, 0..n-1 and
+  0..n-1 again. With these p, r and c, row t has player p[(r[t] + c[j]) mod n] at place j.
 
 The uniform draw of a permutation is (x + 1) / 2**53, x the upper 53 bits of the first draw of the stream of
 its index whose seed is seed ^ 0x9FB21C651E98DF25.
@@ -44,22 +45,22 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(0x100000000)
-_UNIFORM = np.uint64(0x9FB21C651E98DF25)  # another stream than the permutations'
+_UNIFORM = np.uint64(0x9FB21C651E98DF25)  # a different stream from that of the permutations
 
-# designs; runs are told apart by these numbers, so a new one gets the next
+# Designs. Files identify runs by these numbers, so a new one gets the next.
 INDEPENDENT = 0
 ANTITHETIC = 1
 LATIN = 2
 
 
 class PermutationState(Workspace):
-    """Players in strata, and how far the current permutation has drawn on them.
+    """Players in strata, and how many the current permutation has drawn.
 
     Attributes
     ----------
     members : int64 (n_players,)
         Players, stratum after stratum; the first `used[s]` of stratum s are drawn. Written by `draw`,
-        put back in its first order by `restore`.
+        restored to its original order by `restore`.
     starts : int64 (n_strata + 1,)
         Where each stratum begins in `members`.
     quota : int64 (n_strata,)
@@ -67,11 +68,11 @@ class PermutationState(Workspace):
     used : int64 (n_strata,)
         How many the current permutation has drawn. Written by `draw`.
     swaps : int64 (n_players, 2)
-        Positions exchanged so far, so that `restore` costs no more than the walk did.
+        Positions swapped so far, so that `restore` costs no more than the walk.
     order : int64 (n_players,)
-        The current permutation, where the design tells all of it at once.
+        The current permutation, if the design determines all of it at once.
     square : int64 (3, n_players) or (3, 0)
-        LATIN: p, r and c of the block at hand.
+        LATIN: p, r and c of the current block.
     seed : uint64 (1,)
         Key of the stream of permutations.
     random : uint64 (1,)
@@ -82,7 +83,7 @@ class PermutationState(Workspace):
     ready : int
         Whether `order` holds the current permutation.
     block : int
-        LATIN: the block whose square is at hand, or -1.
+        LATIN: the block of `square`, or -1.
     """
 
     members: Integers
@@ -107,7 +108,7 @@ def make_permutation_state(
     seed: int,
     design: int = INDEPENDENT,
 ) -> PermutationState:
-    """Allocate the state of a stream of permutations; the arrays as in `PermutationState`."""
+    """Allocate the state of a stream of permutations; arrays as in `PermutationState`."""
     n_players = len(members)
     return PermutationState(
         members=np.array(members, np.int64),
@@ -241,7 +242,7 @@ def draw(state: PermutationState, place: int) -> int:
     """Player at `place` of the current permutation; places come in order from 0."""
     if state.ready:
         swaps = state.swaps
-        swaps[place, 0] = 0  # nothing for `restore` to undo
+        swaps[place, 0] = 0  # `restore` has nothing to undo
         swaps[place, 1] = 0
         return state.order[place]
     return _draw_next(state, place)
@@ -249,7 +250,7 @@ def draw(state: PermutationState, place: int) -> int:
 
 @inlined
 def uniform_draw(state: PermutationState, index: int) -> float:
-    """Uniform number above 0 and up to 1 of permutation `index`; writes `state.random`."""
+    """Uniform draw of permutation `index`, above 0 and at most 1; writes `state.random`."""
     random = state.random
     _seed(random, state.seed[0] ^ _UNIFORM, index)
     return (float(_next(random) >> np.uint64(11)) + 1.0) * 2.0**-53
@@ -281,7 +282,7 @@ def draw_many(drawing: Drawing, first: int) -> None:
 
 
 def draw_orders(state: PermutationState, first: int, count: int) -> NDArray[np.int64]:
-    """Return permutations first, ..., first + count - 1, a row each."""
+    """Return permutations first, ..., first + count - 1, one per row."""
     orders = np.empty((count, state.n_places), np.int64)
     draw_many(Drawing(state=state, orders=orders), int(first))
     return orders

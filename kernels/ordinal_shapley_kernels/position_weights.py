@@ -1,4 +1,4 @@
-"""Weights that a row gets from its position in a sequence of m rows."""
+"""Weights of rows by their positions in a sequence of m rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def fill_position_weights(kind: int, table: Vector, m: int, out: Vector) -> None
     """Write the weights of positions 0..m-1 in a sequence of length m into out[:m].
 
     Gaussian: W_i = m / (sqrt(2 pi) s) exp(-(i - mu)^2 / (2 s^2)) with mu = (m - 1)/2, s = (m - 1)/6
-    (the paper's Section 5, with the length of the sequence at hand for n); a lone row has weight 1.
-    Table: row m of the packed triangle `table` (lengths 1, 2, ... one after the other).
+    (the paper's Section 5, with the length of the current sequence for n); a single row has weight 1. Table:
+    row m of the packed triangle `table` (lengths 1, 2, ... one after the other).
     """
     if kind == GAUSSIAN and m > 1:
         centre = 0.5 * (m - 1)

@@ -1,4 +1,4 @@
-"""Products of a matrix with several vectors at once: what is read of the matrix serves them all.
+"""Products of a matrix with several vectors at once, so that the matrix is read once for all.
 
 Shapes and order of sums are those of `dense`.
 """
@@ -21,20 +21,20 @@ from ordinal_shapley_kernels.lanes import (
     store_row,
     totals,
 )
-from ordinal_shapley_kernels.tiles import FEWEST, MOST, combine_tile, product_tile, span_of
+from ordinal_shapley_kernels.tiles import MAX_VECTORS, MIN_VECTORS, combine_tile, product_tile, span_of
 from ordinal_shapley_kernels.workspace import Matrix
 
-# Numbers of a matrix that are taken at a time, so that they stay in the second cache for all vectors; and how
-# many of each vector, so that several stay in the first.
+# Chunks of a matrix have so many numbers, to stay in the L2 cache for all vectors, and chunks of vectors so
+# many that several stay in the L1 cache.
 _CACHED = 2**16
-_FEWEST_COLUMNS = 16
+_MIN_COLUMNS = 16
 _CHUNK = 512
 
 
 @inlined
 def _group_size(n_vectors: int) -> int:
-    """How many vectors go over a matrix together, so that groups are about equal."""
-    n_groups = (n_vectors + MOST - 1) // MOST
+    """Number of vectors per pass over a matrix, such that groups are about equal."""
+    n_groups = (n_vectors + MAX_VECTORS - 1) // MAX_VECTORS
     return (n_vectors + n_groups - 1) // n_groups
 
 
@@ -44,10 +44,10 @@ def combine_columns_of_each(
 ) -> None:
     """out[k, :n] = weights[k, :n_features] @ columns[:n_features, :n] for k < n_weights.
 
-    Several rows of weights go over the columns together. With `shape` UPPER columns are 0 before the
+    Several rows of weights share a pass over the columns. With `shape` UPPER columns are 0 before the
     diagonal, with LOWER past it.
     """
-    if n_weights < FEWEST:
+    if n_weights < MIN_VECTORS:
         for k in range(n_weights):
             if shape == LOWER:
                 inline_combine_triangle(weights[k], columns, n, out[k])
@@ -56,7 +56,7 @@ def combine_columns_of_each(
         return
     size = _group_size(n_weights)
     widest = span_of(size)
-    chunk = max(_CACHED // max(n, 1), _FEWEST_COLUMNS)
+    chunk = max(_CACHED // max(n, 1), _MIN_COLUMNS)
     for start in range(0, n_features, chunk):
         stop = min(start + chunk, n_features)
         for group in range(0, n_weights, size):
@@ -75,7 +75,7 @@ def row_products_of_each(
     rows: Matrix, n_rows: int, vectors: Matrix, n_vectors: int, n: int, shape: int, out: Matrix
 ) -> None:
     """out[k, j] = rows[j, :n] @ vectors[k, :n] for j < n_rows and k < n_vectors; see `row_products`."""
-    if n_vectors < FEWEST:
+    if n_vectors < MIN_VECTORS:
         for k in range(n_vectors):
             inline_row_products(rows, n_rows, vectors[k], n, shape, out[k])
         return

@@ -1,6 +1,6 @@
-"""Training rows as they came, read one at a time: numbers of several kinds, or only those that are not 0.
+"""Training rows in their original form, dense of several types or sparse, read one at a time.
 
-They are neither copied nor converted as a whole, and no kernel is compiled again for another kind.
+They are neither copied nor converted as a whole, and no kernel is compiled again for another type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ordinal_shapley_kernels.workspace import (
 
 
 class RawRows(Workspace):
-    """Rows of one kind: the arrays of the others are empty.
+    """Rows of one type; the arrays of the others are empty.
 
     Attributes
     ----------
@@ -30,16 +30,16 @@ class RawRows(Workspace):
     longs : int64 (n_rows, n_columns)
     integers : int32 (n_rows, n_columns)
     entries : float64 (n_entries,)
-        Sparse rows: numbers that are not 0, row after row.
+        Sparse rows: the values other than 0, row by row.
     places : int32 (n_entries,)
         Their columns.
     starts : int64 (n_rows + 1,)
         Where each row begins.
     centre : float64 (n_columns,) or (0,)
-        What is subtracted from each row that is not sparse.
+        Subtracted from each dense row.
     n_columns : int
     intercept : int
-        Whether a row ends with a 1 besides.
+        Whether each row ends with an additional 1.
     """
 
     doubles: Matrix
@@ -65,7 +65,7 @@ def _copy(table: Any, row: int, centre: Vector, n_columns: int, out: Vector) -> 
 
 @symbol
 def read_row(raw: RawRows, row: int, out: Vector) -> None:
-    """Write a row, the one after the last being 0; what pads it is left as it is."""
+    """Write a row, without its padding; the one after the last is 0."""
     n_columns = raw.n_columns
     doubles, singles, longs, integers = raw.doubles, raw.singles, raw.longs, raw.integers
     if doubles.shape[0] > 0:

@@ -1,8 +1,8 @@
-"""A game in which some orders are worth the same, played on another game with one order for all of those.
+"""A game in which some orders have equal utilities: another game evaluates one representative of them.
 
-The players are in groups. WITHIN: the order matters inside groups only, and a sequence is worth what it is
-with group after group. BETWEEN: it matters across groups only, and a sequence is worth what it is with each
-group's players in increasing order, at the places that the group has in it.
+The players are in groups. WITHIN: order matters inside groups only, and the representative has one group
+after the other. BETWEEN: order matters across groups only, and the representative has each group's players in
+increasing order, at the places of the group in the sequence.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class RearrangedWorkspace(Game):
     Attributes
     ----------
     inner : Game
-        Workspace of the game that says what a representative is worth.
+        Workspace of the game that evaluates representatives.
     groups : int64 (n_players,)
     arranged : int64 (n_players,)
-        The players in the order that stands for theirs.
+        The representative of the current sequence.
     pushed : int64 (n_players,)
-        The sequence of the inner game, which follows when it is asked.
+        The sequence of the inner game, which is updated on demand.
     kind : int
         WITHIN or BETWEEN.
     length, inner_length : int
@@ -77,7 +77,7 @@ def make_rearranged_workspace(kind: int, groups: NDArray[np.int64], inner: Game)
 
 @inlined
 def _follow(game: RearrangedWorkspace) -> None:
-    """Give the inner game the arranged sequence, from the first player on that differs."""
+    """Give the inner game the representative, from the first player on that differs."""
     inner, arranged, pushed = game.inner, game.arranged, game.pushed
     length, inner_length = game.length, game.inner_length
     same = 0
@@ -101,7 +101,7 @@ def reset(game: RearrangedWorkspace) -> None:
 
 @entry
 def push(game: RearrangedWorkspace, player: int) -> None:
-    """Append a player to the sequence: in its place among those that stand for it."""
+    """Append a player to the sequence, at its place in the representative."""
     groups, arranged, kind, length = game.groups, game.arranged, game.kind, game.length
     group = groups[player]
     free = length
@@ -136,14 +136,14 @@ def pop(game: RearrangedWorkspace, player: int) -> None:
 
 @entry
 def is_defined(game: RearrangedWorkspace) -> int:
-    """Whether the inner game really evaluates the order that stands for the sequence."""
+    """Whether the representative is defined in the inner game."""
     _follow(game)
     return _is_inner_defined(game.inner)
 
 
 @entry
 def evaluate(game: RearrangedWorkspace) -> int:
-    """Write what the inner game says of the order that stands for the sequence."""
+    """Write the utility of the representative in the inner game."""
     _follow(game)
     inner = game.inner
     status = _evaluate_inner(inner)

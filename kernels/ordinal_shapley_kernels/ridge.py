@@ -1,13 +1,13 @@
-"""The ridge games' nopython side: weighted least squares with a penalty, solved anew for every sequence.
+"""The ridge games' nopython side: weighted least squares with a penalty, solved for every sequence.
 
-Every weight changes with the length of the sequence, so nothing that was solved before is of use. With
-weighted means (0 without an intercept), rows z_i = sqrt(W_i / alpha) (x_i - mean) and
-t_i = sqrt(W_i / alpha) (y_i - mean), coefficients are
+All weights change with the length of the sequence, so earlier solutions are of no use. With weighted means (0
+without an intercept), rows z_i = sqrt(W_i / alpha) (x_i - mean) and t_i = sqrt(W_i / alpha) (y_i - mean),
+coefficients are
 
     (I + Z^T Z)^-1 Z^T t = Z^T (I + Z Z^T)^-1 t,
 
-of which the smaller system is solved. Both are at least I, which the Cholesky factor of `dense` relies on.
-Models of several targets, one a class, share it.
+of which the smaller system is solved. Both are at least I, which the Cholesky factor of `dense` requires.
+Models of several targets, one per class, share it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 
 class RidgeWorkspace(Game):
-    """What the ridge games share; sizes are padded to a multiple of `WIDTH` with 0.
+    """Fields that the ridge games share; sizes are padded to a multiple of `WIDTH` with 0.
 
     Attributes
     ----------
     rows : Rows
-        Rows of the sequence at hand.
+        Rows of the current sequence.
     features : float64 (n_rows, n_features), read-only
-        Like all data shared by all workers.
+        Shared by all workers, like all data.
     targets : float64 (n_models, n_rows), read-only
     row_weights : float64 (n_rows,), read-only
         Sample weights divided by alpha.
@@ -71,7 +71,7 @@ class RidgeWorkspace(Game):
     right, half : float64 (larger of n_rows and n_features,)
         Scratch.
     models : float64 (n_models, n_features)
-        Coefficients of the sequence that was evaluated last.
+        Coefficients of the last sequence evaluated.
     intercepts : float64 (n_models,), not padded
     predictions : float64 (n_models, n_valid)
         Of the models, without their intercepts.
@@ -107,7 +107,7 @@ class RidgeNumbers(RidgeWorkspace):
     truth : float64 (n_valid,), not padded, read-only
         Targets of the validation rows.
     offset, scale : float
-        The utility is `offset` less `scale` times the sum of squared errors.
+        The utility is `offset` minus `scale` times the sum of squared errors.
     """
 
     truth: Vector

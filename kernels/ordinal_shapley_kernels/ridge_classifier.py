@@ -17,7 +17,7 @@ from ordinal_shapley_kernels.rows import has_every_class, make_rows
 from ordinal_shapley_kernels.scoring import ROC_AUC, roc_auc, score_decisions
 from ordinal_shapley_kernels.workspace import IntegerMatrix, Integers, Vector
 
-# Decision values closer than this share of their terms are tied: less is rounding.
+# Decision values closer than this share of their terms are tied: the difference may be rounding.
 _TIE = 1e-11
 
 
@@ -27,14 +27,14 @@ class RidgeClasses(RidgeWorkspace):
     Attributes
     ----------
     balanced : int
-        Whether rows weigh less the more there are of their class.
+        Whether the weights of rows are divided by the frequency of their class.
     truth : int64 (n_valid,), read-only
         Classes of the validation rows.
     valid_norms : float64 (n_valid,), read-only
         Norms of the validation rows.
     scoring : int
     class_weights : float64 (n_classes,)
-        Scratch: what the rows of each class weigh.
+        Scratch: total weight of the rows of each class.
     decisions : int64 (n_valid,)
         Scratch.
     counts : int64 (3, n_classes)
@@ -84,7 +84,7 @@ def is_defined(game: RidgeClasses) -> int:
 
 @inlined
 def _weigh_classes(game: RidgeClasses) -> float:
-    """Write the weights of the rows of the sequence, and return their sum; 0 if a class weighs nothing."""
+    """Write the weights of the rows of the sequence, and return their sum; 0 if a class has no weight."""
     rows, weights, class_weights = game.rows, game.weights, game.class_weights
     placed, classes, counts = rows.placed, rows.classes, rows.class_counts
     weigh(game)
@@ -103,13 +103,13 @@ def _weigh_classes(game: RidgeClasses) -> float:
 
 
 @inlined
-def _decide(game: RidgeClasses, least: float, slope: float) -> None:
-    """Write the decisions: of classes that are tied the first."""
+def _decide(game: RidgeClasses, min_tie: float, slope: float) -> None:
+    """Write the decisions; the first of tied classes is decided for."""
     decisions, norms, predictions = game.decisions, game.valid_norms, game.predictions
     intercepts = game.intercepts
     n_models = intercepts.shape[0]
     for v in range(decisions.shape[0]):
-        tie = least + slope * norms[v]
+        tie = min_tie + slope * norms[v]
         if n_models == 1:
             decisions[v] = int(predictions[0, v] + intercepts[0] > tie)
             continue
@@ -135,17 +135,17 @@ def evaluate(game: RidgeClasses) -> int:
     steepest = 0.0
     for k in range(models.shape[0]):
         steepest = max(steepest, dot(models[k], models[k], width))
-    # On a row of norm r decision values have terms of this size: 1, of targets, and w (x - mean).
+    # The terms of decision values: 1, by the targets, and w (x - mean), proportional to the norm of the row.
     slope = _TIE * math.sqrt(steepest)
-    least = _TIE + slope * math.sqrt(dot(means, means, width))
+    min_tie = _TIE + slope * math.sqrt(dot(means, means, width))
     if game.scoring == ROC_AUC:
         furthest = 0.0
         for v in range(truth.shape[0]):
             furthest = max(furthest, norms[v])
-        tie = least + slope * furthest
+        tie = min_tie + slope * furthest
         game.scores[0] = roc_auc(game.predictions[0], truth, game.decisions, tie)
     else:
-        _decide(game, least, slope)
+        _decide(game, min_tie, slope)
         game.scores[0] = score_decisions(game.scoring, game.decisions, truth, game.counts)
         share_right_decisions(game, game.decisions, truth)
     return OK

@@ -1,4 +1,4 @@
-"""Rows of a sequence of players, in order: what games of training rows that keep nothing else share."""
+"""Rows of a sequence of players, in order, for games of training rows that keep no other state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ordinal_shapley_kernels.workspace import Integers, Workspace
 
 
 class Rows(Workspace):
-    """Who brings which rows, and those of the sequence at hand.
+    """Which rows each player owns, and the rows of the current sequence.
 
     Attributes
     ----------
@@ -19,13 +19,13 @@ class Rows(Workspace):
     player_rows : int64 (n_rows,)
         Rows, player after player.
     classes : int64 (n_rows,)
-        Class of each row; all 0 where classes play no part.
+        Class of each row; all 0 if there are no classes.
     class_counts : int64 (n_classes,)
         Rows of each class in the sequence.
     placed : int64 (n_rows,)
         Rows of the sequence, in order.
     length : int
-        How many they are.
+        Their number.
     classes_present : int
     """
 
@@ -96,5 +96,5 @@ def pop_rows(rows: Rows, player: int) -> None:
 
 @inlined
 def has_every_class(rows: Rows) -> bool:
-    """Whether the sequence holds a row of every class; of one class, whether it holds a row."""
+    """Whether the sequence holds a row of every class; without classes, whether it holds a row."""
     return rows.classes_present == rows.class_counts.shape[0]

@@ -26,7 +26,7 @@ def score_decisions(scoring: int, decisions: Integers, truth: Integers, counts: 
     decisions, truth : int64 (n_rows,)
         Class codes.
     counts : int64 (3, n_classes)
-        Scratch: rows of the class, rows decided for it, rows of it decided for it.
+        Scratch: rows of the class, rows predicted as it, and rows of it predicted as it.
 
     Notes
     -----
@@ -65,7 +65,7 @@ def score_decisions(scoring: int, decisions: Integers, truth: Integers, counts: 
 
 @inlined
 def _sift_down(values: Vector, order: Integers, root: int, size: int) -> None:
-    """Restore the heap below `root`: no entry of `order` has a larger value than its parent's."""
+    """Restore the heap below `root`: no row in `order` has a larger value than its parent."""
     while 2 * root + 1 < size:
         child = 2 * root + 1
         if child + 1 < size and values[order[child + 1]] > values[order[child]]:
@@ -78,7 +78,7 @@ def _sift_down(values: Vector, order: Integers, root: int, size: int) -> None:
 
 @inlined
 def _sort_by_value(values: Vector, order: Integers) -> None:
-    """Write the rows in order of increasing value into `order` (heapsort: in place, no allocation)."""
+    """Write the rows in order of increasing value into `order` (heapsort, without allocation)."""
     n_rows = order.shape[0]
     for i in range(n_rows):
         order[i] = i
@@ -98,7 +98,7 @@ def roc_auc(values: Vector, truth: Integers, order: Integers, tie: float) -> flo
     """
     n_rows = truth.shape[0]
     _sort_by_value(values, order)
-    below = 0  # rows of class 0 in earlier groups of ties
+    below = 0  # rows of class 0 in earlier ties
     wins = 0.0
     n_positive = 0
     start = 0
@@ -128,8 +128,8 @@ def neg_log_loss(values: Matrix, truth: Integers, n_classes: int, softmax: int, 
     """Mean log-probability of the true class; one-vs-rest sigmoids are normalised to sum to 1.
 
     A probability below 2**-52 counts as 2**-52, as in scikit-learn.
-    `of_rows` (n_rows,) is written: those of the rows; or (0,).
-    `values` is (1, n_rows) decision values of class 1 for two classes, else (n_classes, n_rows).
+    `of_rows` (n_rows,) or (0,) gets those of the rows. `values` is (1, n_rows) decision values of class 1 for
+    two classes, else (n_classes, n_rows).
     """
     n_rows = truth.shape[0]
     total = 0.0

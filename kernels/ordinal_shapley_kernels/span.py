@@ -1,18 +1,18 @@
 """Coordinates in the span of the prefix, for prefixes shorter than the data have columns.
 
-The model of a prefix lies in the span of its rows, so it needs one coordinate a row, however many columns the
-data have. With q_0, q_1, ... the orthonormal vectors that Gram and Schmidt would make of the rows x_0, x_1,
-... in their order, x_i has the coordinates L[i, :i + 1], where L L^T is the Cholesky factorisation of the
-matrix of inner products, and a validation row v has V with V L^T = v.x. A row that enters adds a row to L,
-by substitution, eight at a time where many enter at once; it needs its inner products with the rows before.
-Coordinates of validation rows are made when somebody asks for them.
+The model of a prefix lies in the span of its rows, so it needs one coordinate per row, however many columns
+the data have. With q_0, q_1, ... the Gram-Schmidt vectors of the rows x_0, x_1, ... in this order, x_i has
+the coordinates L[i, :i + 1], where L L^T is the Cholesky factorisation of the matrix of inner products, and a
+validation row v has V with V L^T = v.x. An entering row adds a row to L, by substitution from its inner
+products with the earlier rows, eight at a time if many enter at once. Coordinates of validation rows are
+computed on demand.
 
-An inner product K carries a rounding error of eps K, and no more than that is lost: a pivot that rounding
-might have made up is raised to where L L^T still equals the products to within their error, so the decision
-values of rows that nearly coincide stay right. In the coordinate of such a pivot another row has what is
-left of its product with that row, over the pivot, or 0 if that may be rounding. (Of rows that depend on those
-before them these would be random numbers as large as the pivots, and the inverse of a triangular matrix of
-random numbers grows exponentially with its size.)
+An inner product K has a rounding error of eps K, and no more than that is lost: a pivot that may be rounding
+alone is raised as far as L L^T still equals the products within their error, so the decision values of rows
+that nearly coincide stay right. The coordinate of another row there is the remainder of its product with that
+row, over the pivot, or 0 if that may be rounding. (For rows that depend on earlier ones these would be random
+numbers as large as the pivots, and the inverse of a triangular matrix of random numbers grows exponentially
+with its size.)
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ from ordinal_shapley_kernels.products import combine_columns_of_each, inline_pro
 from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-# A pivot whose square is less than so many times its rounding error may be nothing else, if rows that nearly
-# depend on one another have multiplied the errors.
+# A pivot whose square is below so many times its rounding error may be rounding alone, if nearly dependent
+# rows have multiplied the errors.
 _DOUBTFUL = 256.0
-# One whose square is less than so many times its rounding error is made up, and what is left of a product
-# with its row is 0 up to so many times.
-_MADE_UP = 4.0
+# One whose square is below so many times its rounding error is taken to be rounding, and so is the remainder
+# of a product with its row up to so many times.
+_ONLY_ROUNDING = 4.0
 _LEFT_OVER = 2.0**16
-# With more rows than this that depend on those before them, the columns of the data are the better features.
+# With more rows than this that depend on earlier ones, the columns of the data are better features.
 _MAX_DEPENDENT = 2
-# With this share of new rows in a prefix an earlier factor is of no use.
+# With a larger share of new rows in a prefix an earlier factor is of no use.
 _MAX_NEW = 0.25
 
 
 @entry
 def empty_span(game: LogisticWorkspace) -> None:
-    """No row, no coordinate; and back from the columns of the data."""
+    """Reset to no rows and no coordinates, also from the columns of the data."""
     validation = game.validation
     game.dimension = 0
     game.triangular = 1
@@ -78,7 +78,7 @@ def empty_span(game: LogisticWorkspace) -> None:
 
 @part
 def _open_block(game: LogisticWorkspace, first: int) -> None:
-    """Bring eight more coordinates into use, 0 in all that has been computed."""
+    """Add eight coordinates, which are 0 in everything computed so far."""
     solver, validation, prefix = game.solver, game.validation, game.prefix
     past = first + WIDTH
     game.dimension = past
@@ -106,26 +106,26 @@ def _open_block(game: LogisticWorkspace, first: int) -> None:
 
 @inlined
 def _set_identity_row(matrix: Matrix, j: int) -> None:
-    """Row j of a lower triangular matrix, up to the end of its block, as in the identity."""
+    """Set row j of a lower triangular matrix, up to the end of its block, to that of the identity."""
     matrix[j, : j // WIDTH * WIDTH + WIDTH] = 0.0
     matrix[j, j] = 1.0
 
 
 @part
 def _pivot(game: LogisticWorkspace, m: int, square: float) -> float:
-    """Pivot of row m, whose square is what is left of that of its length; notes if it may be made up."""
+    """Return the pivot of row m, given its square; record whether it may be rounding."""
     prefix, norm = game.prefix, game.prefix.norms[m]
-    # Nothing may come out smaller than its rounding error.
+    # No pivot may be smaller than its rounding error.
     smallest = game.span_rounding * EPSILON * norm * norm
-    # Errors that are far larger leave a negative square, and nothing that could be relied on.
+    # A square far below 0 comes from much larger errors, and makes coordinates unreliable.
     doubt = 0
     if square <= _DOUBTFUL * smallest:
         game.rounding_dimension = 2.0 * game.span_rounding
         doubt = 1 if square >= -_DOUBTFUL * smallest else 1 + _MAX_DEPENDENT
     game.n_dependent += doubt
     prefix.dependent[m] = doubt
-    made_up = square <= _MADE_UP * smallest
-    prefix.noise[m] = _LEFT_OVER * game.span_rounding * EPSILON * norm if made_up else 0.0
+    is_rounding = square <= _ONLY_ROUNDING * smallest
+    prefix.noise[m] = _LEFT_OVER * game.span_rounding * EPSILON * norm if is_rounding else 0.0
     return math.sqrt(max(square, smallest))
 
 
@@ -133,7 +133,7 @@ def _pivot(game: LogisticWorkspace, m: int, square: float) -> float:
 def _substitute(columns: Matrix, m: int, noise: Vector, norm: float, rest: Vector, out: Vector) -> None:
     """out[:m] = solution y of L y = rest, where L is columns[:m, :m].T; `rest` is written over.
 
-    Eight unknowns at a time, which are then taken off the rest.
+    Eight unknowns at a time, whose part is then subtracted from the rest.
     """
     for j in range(0, m, WIDTH):
         for t in range(j, min(j + WIDTH, m)):
@@ -160,7 +160,7 @@ def _substitute(columns: Matrix, m: int, noise: Vector, norm: float, rest: Vecto
 
 @symbol
 def _extend_by_one(game: LogisticWorkspace, m: int) -> None:
-    """Coordinates of row m of the prefix, given those of the rows before."""
+    """Compute the coordinates of row m of the prefix, given those of earlier rows."""
     prefix = game.prefix
     rows, triangle, wanted = prefix.rows, prefix.triangle, prefix.wanted
     row = rows[m]
@@ -179,7 +179,7 @@ def _extend_by_one(game: LogisticWorkspace, m: int) -> None:
 
 @part
 def _store_coordinate(game: LogisticWorkspace, t: int, rest: Any, first: int, last: int) -> None:
-    """Write coordinate t of rows first to last - 1 into `block`, given what is left of their products."""
+    """Write coordinate t of rows first to last - 1 into `block`, given the remainders of their products."""
     block, noise, norms = game.prefix.block, game.prefix.noise[t], game.prefix.norms
     pivot = game.prefix.columns[t, t]
     if noise > 0.0:
@@ -193,7 +193,7 @@ def _store_coordinate(game: LogisticWorkspace, t: int, rest: Any, first: int, la
 
 @symbol
 def _extend_by_block(game: LogisticWorkspace, first: int, last: int) -> None:
-    """The same for rows first to last - 1 of the prefix, at most eight: each has a lane of `block`."""
+    """Do the same for rows first to last - 1 of the prefix, at most eight, one per lane of `block`."""
     training, prefix = game.training, game.prefix
     rows, columns, triangle, block = prefix.rows, prefix.columns, prefix.triangle, prefix.block
     features, products = prefix.features, training.products
@@ -268,13 +268,13 @@ def _extend_by_block(game: LogisticWorkspace, first: int, last: int) -> None:
 
 @part
 def _by_products(game: LogisticWorkspace) -> bool:
-    """Whether all inner products are tabulated, so that nobody looks at the columns of the data."""
+    """Whether all inner products are tabulated, so that the columns of the data are not needed."""
     return game.training.products.shape[0] > 0 and game.validation.products.shape[0] > 0
 
 
 @entry
 def enter_span(game: LogisticWorkspace) -> None:
-    """Make the coordinates of the rows that wait, or leave the span if the prefix outgrows it."""
+    """Compute the coordinates of the waiting rows, or leave the span if the prefix outgrows it."""
     if not _outgrows_span(game):
         _extend_span(game)
     if _outgrows_span(game):
@@ -283,7 +283,7 @@ def enter_span(game: LogisticWorkspace) -> None:
 
 @part
 def _extend_span(game: LogisticWorkspace) -> None:
-    """Make coordinates of the rows that wait; in new ones models are 0, factorised Hessians the identity."""
+    """Compute coordinates of the waiting rows; in new ones models are 0, factorised Hessians the identity."""
     first, last = game.entered, game.length
     columns, triangle = game.prefix.columns, game.prefix.triangle
     norms, full_norms = game.validation.norms, game.validation.full_norms
@@ -317,7 +317,7 @@ def _extend_span(game: LogisticWorkspace) -> None:
 
 @part
 def _costs_to_complete(game: LogisticWorkspace) -> float:
-    """Multiplications that the missing coordinates of all validation rows take."""
+    """Multiplications for the missing coordinates of all validation rows."""
     product = 0 if game.validation.products.shape[0] > 0 else game.n_features
     return float(
         (game.length - game.known_of_all) * game.validation.known.shape[0] * (product + game.dimension // 2)
@@ -326,16 +326,16 @@ def _costs_to_complete(game: LogisticWorkspace) -> float:
 
 @part
 def _costs_by_columns(game: LogisticWorkspace) -> float:
-    """What it takes more to score validation rows by the columns of the data than by coordinates."""
+    """Multiplications to score validation rows by the columns of the data beyond those by coordinates."""
     n_valid, m = game.validation.known.shape[0], game.length
     if _by_products(game):
-        return math.inf  # they are not at hand
+        return math.inf  # there are no columns
     return float(game.n_models * ((n_valid + m) * game.n_features + m * m // 2 - n_valid * game.dimension))
 
 
 @part
 def _add_coordinate(game: LogisticWorkspace, v: int, t: int, coordinate: float) -> None:
-    """Take in coordinate t of a validation row, also where it has been whitened."""
+    """Store coordinate t of a validation row, also in its white coordinates."""
     validation, stamps = game.validation, game.solver.factor_stamps
     validation.coordinates[v, t] = coordinate
     whitened_with, leverages = validation.stamps, validation.leverages
@@ -374,7 +374,7 @@ def complete_all(game: LogisticWorkspace) -> None:
     coordinates, norms, known = validation.coordinates, validation.norms, validation.known
     rows, triangle = prefix.rows, prefix.triangle
     n_valid, width = known.shape[0], scores.shape[0]
-    # While rows wait to enter, norms are right if no coordinate was missing before.
+    # While rows are entering, norms are exact if no coordinate was missing before.
     exact = game.entered < game.length and game.known_of_all == game.entered
     for t in range(game.known_of_all, game.length):
         n, pivot, own = t // WIDTH * WIDTH + WIDTH, triangle[t, t], columns[t]
@@ -399,7 +399,7 @@ def complete_all(game: LogisticWorkspace) -> None:
 
 @entry
 def shrink_span(game: LogisticWorkspace, m: int) -> None:
-    """Drop the coordinate of row m, the last of the prefix, and what was computed with it."""
+    """Drop the coordinate of row m, the last of the prefix, and everything computed with it."""
     solver, validation = game.solver, game.validation
     game.dimension = (m + WIDTH - 1) // WIDTH * WIDTH
     game.has_snapshot = 0
@@ -424,9 +424,9 @@ def shrink_span(game: LogisticWorkspace, m: int) -> None:
 
 @part
 def _in_columns(game: LogisticWorkspace) -> float:
-    """Write the models by the columns of the data, `column_models`.
+    """Write the models in the columns of the data to `column_models`.
 
-    Returns what rounding may do to a decision value of a row of norm 1.
+    Returns a bound on the rounding error of the decision value of a row of norm 1.
     """
     solver, prefix = game.solver, game.prefix
     features, triangle, norms, wanted = prefix.features, prefix.triangle, prefix.norms, prefix.wanted
@@ -469,18 +469,18 @@ def score_in_span(game: LogisticWorkspace) -> None:
 
 @part
 def _outgrows_span(game: LogisticWorkspace) -> bool:
-    """Whether a prefix should go over to the columns of the data, if these are no more than rows."""
+    """Whether a prefix should switch to the columns of the data, if there are fewer than rows."""
     too_long = game.length > game.span_limit or game.n_dependent > _MAX_DEPENDENT
     return too_long and game.span_limit < game.training.norms.shape[0]
 
 
 @symbol
 def leave_span(game: LogisticWorkspace) -> None:
-    """Go over to the columns of the data, with models that decide the same; all rows wait to enter again."""
+    """Switch to the columns of the data, with equivalent models; all rows have to enter again."""
     solver, validation = game.solver, game.validation
     n_features, length = game.n_features, game.length
     game.length = game.entered
-    if game.length > 0:  # else models are 0
+    if game.length > 0:  # otherwise models are 0
         _in_columns(game)
         for k in range(game.n_models):
             copy_multiple(solver.models[k], 1.0, solver.column_models[k], n_features)

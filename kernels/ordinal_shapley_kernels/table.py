@@ -2,7 +2,7 @@
 
 The tree's root is the empty sequence; the children of a sequence append one more player, in increasing
 order of players. With k players left a subtree has S(k) sequences, S(0) = 1, S(k) = 1 + k S(k - 1). So the
-child that appends the r-th of the players left (from 0) lies 1 + r S(k - 1) behind its parent.
+child that appends the r-th of the players left (from 0) is 1 + r S(k - 1) places after its parent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TableWorkspace(Game):
     sizes : int64 (n_players + 1,)
         S(0), ..., S(n_players).
     nodes : int64 (n_players + 1,)
-        Where the prefixes of the sequence at hand lie in `values`, by their length.
+        Places in `values` of the prefixes of the current sequence, by length.
     unused : int64 (n_players + 1,)
         Players that are not in them, as bits.
     length : int
@@ -40,7 +40,7 @@ class TableWorkspace(Game):
 
 
 def subtree_sizes(n_players: int) -> list[int]:
-    """Return S(0), ..., S(n_players): how many sequences there are of so many players."""
+    """Return S(0), ..., S(n_players): numbers of sequences of so many players."""
     sizes = [1]
     for k in range(1, n_players + 1):
         sizes.append(1 + k * sizes[-1])
@@ -87,13 +87,13 @@ def pop(game: TableWorkspace, player: int) -> None:
 
 @entry
 def is_defined(game: TableWorkspace) -> int:
-    """Every sequence has an entry."""
+    """Every sequence has a utility."""
     return 1
 
 
 @entry
 def evaluate(game: TableWorkspace) -> int:
-    """Write the utility of the sequence as it stands."""
+    """Write the utility of the current sequence."""
     game.scores[0] = game.values[game.nodes[game.length]]
     return OK
 
@@ -108,7 +108,7 @@ class Orders(Workspace):
     ----------
     values : float64 (S(n_players),)
     first : float64 (2^n_players,)
-        NaN on entry, on return the utility of each set's first sequence.
+        NaN at the start; written, the utility of each set's first sequence.
     """
 
     values: Vector
@@ -123,7 +123,7 @@ def is_order_free(orders: Orders, n_players: int) -> int:
     depth = 0
     node = 0
     everyone = (1 << n_players) - 1
-    # The players of the sequence at hand, four bits each: tables end far below 16 players.
+    # The players of the current sequence, four bits each: tables are for far fewer than 16 players.
     path = 0
     candidate = 0
     first[0] = values[0]

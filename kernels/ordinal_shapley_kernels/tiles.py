@@ -1,7 +1,7 @@
-"""Tiles of products of matrices: sums that all stand in registers while what they are of is read once.
+"""Tiles of products of matrices: sums that all stay in registers while their operands are read once.
 
-How many fit depends on the processor, so these loops are written as instructions for as many as it has. Each
-sum is taken in the same order whatever the tile, so results don't depend on it.
+How many fit depends on the processor, so these loops are emitted for the registers that it has. Each sum is
+taken in the same order whatever the tile, so results don't depend on it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numba.extending import intrinsic
 from ordinal_shapley_kernels.abi import inlined
 from ordinal_shapley_kernels.workspace import COMPILED
 
-# Vectors that share a tile, at least and at most.
-FEWEST, MOST = 3, 5
+# Number of vectors that share a tile.
+MIN_VECTORS, MAX_VECTORS = 3, 5
 _HAS_LONG_REGISTERS = bool(binding.get_host_cpu_features().get("avx512f", False))
-# Times eight numbers that a tile of so many vectors spans: 32 registers of eight numbers, or 16 of four.
-# Eight to twelve sums hide how long an addition takes.
+# Width of a tile, in eights, by the number of vectors: for 32 registers of eight numbers, or 16 of four.
+# Eight to twelve sums hide the latency of an addition.
 SPANS = {3: 4, 4: 2, 5: 2} if _HAS_LONG_REGISTERS else {3: 2, 4: 1, 5: 1}
 
 _SPAN_OF_THREE, _SPAN_OF_MORE = SPANS[3], SPANS[5]
@@ -28,7 +28,7 @@ _SPAN_OF_THREE, _SPAN_OF_MORE = SPANS[3], SPANS[5]
 
 @inlined
 def span_of(size: int) -> int:
-    """How wide a tile of so many vectors is."""
+    """Width, in eights, of a tile of so many vectors."""
     return _SPAN_OF_THREE if size == 3 else _SPAN_OF_MORE
 
 
@@ -78,7 +78,7 @@ else:
     from ordinal_shapley_kernels.lanes import _LANES, WIDTH, _fused, _joined, _parts, _spread, _total
 
     def _row(context: Any, builder: Any, kind: Any, matrix: Any, row: Any) -> Any:
-        """Pointer to the beginning of a row."""
+        """Return a pointer to the beginning of a row."""
         array = context.make_array(kind)(context, builder, matrix)
         return builder.gep(array.data, [builder.mul(row, builder.extract_value(array.shape, 1))])
 
@@ -90,7 +90,7 @@ else:
         builder.store(_joined(builder, [_fused(builder, *part) for part in parts]), sums)
 
     def _for_each_size(builder: Any, size: Any, span: Any, emit: Any) -> None:
-        """Emit the tiles of all sizes, and the code that picks one."""
+        """Emit the tiles of all sizes, and a branch between them."""
         integer = size.type
         for count, widest in SPANS.items():
             for wide in {1, widest}:

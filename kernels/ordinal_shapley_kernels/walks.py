@@ -2,12 +2,12 @@
 
 The four differ in data only: `cmc` and `ctmc` draw from several strata with quotas, `tmc` and `ctmc` have a
 truncation rule or inclusion probabilities (roulette). With these a place is evaluated if its probability is
-not below the permutation's uniform draw; or, where marginal contributions are not wanted, if the sum of the
-probabilities up to it plus that draw passes an integer there (systematic sampling: places lie apart). What
-is evaluated counts 1 / probability times, so that nothing is missing in the mean.
+at least the permutation's uniform draw; or, if marginal contributions are not wanted, if the cumulative
+probability plus that draw passes an integer there (systematic sampling, which spreads the places). What is
+evaluated counts 1 / probability times, so that the mean is unbiased.
 
-The walk can be left after a number of evaluations and taken up again where it stood, so that a caller can
-look for an interrupt, a time limit or show progress inside one long permutation.
+The walk pauses after a number of evaluations and can be resumed, so that a caller can check for an interrupt
+or a time limit, or show progress, inside one long permutation.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ FAILED = 2  # the utility of the players drawn so far is not finite
 
 # Walk.place
 BEFORE = -2  # the permutation has not begun
-MEASURING = -1  # its full order is to be evaluated, for the paper's rule
+MEASURING = -1  # the full permutation is to be evaluated, for the paper's rule
 
 
 class Walk(Workspace):
-    """A run over permutations: what it does, how far it is, and what it found.
+    """A run over permutations: its options, progress and results.
 
     Attributes
     ----------
@@ -58,28 +58,28 @@ class Walk(Workspace):
     orders : int64 (n_permutations, n_places)
         Players of each permutation, in order, as far as they have been drawn.
     n_drawn : int64 (n_permutations,)
-        How far that is.
+        Number of players drawn.
     lengths : int64 (n_permutations,)
         Players evaluated.
     marginals : float64 (n_permutations, n_places)
-        Marginal contribution of the player at each place, over its inclusion probability; 0 where it is not
-        evaluated.
+        Marginal contribution of the player at each place, divided by its inclusion probability; 0 where it is
+        not evaluated.
     utilities : float64 (n_permutations, n_places) or (0, 0)
-        When it has rows: utility of each prefix; what truncation leaves out counts as the full utility, and
-        is NaN where there are inclusion probabilities.
+        If it has rows: utility of each prefix. After truncation the full utility, or with inclusion
+        probabilities NaN, stands in for what is not evaluated.
     block_utilities : float64 (n_permutations, n_places, n_blocks) or (0, 0, 0)
-        When it has rows: the same by blocks of validation rows, of the prefixes that are evaluated.
+        If it has rows: the same by blocks of validation rows, for the prefixes that are evaluated.
     inclusion : float64 (n_places,) or (0,)
-        Probability of each place of being evaluated; empty for 1. For marginal contributions they must not
-        rise.
+        Probability that each place is evaluated; empty for 1. For marginal contributions it must not
+        increase.
     cumulated : float64 (n_places,) or (0,)
-        For systematic sampling: sums of the probabilities up to each place.
+        For systematic sampling: cumulative probabilities.
     uniforms : float64 (n_permutations,)
-        Uniform draws, where there are inclusion probabilities.
+        Uniform draws, if there are inclusion probabilities.
     longest : int
-        Players of a permutation that are evaluated at most.
+        Maximum number of players of a permutation that are evaluated.
     draw_all : int
-        Whether what is left of a truncated permutation is drawn as well.
+        Whether the rest of a truncated permutation is drawn, too.
     empty_value : float
         Utility of the empty sequence.
     rule : int
@@ -87,28 +87,28 @@ class Walk(Workspace):
     tolerance : float
         Absolute for PAPER, a share of |target| for PATIENCE.
     patience : int
-        Steps in a row within the tolerance after which PATIENCE ends a walk.
+        Consecutive steps within the tolerance after which PATIENCE ends a walk.
     target : float
-        What PATIENCE compares with.
+        Utility that PATIENCE compares with.
     first, next, stop : int
-        Index of the first permutation, of the one at hand, and the first that is not to be walked.
+        Index of the first permutation, of the current one, and the end of the range.
     place : int
-        Players of the permutation at hand that have been evaluated, or BEFORE or MEASURING.
+        Number of players of the current permutation that have been evaluated, or BEFORE or MEASURING.
     steps_within : int
-        Patience rule: steps in a row within the tolerance.
+        Patience rule: consecutive steps within the tolerance.
     first_defined : int
-        Places evaluated when the game first evaluated the sequence, 0 before.
+        Length of the first prefix for which the game is defined, 0 before it.
     previous : float
         Utility of the sequence before the next place.
     full : float
-        Paper rule: utility of the permutation's own full order.
+        Paper rule: utility of the full permutation.
     evaluations : int
     walk_length : int
         Rows evaluated, summed over walks.
     completed_stops : int
-        Walks that truncation ended where the game first evaluated them.
+        Walks that truncation ended at the first prefix for which the game is defined.
     whole_evaluations, whole_length : int
-        `evaluations` and `walk_length` without the permutation at hand.
+        `evaluations` and `walk_length` without the current permutation.
     """
 
     permutations: PermutationState
@@ -164,10 +164,10 @@ def make_walk(
 ) -> Walk:
     """Allocate a walk over permutations first..stop-1.
 
-    `permutations` is as it was made, or left behind by a walk that is done. With `record` the utilities of
-    all prefixes are kept, with `n_blocks` those by blocks of validation rows. `systematic` is how places with
-    inclusion probabilities are chosen. Prefixes of more than `longest` players are not evaluated,
-    and their utilities are left at 0.
+    `permutations` is new, or comes from a finished walk. With `record` the utilities of all prefixes are
+    kept, with `n_blocks` those by blocks of validation rows. `systematic` is how places with inclusion
+    probabilities are chosen. Prefixes of more than `longest` players are not evaluated, and their utilities
+    stay 0.
     """
     n_permutations = stop - first
     shape = (n_permutations, permutations.n_places)
@@ -200,8 +200,8 @@ def make_walk(
 def fresh(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     """Zeros that take no memory where a truncated walk does not reach.
 
-    Large ones come from the system: what an allocator has used before it must fill with zeros, and memory
-    of that size that one thread takes and another gives back it keeps in pieces.
+    Large arrays come from the operating system: an allocator would have to zero reused memory, and fragments
+    large blocks that one thread allocates and another frees.
     """
     size = math.prod(shape)
     if size < _LARGE:
@@ -211,7 +211,7 @@ def fresh(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
 
 @part
 def _draw_to(run: Walk, row: int, n_drawn: int) -> None:
-    """Draw the permutation at hand until `n_drawn` players of it are known."""
+    """Draw the current permutation up to `n_drawn` players."""
     permutations, orders, drawn = run.permutations, run.orders, run.n_drawn
     for j in range(drawn[row], n_drawn):
         orders[row, j] = draw(permutations, j)
@@ -231,7 +231,7 @@ def _begin(run: Walk, row: int) -> None:
 
 @part
 def _end(run: Walk, row: int, n_places: int) -> None:
-    """Close the permutation at hand and put its players back in order."""
+    """Finish the current permutation and restore the order of the players."""
     place = run.place
     sampled = run.inclusion.shape[0] > 0
     run.lengths[row] = place
@@ -241,7 +241,7 @@ def _end(run: Walk, row: int, n_places: int) -> None:
         _draw_to(run, row, n_places)
     utilities = run.utilities
     if utilities.shape[0] > 0 and not sampled:
-        # The permutation's own full utility where it is known, else the rule's target.
+        # The full utility of the permutation if it is known, else the rule's target.
         full = run.full if run.rule == PAPER else run.target
         for j in range(place, n_places):
             utilities[row, j] = full
@@ -254,7 +254,7 @@ def _end(run: Walk, row: int, n_places: int) -> None:
 
 @part
 def _is_truncated(run: Walk) -> bool:
-    """Whether the walk ends here, if the game really evaluates the sequence."""
+    """Whether the walk ends here, provided that the game is defined for the sequence."""
     if run.rule == PAPER:
         return abs(run.full - run.previous) < run.tolerance
     return run.rule == PATIENCE and run.steps_within >= run.patience
@@ -262,7 +262,7 @@ def _is_truncated(run: Walk) -> bool:
 
 @part
 def _next_place(run: Walk, row: int, n_places: int) -> int:
-    """The first place from the present one on that is to be evaluated; `n_places` if none is."""
+    """The next place to evaluate, from the current one on; `n_places` if there is none."""
     j, longest = run.place, run.longest
     inclusion, cumulated = run.inclusion, run.cumulated
     if inclusion.shape[0] > 0:
@@ -281,7 +281,7 @@ def _next_place(run: Walk, row: int, n_places: int) -> int:
 
 @part
 def _keep_blocks(game: Game, run: Walk, row: int, j: int) -> None:
-    """Keep the utilities by blocks of the prefix that ends at place `j`."""
+    """Store the utilities by blocks of the prefix that ends at place `j`."""
     block_utilities, scores = run.block_utilities, game.scores
     if block_utilities.shape[0] > 0:
         for b in range(block_utilities.shape[2]):
@@ -290,7 +290,7 @@ def _keep_blocks(game: Game, run: Walk, row: int, j: int) -> None:
 
 @part
 def _credit(run: Walk, row: int, j: int, value: float, defined: int) -> None:
-    """Credit the player at place `j` with its marginal contribution, and move on."""
+    """Record the marginal contribution of the player at place `j`, and move on."""
     inclusion, utilities = run.inclusion, run.utilities
     marginal = value - run.previous
     run.marginals[row, j] = marginal / inclusion[j] if inclusion.shape[0] > 0 else marginal
@@ -311,10 +311,10 @@ def _credit(run: Walk, row: int, j: int, value: float, defined: int) -> None:
 
 @entry
 def walk(game: Game, run: Walk, budget: int) -> int:
-    """Walk the permutations that are left, and leave after `budget` utilities.
+    """Walk the remaining permutations, and pause after `budget` utilities.
 
-    The paper's Algorithms 1 to 3. Writes `run` and the game's workspace; returns DONE, PAUSED when
-    there is more to do, or FAILED. Where it is left does not change a bit of the result.
+    The paper's Algorithms 1 to 3. Writes `run` and the game's workspace; returns DONE, PAUSED when there is
+    more to do, or FAILED. Results are bit-identical wherever it pauses.
     """
     n_places = run.permutations.n_places
     orders = run.orders
@@ -353,15 +353,15 @@ def walk(game: Game, run: Walk, budget: int) -> int:
 
 
 class Orders(Workspace):
-    """Orders whose prefixes are evaluated.
+    """Orders whose prefixes are to be evaluated.
 
     Attributes
     ----------
     orders : int64 (n_orders, n_places)
     lengths : int64 (n_orders,)
-        How many prefixes of each order.
+        Number of prefixes of each order.
     utilities : float64 (n_orders, n_places)
-        [t, j]: written, the utility of the first j players of order t.
+        Written: [t, j] is the utility of the first j players of order t.
     """
 
     orders: IntegerMatrix
@@ -373,7 +373,7 @@ class Orders(Workspace):
 def evaluate_prefixes(game: Game, prefixes: Orders) -> int:
     """Write the utility of the first j players of each order into utilities[t, j], for j < lengths[t].
 
-    Returns DONE, or FAILED at the first that is not finite, after which nothing is written.
+    Returns DONE, or FAILED at the first that is not finite, and stops there.
     """
     orders, lengths, utilities = prefixes.orders, prefixes.lengths, prefixes.utilities
     for t in range(orders.shape[0]):
@@ -389,14 +389,14 @@ def evaluate_prefixes(game: Game, prefixes: Orders) -> int:
 
 
 class Sequence(Workspace):
-    """A sequence that is evaluated.
+    """A sequence to be evaluated.
 
     Attributes
     ----------
     players : int64 (n,)
         In order of entry.
     utilities : float64 (n,) or (1,)
-        Written: [j] is the utility of the first j + 1 players if there are n, else [0] that of all.
+        Written: [j] is the utility of the first j + 1 players, or [0] that of all.
     every : int
         Whether the utilities of all prefixes are wanted.
     """

@@ -1,4 +1,4 @@
-"""Who is told that kernels are being compiled, and of Ctrl-C meanwhile."""
+"""Callbacks while kernels are compiled, and for Ctrl-C meanwhile."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any, ClassVar
 
 
 class Watcher:
-    """Who wants to know when kernels are being compiled: the last who came."""
+    """Reports to the last callback registered whether kernels are being compiled."""
 
     callbacks: ClassVar[list[Callable[[bool], None]]] = []
-    told = False
+    last_report = False
 
     @classmethod
-    def tell(cls, compiling: bool) -> None:
-        """Tell, unless that is what was told last."""
-        if cls.callbacks and cls.told != compiling:
-            cls.told = compiling
+    def report(cls, compiling: bool) -> None:
+        """Report it, unless that was the last report."""
+        if cls.callbacks and cls.last_report != compiling:
+            cls.last_report = compiling
             cls.callbacks[-1](compiling)
 
 
 @contextmanager
 def watching(callback: Callable[[bool], None]) -> Iterator[None]:
-    """Call `callback(True)` when kernels begin to be compiled, not loaded; `callback(False)` at the end."""
+    """Call `callback(True)` when compilation (not loading) of kernels begins, `callback(False)` after it."""
     Watcher.callbacks.append(callback)
     try:
         yield
     finally:
         Watcher.callbacks.remove(callback)
-        Watcher.told = False
+        Watcher.last_report = False
 
 
 @contextmanager
-def interrupts_told_to(callback: Callable[[], None]) -> Iterator[None]:
-    """Call back if Ctrl-C comes where nobody can raise it: in a callback from compiled code.
+def reporting_interrupts_to(callback: Callable[[], None]) -> Iterator[None]:
+    """Call back if Ctrl-C comes where it cannot be raised: in a callback from compiled code.
 
-    Compilation is full of them, and what is raised there only reaches the hook for such exceptions.
+    Compilation is full of such callbacks, whose exceptions only reach `sys.unraisablehook`.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
     before = sys.unraisablehook
@@ -60,9 +60,9 @@ def interrupts_told_to(callback: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def hearing_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end if Ctrl-C came while something was compiled."""
+    """Raise KeyboardInterrupt at the end if Ctrl-C came during compilation."""
     came = []
-    with interrupts_told_to(lambda: came.append(True)):
+    with reporting_interrupts_to(lambda: came.append(True)):
         yield
     if came:
         raise KeyboardInterrupt

@@ -1,12 +1,12 @@
-"""Workspaces: what kernels work on, a table of addresses, sizes and numbers with named fields.
+"""Workspaces, on which kernels work: tables of addresses, sizes and numbers with named fields.
 
 A subclass of `Workspace` lists its fields as annotations: arrays (`Vector`, `Matrix`, ...), `int`, `float`
-and other workspaces. Python makes one of arrays, of shapes (for arrays of 0 that it allocates) and of
-numbers; it keeps all of them alive. Kernels read fields as attributes, set those that are numbers, and change
-arrays in place. A workspace is handed to a kernel as the address of its table, so nothing is copied, no
-reference is counted, and a kernel does not care how many fields there are.
+and other workspaces. Python makes one from arrays, shapes (for arrays of 0 that it allocates) and numbers,
+and keeps them alive. Kernels read fields as attributes, set those that are numbers, and change arrays in
+place. A kernel gets the address of the table, so nothing is copied, no references are counted, and the number
+of fields does not matter.
 
-Arrays that kernels write must be writable; of those that they only read many workspaces may share one.
+Arrays that kernels write must be writable; workspaces may share arrays that are only read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 
 class Kind(NamedTuple):
-    """Element type and dimensions of an array, and whether compiled code refuses to write it."""
+    """Element type and dimensions of an array, and whether compiled code may not write it."""
 
     dtype: str
     ndim: int
@@ -51,7 +51,7 @@ ShortMatrix = Annotated[NDArray[np.int32], Kind("int32", 2)]
 Words = Annotated[NDArray[np.uint64], Kind("uint64", 1)]
 Flags = Annotated[NDArray[np.bool_], Kind("bool", 1)]
 
-# Numba promises `numba` and `numba.extending`, and not these names; without them there is no compiling.
+# Only `numba` and `numba.extending` are stable interfaces; without these other names nothing is compiled.
 _UNPROMISED = (
     ("numba.core.base", "BaseContext.make_array"),
     ("numba.core.base", "BaseContext.populate_array"),
@@ -79,7 +79,7 @@ if _missing and not config.DISABLE_JIT:
         stacklevel=2,
     )
 
-# Whether kernels are compiled; else they are Python functions.
+# Whether kernels are compiled; otherwise they are Python functions.
 COMPILED = not config.DISABLE_JIT and not _missing
 # Whether lanes are eight single numbers: the same source without vector instructions.
 SCALAR = os.environ.get("ORDINAL_SHAPLEY_SCALAR", "0") not in ("", "0")
@@ -91,7 +91,7 @@ _DTYPES = {name: np.dtype(name) for name in ("float64", "float32", "int64", "int
 
 
 def _plain(array: Any, dtype: str) -> NDArray[Any]:
-    """An array as kernels take it; itself, if it is so already."""
+    """Return an array as kernels need it; the array itself if possible."""
     if type(array) is np.ndarray and array.dtype is _DTYPES[dtype]:
         flags = array.flags
         if flags.c_contiguous and flags.aligned:
@@ -103,14 +103,14 @@ _Memory = ctypes.c_char * 0
 
 
 def _address_of(array: NDArray[Any]) -> int:
-    # A fifth of the time of the interface, and a tenth of `array.ctypes.data`.
+    # Takes a fifth of the time of the array interface, and a tenth of `array.ctypes.data`.
     if array.flags.writeable:
         return ctypes.addressof(_Memory.from_buffer(array.data))
     return int(array.__array_interface__["data"][0])
 
 
 def cache_aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Zeros that begin at a cache line."""
+    """Return zeros that begin at a cache line."""
     size = math.prod(shape)
     room = np.zeros(size + _LINE)
     start = -_address_of(room) % (8 * _LINE) // 8
@@ -118,7 +118,7 @@ def cache_aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 class Field(NamedTuple):
-    """Where a field stands in the table: one number, or an address and sizes.
+    """Place of a field in the table: one number, or an address and sizes.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Field(NamedTuple):
     kind : Kind, type or None
         An array, `int`, `float` or a subclass of Workspace.
     slot : int
-        First number of the table that is the field's.
+        Index of the field's first number in the table.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _kind_of(hint: Any) -> Any:
 
 
 class _Number:
-    """A field that is a number, as an attribute."""
+    """Attribute for a field that is a number."""
 
     def __init__(self, slot: int, is_float: bool) -> None:
         self.slot = slot
@@ -173,7 +173,7 @@ class Workspace:
 
     _fields: ClassVar[dict[str, Field]] = {}
     _n_slots: ClassVar[int] = 0
-    _n_needed: ClassVar[int] = 0  # fields that are no numbers
+    _n_needed: ClassVar[int] = 0  # fields that are not numbers
     _settable: ClassVar[frozenset[str] | None] = None  # numbers that compiled code may set; None for all
     _type_name: ClassVar[str] = ""
 
@@ -217,7 +217,7 @@ class Workspace:
             lacking = [name for name, field in self._fields.items() if field.kind not in (int, float)]
             raise TypeError(f"{type(self).__name__} lacks one of its fields {', '.join(lacking)}")
         if scratch:
-            # One block of memory: what no kernel reaches is never touched.
+            # One block of memory; pages that no kernel reaches are never touched.
             self._block = cache_aligned((size,))
             start = _address_of(self._block)
             for field, shape, place in scratch:
@@ -231,7 +231,7 @@ class Workspace:
         self._as_parameter_ = self.address = _address_of(self._table)
 
     def share(self, name: str, array: NDArray[Any]) -> None:
-        """Put another array of the same kind in the place of a field's."""
+        """Replace the array of a field by another one of the same kind."""
         field = self._fields[name]
         array = _plain(array, field.kind.dtype)
         self.__dict__[name] = array
@@ -239,7 +239,7 @@ class Workspace:
         self._table[field.slot + 1 : field.slot + 1 + array.ndim] = array.shape
 
     def __getattr__(self, name: str) -> Any:
-        # Views of the block are made when Python asks for them.
+        # Views of the block are made on demand.
         places = self.__dict__.get("_places", {})
         if name not in places:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -322,7 +322,7 @@ if COMPILED:
 
 
 def _word(builder: Any, table: Any, slot: int, kind: Any) -> Any:
-    """Pointer to a slot of a table."""
+    """Return a pointer to a slot of a table."""
     place = builder.add(table, ir.Constant(_WORD, 8 * slot))
     return builder.inttoptr(place, kind.as_pointer())
 

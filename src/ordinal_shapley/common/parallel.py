@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ordinal_shapley_kernels.watching import interrupts_told_to
+from ordinal_shapley_kernels.watching import reporting_interrupts_to
 
 # Ctrl-C cannot stop a kernel, so a call of it does about this much work.
 _SECONDS_A_CALL = 0.2
@@ -105,7 +105,7 @@ def heeding_interrupts() -> Iterator[None]:
 
     _Lost.interrupted = False
     try:
-        with interrupts_told_to(note):
+        with reporting_interrupts_to(note):
             yield
     finally:
         interrupted, _Lost.interrupted = _Lost.interrupted, False

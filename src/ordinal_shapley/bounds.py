@@ -78,11 +78,11 @@ def position_ranges(
     >>> bounds.position_ranges([0.0, 0.2, 0.3], [0.6, 0.4, 0.3], size_weights=osv.sizes_up_to(2))[1].round(3)
     array([0.9, 1.2, 0. ])
     """
-    least, most = intervals("a", a, "b", b)
+    lower, upper = intervals("a", a, "b", b)
     start = number("empty_value", empty_value)
-    sizes = np.arange(1, least.size + 1)
-    low = sizes * least - np.concatenate([[start], (sizes * most)[:-1]])
-    high = sizes * most - np.concatenate([[start], (sizes * least)[:-1]])
+    sizes = np.arange(1, lower.size + 1)
+    low = sizes * lower - np.concatenate([[start], (sizes * upper)[:-1]])
+    high = sizes * upper - np.concatenate([[start], (sizes * lower)[:-1]])
     if nonnegative:
         if (high < 0).any():
             at = int(np.argmax(high < 0)) + 1
@@ -195,7 +195,7 @@ def tmc_tail(
         return 1.0
     share = (1 if printed else lows.size) * gap / m.size
     strata = zip(m.tolist(), lows.tolist(), highs.tolist(), strict=False)
-    return min(1.0, sum(_tail(2, m_j * _square_ratio(share, most - least)) for m_j, least, most in strata))
+    return min(1.0, sum(_tail(2, m_j * _square_ratio(share, upper - lower)) for m_j, lower, upper in strata))
 
 
 def cmc_tail(

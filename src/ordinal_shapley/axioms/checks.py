@@ -163,15 +163,15 @@ def check_monotone(subject: Subject, why: str) -> AxiomCheck:
     `why` says in words what makes it fail, if it does.
     """
     gains, values, tolerance = subject.gains, subject.values, subject.tolerance
-    lowest = int(np.argmin(gains.least))
-    if gains.least[lowest] < -tolerance:
-        at: Any = gains.least_at[lowest]
+    lowest = int(np.argmin(gains.lowest))
+    if gains.lowest[lowest] < -tolerance:
+        at: Any = gains.lowest_at[lowest]
         detail = f"not monotone, {subject.names(lowest)} lowers the utility: {subject.joined(lowest, at)}"
-        return AxiomCheck("monotone", VACUOUS, (), (lowest,), float(-gains.least[lowest]), at, detail)
-    raising = gains.greatest > tolerance
+        return AxiomCheck("monotone", VACUOUS, (), (lowest,), float(-gains.lowest[lowest]), at, detail)
+    raising = gains.highest > tolerance
     # Gains that are below 0 within the tolerance can take as much from a value.
-    unpaid = raising & (values <= subject.rounding + np.minimum(gains.least, 0.0))
-    violations = np.where(raising, np.where(unpaid, gains.greatest, 0.0), np.abs(values))
+    unpaid = raising & (values <= subject.rounding + np.minimum(gains.lowest, 0.0))
+    violations = np.where(raising, np.where(unpaid, gains.highest, 0.0), np.abs(values))
     breach = unpaid | ~raising & (np.abs(values) > 2 * tolerance)
     worst = int(np.argmax(np.where(breach, violations, -1.0) if breach.any() else violations))
     violation = float(violations[worst])
@@ -179,7 +179,7 @@ def check_monotone(subject: Subject, why: str) -> AxiomCheck:
         raisers = np.flatnonzero(raising).tolist()
         paid = f"values above 0: {subject.names(*raisers)}" if raisers else "all values 0"
         return AxiomCheck("monotone", HOLDS, subject.everyone, (worst,), violation, None, f"monotone; {paid}")
-    at = gains.greatest_at[worst] if raising[worst] else None
+    at = gains.highest_at[worst] if raising[worst] else None
     detail = f"monotone, but {subject.names(worst)} has value {values[worst]:.6g} and "
     detail += f"raises the utility: {subject.joined(worst, at)}" if at else "never raises the utility"
     if why:

@@ -23,22 +23,22 @@ _BYTES_A_SEQUENCE = 5 * 8
 
 
 class Gains(NamedTuple):
-    """Least and greatest change of the utility as each player joins, and the sequences with the player."""
+    """Least and highest change of the utility as each player joins, and the sequences with the player."""
 
-    least: NDArray[np.float64]
-    greatest: NDArray[np.float64]
-    least_at: list[tuple[int, ...]]
-    greatest_at: list[tuple[int, ...]]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    lowest_at: list[tuple[int, ...]]
+    highest_at: list[tuple[int, ...]]
 
     @property
     def sizes(self) -> NDArray[np.float64]:
         """The largest size of a change, by player."""
-        return np.maximum(np.abs(self.least), np.abs(self.greatest))
+        return np.maximum(np.abs(self.lowest), np.abs(self.highest))
 
     def largest_at(self, player: int) -> tuple[int, ...]:
         """Return where a change of that size is."""
-        down = abs(self.least[player]) > abs(self.greatest[player])
-        return self.least_at[player] if down else self.greatest_at[player]
+        down = abs(self.lowest[player]) > abs(self.highest[player])
+        return self.lowest_at[player] if down else self.highest_at[player]
 
 
 class Conditions(NamedTuple):

@@ -259,7 +259,7 @@ def _labels(problem: Problem) -> str:
 def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
     """Say why the run ended."""
     folds = len(valuation.moments.parts)
-    bound, asked = stopping.standard_error, stopping.permutations
+    bound, requested = stopping.standard_error, stopping.permutations
     if valuation.stopped_by == "MaxSeconds":
         return "stopped at the time limit"
     if bound is not None:
@@ -270,10 +270,10 @@ def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
         return f"stopped as all values were 0 over the last {100 * folds}: no row changed the score"
     if valuation.converged:
         return f"stopped once the values changed by less than 5 % over {100 * folds}; ranks can still change"
-    if asked is None:
+    if requested is None:
         return f"stopped at this limit, while the values still changed by 5 % or more over {100 * folds}"
-    more = valuation.n_permutations > asked
-    return f"from the checkpoint, more than the {asked:,} asked for" if more else "as asked for"
+    more = valuation.n_permutations > requested
+    return f"from the checkpoint, more than the {requested:,} asked for" if more else "as asked for"
 
 
 def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game: Any) -> None:
@@ -336,10 +336,10 @@ def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
         "": ["< 0" * bool(below) for below in rows["below_zero"]],
     }
     if "predicted_label" in rows:
-        said = zip(rows["label"], rows["predicted_label"], rows["predicted_probability"], strict=True)
+        predictions = zip(rows["label"], rows["predicted_label"], rows["predicted_probability"], strict=True)
         columns["predicted"] = [
             "" if own == other else f"{output.safe(str(other))} {100 * share:.0f} %"
-            for own, other, share in said
+            for own, other, share in predictions
         ]
     others = {title: cells for title, cells in columns.items() if title != "label"}
     output.make_room(console, others, ("predicted",), _SHORTEST_LABEL)

@@ -88,7 +88,7 @@ def file_name(name: str, value: Any) -> Any:
     return value
 
 
-def retold(prefix: str, error: Exception) -> Exception:
+def with_prefix(prefix: str, error: Exception) -> Exception:
     """Return an error with words before its message.
 
     It is a TypeError or a ValueError if `error` is one, else a RuntimeError, for the constructor of a class
@@ -106,5 +106,5 @@ def errors_begin_with(prefix: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, TypeError, ValueError) as error:
-        again = retold(prefix, error)
+        again = with_prefix(prefix, error)
         raise again from again.__cause__

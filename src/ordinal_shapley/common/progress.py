@@ -73,7 +73,7 @@ class ProgressBar:
         self._now = self._start = _Report()  # rates count from the start
         self._first: _Report | None = None
         self._expected: float | None = None
-        self._most_seconds = math.inf
+        self._max_seconds = math.inf
         self._told_at = time.monotonic()
         self._advised = False
         self._figure, self._notice = "starting", ""
@@ -112,18 +112,18 @@ class ProgressBar:
         evaluations: int = 0,
         seconds: float = 0.0,
         expected: float | None = None,
-        most_seconds: float = math.inf,
+        max_seconds: float = math.inf,
     ) -> None:
         """Count something else from here on, of which there is some already.
 
         `figure` is what is being done, `expected` a first estimate of the seconds that all of it will take,
-        and after `most_seconds` of the run it ends in any case.
+        and after `max_seconds` of the run it ends in any case.
         """
         with self._lock:
             self.unit, self.total, self._figure, self._rated = unit, total, figure, "fits"
             self._now = self._start = _Report(done, evaluations, seconds)
             self._first = None
-            self._expected, self._most_seconds = expected, most_seconds
+            self._expected, self._max_seconds = expected, max_seconds
             self._told_at = time.monotonic()
         self._show()
 
@@ -218,7 +218,7 @@ class ProgressBar:
         left = self._left()
         if self._advised or self.unit != "permutations" or left is None or left <= LONG_SECONDS:
             return
-        if math.isfinite(self._most_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
+        if math.isfinite(self._max_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
             return
         quick = ways_to_be_quicker()
         line = f"up to {_clock(left)} left, if it needs all {self.total:,} permutations; quicker: {quick}"
@@ -241,7 +241,7 @@ class ProgressBar:
             left = max(self.total - self._now.done, 0) * self._took() / done - since
         elif self._expected is not None:
             left = self._expected - self._took() - since
-        left = min(left, self._most_seconds - self._now.seconds - since)
+        left = min(left, self._max_seconds - self._now.seconds - since)
         return max(left, 0.0) if math.isfinite(left) else None
 
     def _counts(self) -> str:

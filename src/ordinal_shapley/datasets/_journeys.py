@@ -94,7 +94,7 @@ class Journeys:
             if name not in self.channels or name in path[:k]:
                 raise ValueError(f"path holds {name!r}, expected distinct channels of {self.channels}")
         touched = np.array([[self.channels.index(name) for name in path]], np.int64)
-        return float(_chances(touched, self.rates, self._boosts())[0])
+        return float(_probability(touched, self.rates, self._boosts())[0])
 
     def true_credit(self, value: str = "partial_ordinal") -> pd.Series:
         """Return the expected credit of each channel for this number of journeys.
@@ -206,16 +206,16 @@ def make_journeys(
     lengths = rng.integers(1, longest + 1, n)
     touched = _draw_orders(rng, n, k, longest)
     touched[np.arange(longest) >= lengths[:, None]] = -1
-    chances = _chances(touched, own, pairs)
+    probability = _probability(touched, own, pairs)
     names = [chr(ord("A") + i) for i in range(k)] if k <= 26 else [f"c{i}" for i in range(k)]
-    out = (chances < -_ROUNDING) | (chances > 1.0 + _ROUNDING)
+    out = (probability < -_ROUNDING) | (probability > 1.0 + _ROUNDING)
     if out.any():
         row = int(np.argmax(out))
         path = " > ".join(names[i] for i in touched[row, : lengths[row]].tolist())
         raise ValueError(
-            f"rates and boosts give {path} a probability to convert of {chances[row]:g}, expected 0 to 1"
+            f"rates and boosts give {path} a probability to convert of {probability[row]:g}, expected 0 to 1"
         )
-    frame = _tabulate(touched, rng.random(n) < chances, names)
+    frame = _tabulate(touched, rng.random(n) < probability, names)
     listed = {(names[i], names[j]): float(pairs[i, j]) for i, j in np.argwhere(pairs).tolist()}
     return Journeys(frame, names, own, listed, n, longest)
 
@@ -249,16 +249,16 @@ def _draw_orders(rng: np.random.Generator, n: int, k: int, longest: int) -> npt.
     return np.concatenate(blocks)
 
 
-def _chances(
+def _probability(
     touched: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], boosts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the probability of each row of channels to convert; -1 fills rows up."""
     # A channel of no rate and no boosts in the last place, which -1 picks.
     own, pairs = np.append(rates, 0.0), np.pad(boosts, (0, 1))
-    chances = own[touched].sum(axis=1)
+    probability = own[touched].sum(axis=1)
     for first, second in itertools.combinations(range(touched.shape[1]), 2):
-        chances += pairs[touched[:, first], touched[:, second]]
-    return np.asarray(chances)
+        probability += pairs[touched[:, first], touched[:, second]]
+    return np.asarray(probability)
 
 
 def _tabulate(

@@ -93,11 +93,11 @@ class LabelEvidence:
         if self.accuracy <= self.majority:
             return np.zeros_like(differs)
         labels, codes = np.unique(self.given_label, return_inverse=True)
-        usual = np.bincount(codes, self.self_confidence) / np.bincount(codes)
+        mean_confidence = np.bincount(codes, self.self_confidence) / np.bincount(codes)
         # A label that only validation rows have is predicted with confidence from an even chance on.
         known = np.isin(self.predicted_label, labels)
         place = np.minimum(np.searchsorted(labels, self.predicted_label), len(labels) - 1)
-        return differs & (self.predicted_probability >= np.where(known, usual[place], 0.5))
+        return differs & (self.predicted_probability >= np.where(known, mean_confidence[place], 0.5))
 
     def _verdicts(self, below_zero: NDArray[np.bool_]) -> NDArray[Any]:
         """The evidence against the label of each row, given which CIs are entirely below 0."""

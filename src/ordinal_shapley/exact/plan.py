@@ -35,7 +35,7 @@ class Budget(NamedTuple):
 
     n_jobs: int | None
     limit: float  # seconds
-    asked: bool  # whether they were given
+    given: bool  # whether they were given
 
     @classmethod
     def of(cls, n_jobs: Any, max_seconds: Any) -> Budget:
@@ -92,7 +92,7 @@ def check_cost(game: Game, value: Value, scope: Scope, budget: Budget) -> None:
 def check_time(game: Game, scope: Scope, budget: Budget, purpose: str, instead: str) -> None:
     """ValueError if walking `scope` takes longer than it may; it says what to do `instead`."""
     n, count = game.n_players, sum(scope.counts())
-    if count <= _FREE_EVALUATIONS and not budget.asked:
+    if count <= _FREE_EVALUATIONS and not budget.given:
         return
     pace = seconds_an_evaluation(game, scope)
     workers = max(1, min(n_workers(budget.n_jobs), n * (n - 1)))

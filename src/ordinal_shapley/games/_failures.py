@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from ordinal_shapley.common.arguments import retold
+from ordinal_shapley.common.arguments import with_prefix
 
 
 class UtilityError(Exception):
@@ -23,13 +23,13 @@ class UtilityError(Exception):
         self.permutation: int | None = None  # that it came up in
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told: tuple[Any, ...] = ()
+        details: tuple[Any, ...] = ()
         if self.failure is not None:
-            again = retold("", self.failure)
+            again = with_prefix("", self.failure)
             cause = again.__cause__
             assert cause is not None
-            told = type(again), str(again), "".join(traceback.format_exception(cause)), _pickled(cause)
-        return _unpack, (type(self), self.sequence, self.permutation, *told)
+            details = type(again), str(again), "".join(traceback.format_exception(cause)), _pickled(cause)
+        return _unpack, (type(self), self.sequence, self.permutation, *details)
 
 
 class RemoteError(Exception):
@@ -52,11 +52,11 @@ def _pickled(cause: BaseException) -> bytes:
     from joblib import wrap_non_picklable_objects
 
     try:
-        held = pickle.dumps(wrap_non_picklable_objects(cause, keep_wrapper=False))
-        pickle.loads(held)
+        pickled = pickle.dumps(wrap_non_picklable_objects(cause, keep_wrapper=False))
+        pickle.loads(pickled)
     except Exception:
         return b""
-    return held
+    return pickled
 
 
 def _unpack(
@@ -65,21 +65,21 @@ def _unpack(
     permutation: int | None,
     failure_kind: type[Exception] | None = None,
     message: str = "",
-    told: str = "",
-    held: bytes = b"",
+    trace: str = "",
+    pickled: bytes = b"",
 ) -> UtilityError:
     error = kind(sequence)
     error.permutation = permutation
     if failure_kind is not None:
         error.failure = failure_kind(message)
-        error.failure.__cause__ = _cause(told, held)
+        error.failure.__cause__ = _cause(trace, pickled)
     return error
 
 
-def _cause(told: str, held: bytes) -> BaseException:
-    there = RemoteError(told)
+def _cause(trace: str, pickled: bytes) -> BaseException:
+    there = RemoteError(trace)
     try:
-        cause: BaseException = pickle.loads(held)
+        cause: BaseException = pickle.loads(pickled)
     except Exception:  # it was not pickled, or its class is not known here
         return there
     cause.__cause__ = there

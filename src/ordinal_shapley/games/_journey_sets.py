@@ -214,10 +214,10 @@ def share(
 
     For "classic" the sequences of `known` are sets in increasing order, and unseen ones have utility 0.
     """
-    most, n_lanes = int(sets.sizes.max(initial=0)), known.gains.shape[1]
+    max_size, n_lanes = int(sets.sizes.max(initial=0)), known.gains.shape[1]
     values, sums = np.zeros((len(sets.members), n_lanes)), np.zeros((len(sets.sizes), n_lanes))
-    coefficients = _coefficients(most, value, unseen == "backoff")
-    credit = np.zeros((n_by_place, most))
+    coefficients = _coefficients(max_size, value, unseen == "backoff")
+    credit = np.zeros((n_by_place, max_size))
     kernels.share_by_trie(
         kernels.TrieShares(
             trie_starts=known.trie.starts,
@@ -229,11 +229,11 @@ def share(
             whole=int(utility == "conversions"),
             starts=sets.starts,
             members=sets.members,
-            scratch=(5, most + 1),
+            scratch=(5, max_size + 1),
             values=values,
             sums=sums,
             conversions=sets.conversions[:, 0],
-            places=(most, most + 1),
+            places=(max_size, max_size + 1),
             credit=credit,
         )
     )
@@ -248,9 +248,9 @@ def _share_tables(
 ) -> NDArray[np.float64]:
     """Return each set's classic values as shares of their sum, if unseen sets back off."""
     table_starts, tables = tabulate(pooled, sets, conversions, totals, "backoff")
-    most = int(sets.sizes.max(initial=0))
-    weights = np.zeros((most + 1, most + 1))
-    for k in range(1, most + 1):
+    max_size = int(sets.sizes.max(initial=0))
+    weights = np.zeros((max_size + 1, max_size + 1))
+    for k in range(1, max_size + 1):
         weights[k, :k] = [1.0 / (k * math.comb(k - 1, m)) for m in range(k)]
     values = np.zeros(len(sets.members))
     kernels.share_by_tables(
@@ -277,17 +277,17 @@ def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64
     return _ratios(values, np.repeat(np.where(won, found, 0.0), sets.sizes, axis=0))
 
 
-def _coefficients(most: int, value: str, backs_off: bool) -> dict[str, NDArray[np.float64]]:
+def _coefficients(max_size: int, value: str, backs_off: bool) -> dict[str, NDArray[np.float64]]:
     r"""See `TrieShares`; H is the harmonic number.
 
     A sequence that was seen counts for itself, or if journeys back off for all sequences that begin with it.
     Its m channels come first in (k - m)! of the k! orders, and in (k - m - 1)! of those one other is next.
     Order-averaged, those that begin with it are a share (s - m)! / s! of the orders of s channels with it.
     """
-    factorials = np.array([math.factorial(k) for k in range(most + 1)], np.float64)
-    last, member, other = np.zeros((3, most + 1, most + 1))
-    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, most + 1))])
-    for k in range(1, most + 1):
+    factorials = np.array([math.factorial(k) for k in range(max_size + 1)], np.float64)
+    last, member, other = np.zeros((3, max_size + 1, max_size + 1))
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, max_size + 1))])
+    for k in range(1, max_size + 1):
         m = np.arange(1, k + 1)
         rest = factorials[k - m]
         # With nobody left there is no other.
@@ -309,10 +309,10 @@ def _coefficients(most: int, value: str, backs_off: bool) -> dict[str, NDArray[n
 
 def check_tabulated(sets: Sets) -> None:
     """ValueError if a set is too large for a table of its subsets."""
-    most = int(sets.sizes.max(initial=0))
-    if most > MAX_TABULATED:
+    max_size = int(sets.sizes.max(initial=0))
+    if max_size > MAX_TABULATED:
         raise ValueError(
-            f"a journey that converted has {most} channels, expected at most {MAX_TABULATED} if order "
+            f"a journey that converted has {max_size} channels, expected at most {MAX_TABULATED} if order "
             "does not matter and unseen='backoff', or in a game with ordered=False"
         )
     size = int((1 << sets.sizes).sum())
@@ -337,7 +337,7 @@ def tabulate(
     if unseen is None:
         tables[ends - 1] = sets.conversions[:, 0]
         return starts, tables
-    most = int(sets.sizes.max(initial=0))
+    max_size = int(sets.sizes.max(initial=0))
     trie = pooled.trie
     counts = np.zeros((2, len(trie.parents)))
     counts[:, trie.ends] = conversions, totals
@@ -352,9 +352,9 @@ def tabulate(
             starts=sets.starts,
             members=sets.members,
             table_starts=starts,
-            scratch=(3, most + 1),
-            seen=(2, min(1 << most, len(trie.parents))),
-            largest=(1 << most,),
+            scratch=(3, max_size + 1),
+            seen=(2, min(1 << max_size, len(trie.parents))),
+            largest=(1 << max_size,),
             tables=tables,
         )
     )

@@ -240,7 +240,7 @@ def _may_span(features: Features, cost: float) -> bool:
         return True
     if len(squares) > _MAX_COMPARED:
         return False
-    return _least_distance(_gram(np.concatenate([*features.blocks()]))) >= _MIN_DISTANCE
+    return _smallest_distance(_gram(np.concatenate([*features.blocks()]))) >= _MIN_DISTANCE
 
 
 @one_thread()
@@ -291,15 +291,15 @@ def _keep_products(train: Any, valid: Any, intercept: bool, free: bool) -> Featu
     return features
 
 
-def _least_distance(products: NDArray[np.float64]) -> float:
+def _smallest_distance(products: NDArray[np.float64]) -> float:
     """Smallest squared distance of two rows that are not equal, as a share of the longer one's square."""
     squares = np.diagonal(products)
-    least = math.inf
+    smallest = math.inf
     for i in range(1, len(products)):
         distances = squares[i] + squares[:i] - 2.0 * products[i, :i]
         shares = distances / np.maximum(squares[i], squares[:i])
-        least = min(least, float(shares[shares > _EQUAL].min(initial=math.inf)))
-    return least
+        smallest = min(smallest, float(shares[shares > _EQUAL].min(initial=math.inf)))
+    return smallest
 
 
 def _products(rows: Any, train: Any, intercept: bool) -> NDArray[np.float64]:

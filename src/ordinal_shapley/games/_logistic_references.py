@@ -56,8 +56,8 @@ def find_references(
     n_features, n = workspace.n_features, game.n_players
     rows = game.n_rows / n
     shortest = max(_SHORTEST * n_features, workspace.span_limit + 1) / rows
-    most = n if longest is None else min(n, longest)
-    largest = min(most, min(_LONGEST * n_features, workspace.prefix.columns.shape[1]) / rows)
+    max_players = n if longest is None else min(n, longest)
+    largest = min(max_players, min(_LONGEST * n_features, workspace.prefix.columns.shape[1]) / rows)
     if workspace.n_models > 1 or not 1.0 <= shortest <= largest:
         return NO_REFERENCES
     count = int(np.log(largest / shortest) / np.log(_RATIO)) + 2

@@ -37,8 +37,8 @@ def try_scorer(
             scorer(right, X, y)
     except Exception as error:
         shown = repr(scoring) if isinstance(scoring, str) else "a scorer"
-        told = f"{type(error).__name__}: {message_of(error)}"
-        raise ValueError(f"scoring is {shown}, which is not for {of} ({told}): expected {advice}") from error
+        why = f"{type(error).__name__}: {message_of(error)}"
+        raise ValueError(f"scoring is {shown}, which is not for {of} ({why}): expected {advice}") from error
 
 
 def _check_arguments(scorer: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common.arguments import retold
+from ordinal_shapley.common.arguments import with_prefix
 from ordinal_shapley.common.arrays import as_player_names
 from ordinal_shapley.common.parallel import Prefer, heeding_interrupts
 from ordinal_shapley.games._failures import UtilityError as UtilityError
@@ -202,7 +202,7 @@ class Game(ABC):
         failure = self._failure(error.sequence) if error.failure is None else error.failure
         if error.permutation is not None:
             prefix = f"permutation {error.permutation}: {prefix}"
-        raise retold(prefix, failure)
+        raise with_prefix(prefix, failure)
 
     def _failure(self, sequence: tuple[int, ...]) -> Exception:
         """What is wrong with the utility of a sequence, of which compiled code says no more than that."""

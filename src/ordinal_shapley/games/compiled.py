@@ -49,7 +49,7 @@ class Compiled:
     given: UserFunctions = field(compare=False)
     layout: Layout = field(compare=False)
     cache: str | None = field(compare=False)
-    told: tuple[str, ...] = field(compare=False)
+    digests: tuple[str, ...] = field(compare=False)
 
     @cached_property
     def linked(self) -> Linked:
@@ -62,16 +62,16 @@ class Compiled:
 
     def __repr__(self) -> str:
         # Part of the fingerprint that says which results may be pooled.
-        return f"{self.layout} {' '.join(self.told)}"
+        return f"{self.layout} {' '.join(self.digests)}"
 
 
 @lru_cache(maxsize=_MAX_LINKED)
 def _link(compiled: Compiled) -> Linked:
-    return link(compiled.layout, compiled.given, " ".join(compiled.told), compiled.cache)
+    return link(compiled.layout, compiled.given, " ".join(compiled.digests), compiled.cache)
 
 
 @lru_cache(maxsize=_MAX_LINKED)
-def _token(given: UserFunctions, layout: Layout, cache: str | None, told: tuple[str, ...]) -> str:
+def _token(given: UserFunctions, layout: Layout, cache: str | None, digests: tuple[str, ...]) -> str:
     """Name what is compiled once for these very functions, with the data that they hold now."""
     return uuid.uuid4().hex
 
@@ -222,8 +222,8 @@ class CompiledGame(Game):
             tuple((name, str(array.dtype), array.ndim) for name, array in self._state.items()),
             tuple((name, isinstance(number, float)) for name, number in self._numbers.items()),
         )
-        told = tuple("none" if func is None else f"{full_name(func)} {fingerprint(func)}" for func in given)
-        self._compiled = Compiled(_token(given, layout, cache, told), given, layout, cache, told)
+        digests = tuple("none" if f is None else f"{full_name(f)} {fingerprint(f)}" for f in given)
+        self._compiled = Compiled(_token(given, layout, cache, digests), given, layout, cache, digests)
         try:
             self._compiled.linked  # noqa: B018
         except Exception as error:
@@ -239,11 +239,11 @@ class CompiledGame(Game):
 
     @property
     def _settings(self) -> dict[str, Any]:
-        told = zip(UserFunctions._fields, self._compiled.told, strict=True)
+        functions = zip(UserFunctions._fields, self._compiled.digests, strict=True)
         return {
             "game": "CompiledGame",
             "n_players": self.n_players,
-            **{name: (text,) for name, text in told},
+            **{name: (text,) for name, text in functions},
             **{f"arrays[{name!r}]": (array,) for name, array in self._arrays.items()},
             **{f"state[{name!r}]": (array,) for name, array in self._state.items()},
             **{f"numbers[{name!r}]": number for name, number in self._numbers.items()},

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common import arrays, frames
-from ordinal_shapley.common.arguments import retold
+from ordinal_shapley.common.arguments import with_prefix
 from ordinal_shapley.games._folds import Split, make_splits
 from ordinal_shapley.games._rows import RowGame
 from ordinal_shapley.games.base import Game
@@ -133,7 +133,7 @@ class CrossFitGame(Game):
             except (RuntimeError, TypeError, ValueError) as error:
                 # What is wrong with rows wherever they train is said with their places in X, not in the fold.
                 make_game(X, y, X, y, groups=groups, sample_weight=sample_weight, **options)
-                again = retold(f"fold {k + 1} of {len(self.splits)}: ", error)
+                again = with_prefix(f"fold {k + 1} of {len(self.splits)}: ", error)
                 raise again from again.__cause__
             self.players.append(np.unique(owners[train]))
         idle = np.setdiff1d(owners, np.concatenate(self.players))

@@ -315,8 +315,8 @@ class EstimatorGame(RowGame):
             # The first fit may load what others find loaded, the second may be remembered.
             self._seconds_per_fit = took if took > _MIN_FIT else between - began
         except Exception as error:
-            told = f"{type(error).__name__}: {message_of(error)}"
-            raise RuntimeError(f"estimator {name} failed on all rows in their given order: {told}") from error
+            why = f"{type(error).__name__}: {message_of(error)}"
+            raise RuntimeError(f"estimator {name} failed on all rows in their given order: {why}") from error
         self._was_tried = True
         if differs:
             warnings.warn(

@@ -38,12 +38,12 @@ class Callback:
         self,
         func: Callable[..., Any],
         n_players: int,
-        told: str | None = None,
+        digest: str | None = None,
         name: str = "func",
         hint: str = "",
     ) -> None:
         # Taken once, and kept by copies: calls may fill a memory that the function holds.
-        self._fingerprint = fingerprint(func) if told is None else told
+        self._fingerprint = fingerprint(func) if digest is None else digest
         self.func = func
         self.n_players = n_players
         self.name, self.hint = name, hint  # in messages: what the function is called, and what to do
@@ -83,13 +83,13 @@ class Callback:
         try:
             result = (func or self.func)(players.copy())
         except Exception as error:
-            told = f"raised {type(error).__name__} {_of(players)}: {message_of(error)}"
-            raise RuntimeError(f"{self.name} {told}{self.hint}") from error
+            problem = f"raised {type(error).__name__} {_of(players)}: {message_of(error)}"
+            raise RuntimeError(f"{self.name} {problem}{self.hint}") from error
         try:
             value = float(result)
         except OverflowError:  # an integer
-            told = f"returned a number too large {_of(players)}, expected a finite number"
-            raise ValueError(f"{self.name} {told}") from None
+            problem = f"returned a number too large {_of(players)}, expected a finite number"
+            raise ValueError(f"{self.name} {problem}") from None
         except Exception:  # the conversion may be a method of the user's
             raise TypeError(f"{self.name} returned {result!r} {_of(players)}, expected a number") from None
         if not math.isfinite(value):

@@ -216,10 +216,10 @@ def _transformed(
             with one_thread():
                 X, X_valid = steps.fit_transform(X, y), steps.transform(X_valid)
         except Exception as error:
-            told = f"{type(error).__name__}: {' '.join(message_of(error).split())}"
+            reason = f"{type(error).__name__}: {' '.join(message_of(error).split())}"
             raise ValueError(
                 f"estimator is a pipeline whose transformers cannot be fitted to X and applied to X_valid "
-                f"({told})"
+                f"({reason})"
             ) from error
     words = f"; {', '.join(names)} fitted once, to all {n:,} training rows" if names else ""
     return model, (X, y, X_valid, y_valid), words

@@ -37,12 +37,12 @@ class RidgeRowGame(CompiledRowGame):
         self._row_weights = self._row_weights / self.alpha
         # With an intercept models shift with the rows, and far from 0 digits would be lost.
         self._centre = train.values.mean(axis=0) * self.fit_intercept
-        features, held_out = train.values - self._centre, valid.values - self._centre
+        features, valid_rows = train.values - self._centre, valid.values - self._centre
         self._basis: NDArray[np.float64] | None = None
         if features.shape[1] > self.n_rows:
             # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
             # predictions are the same, and there are no more features than rows.
-            features, held_out, self._basis = in_span(features, held_out)
+            features, valid_rows, self._basis = in_span(features, valid_rows)
         heaviest *= float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
         largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
         if not largest <= _MAX_SQUARE:
@@ -51,7 +51,7 @@ class RidgeRowGame(CompiledRowGame):
                 f"times that, expected at most {_MAX_SQUARE:g}: rescale X or the weights"
             )
         self._n_coordinates = features.shape[1]
-        self._features, self._valid = pad_data(features, held_out)
+        self._features, self._valid = pad_data(features, valid_rows)
 
     @property
     def _shared(self) -> tuple[Any, ...]:

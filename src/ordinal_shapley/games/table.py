@@ -104,7 +104,7 @@ class TableGame(Game):
             try:
                 players = self._check_sequence(sequence)
             except (TypeError, ValueError) as error:
-                raise arguments.retold(f"utilities has the key {sequence!r}: ", error) from error
+                raise arguments.with_prefix(f"utilities has the key {sequence!r}: ", error) from error
             node = sum(1 << player for player in players.tolist()) if sets else self._node(players)
             values[node] = arguments.number(f"the utility of {tuple(sequence)}", value)
             other = listed.setdefault(node, sequence)

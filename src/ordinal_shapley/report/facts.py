@@ -203,8 +203,8 @@ def _median_and_largest(errors: NDArray[np.float64]) -> str:
 def not_covered(given: Given) -> list[str]:
     """Return what the standard errors say nothing about."""
     valuation, noun = given.valuation, given.noun
-    chance = 50 * (1 - given.level)
-    expected = len(valuation) * chance / 100
+    percent = 50 * (1 - given.level)
+    expected = len(valuation) * percent / 100
     many = f"about {expected:,.0f}" if expected >= 1 else "less than one"
     biases = valuation.sampler.biases
     other = "Values depend on the game: another one would give other values."
@@ -217,6 +217,6 @@ def not_covered(given: Given) -> list[str]:
         other,
         *[folds] * (len(valuation.moments.parts) > 1),
         f"The value of a {noun} depends on the other {noun}s.",
-        f"CIs are not adjusted for their number. Of {noun}s with a true value of 0, {chance:g} % have a CI "
+        f"CIs are not adjusted for their number. Of {noun}s with a true value of 0, {percent:g} % have a CI "
         f"entirely below 0 by chance: {many} here if all true values were 0.",
     ]

@@ -177,11 +177,11 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
 def _removal_verdict(curves: Removal, noun: str) -> str:
     """What the curves say of the values, over the first half of the marks."""
     half = max(2, len(curves.removed) // 2)
-    high, low, chance = (
+    high, low, random = (
         float(np.mean(line[..., :half])) for line in (curves.high, curves.low, curves.random)
     )
-    falls = "falls faster than at random" if high < chance else "does not fall faster than at random"
-    holds = "holds better than at random" if low > chance else "does not hold better than at random"
+    falls = "falls faster than at random" if high < random else "does not fall faster than at random"
+    holds = "holds better than at random" if low > random else "does not hold better than at random"
     return (
         f"While the first half of the {noun}s is removed, the score {falls} if the highest values go first, "
         f"and {holds} if the lowest go first."

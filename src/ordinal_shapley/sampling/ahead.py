@@ -84,7 +84,7 @@ class Ahead:
             figure,
             evaluations=self.evaluations,
             seconds=clock.seconds(),
-            most_seconds=clock.most_seconds,
+            max_seconds=clock.max_seconds,
         )
 
     def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:
@@ -134,17 +134,17 @@ class Ahead:
         return score, game.baseline_score
 
     def _full_utilities(
-        self, game: Game, seed: int, most: int, tolerance: float, tell: Callable[[int], None]
+        self, game: Game, seed: int, max_count: int, tolerance: float, tell: Callable[[int], None]
     ) -> list[float]:
         """Return utilities of random orders of all players, apart from those that are walked.
 
-        They are `most`, or fewer that are dear and agree: the standard error of their mean is within
+        They are `max_count`, or fewer that are dear and agree: the standard error of their mean is within
         `tolerance`, relative to it. Fewer still if time is up.
         """
         found = self._full.setdefault(id(game), [])
         cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
-        few = max(1 if game.order_free or self._n_folds > 1 else 2, int(min(most, game._much / cost)))
-        for count in (min(most, few), most):
+        few = max(1 if game.order_free or self._n_folds > 1 else 2, int(min(max_count, game._much / cost)))
+        for count in (min(max_count, few), max_count):
             start, plan = len(found), score_plan(game, seed)
             if start < count:
                 made = self._looks(plan, game, range(start, count), lambda done, _: tell(done))

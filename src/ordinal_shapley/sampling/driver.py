@@ -227,7 +227,7 @@ def sample_values(
                 evaluations=state.moments.n_evaluations,
                 seconds=clock.seconds(),
                 expected=expected,
-                most_seconds=clock.most_seconds,
+                max_seconds=clock.max_seconds,
             )
             sampled = time.monotonic()
             state, check = run_shards(

@@ -126,8 +126,8 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
         found = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
         needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], found, n) * squares
         # What no larger size exceeds, relative to the largest of all.
-        most = np.sqrt(np.maximum.accumulate(squares[::-1])[::-1] / squares.max())
-        probabilities = _falling(needed, costs, min_probability * most)
+        ceiling = np.sqrt(np.maximum.accumulate(squares[::-1])[::-1] / squares.max())
+        probabilities = _falling(needed, costs, min_probability * ceiling)
     else:
         probabilities = _spread(needed, weights, costs, min_probability)
     return plan._replace(

@@ -33,7 +33,7 @@ class Clock:
         self.note("compiling kernels or loading them", began)
 
     @property
-    def most_seconds(self) -> float:
+    def max_seconds(self) -> float:
         """Seconds after which time is up, infinite if never."""
         return math.inf if self._limit is None else self._limit
 
@@ -56,8 +56,8 @@ class Clock:
 
     def seconds(self) -> float:
         """Seconds so far; not less than the limit when time is up."""
-        least = self._limit if self._limit is not None and self.time_is_up else 0.0
-        return max(time.monotonic() - self._began, least)
+        minimum = self._limit if self._limit is not None and self.time_is_up else 0.0
+        return max(time.monotonic() - self._began, minimum)
 
     def check(self, n_permutations: int) -> None:
         """TimeoutError if time is up and there is nothing to show for it."""
@@ -140,9 +140,9 @@ def run_shards(
 
 def _says_stop(check: Check, state: State, stopping: StoppingRule, average: str, clock: Clock) -> bool:
     """Ask the rule at the end of a round, and where it will stop for certain."""
-    moments, most = state.moments, (stopping.max_permutations, stopping.max_evaluations)
+    moments, limits = state.moments, (stopping.max_permutations, stopping.max_evaluations)
     so_far = (moments.n_permutations, moments.n_evaluations)
-    at_limit = any(limit is not None and n >= limit for n, limit in zip(so_far, most, strict=True))
+    at_limit = any(limit is not None and n >= limit for n, limit in zip(so_far, limits, strict=True))
     if not (state.round_ends or at_limit or clock.time_is_up):
         return False
     values, stderr, _ = moments.estimates(average)

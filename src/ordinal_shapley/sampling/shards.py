@@ -157,8 +157,8 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         record, credited = _record(plan, walks, weights), np.empty_like(walks.marginals)
         write_contributions(Record(**record._asdict(), contributions=credited, profile=(0, 0, 0)))
     elif len(plan.factors):
-        most = int(walks.lengths.max())
-        credited[:, :most] *= plan.factors[:most]
+        longest = int(walks.lengths.max())
+        credited[:, :longest] *= plan.factors[:longest]
     players, orders, credited = _those_drawn(plan, walks, credited)
     n_players = len(plan.members) if players is None else len(players)
     sums, replicate_sums, replicate_spread, replicate = fresh((4, n_players), np.float64)
@@ -205,14 +205,14 @@ def _those_drawn(
 
     Of a million players some hundreds come before a walk ends: sums over them take no time in the others.
     """
-    most = int(walks.n_drawn.max())
-    if plan.in_blocks or plan.n_blocks or _FEW * len(walks.orders) * most > len(plan.members):
+    longest = int(walks.n_drawn.max())
+    if plan.in_blocks or plan.n_blocks or _FEW * len(walks.orders) * longest > len(plan.members):
         return None, walks.orders, credited
-    drawn = np.arange(most) < walks.n_drawn[:, None]
-    players, numbers = np.unique(walks.orders[:, :most][drawn], return_inverse=True)
+    drawn = np.arange(longest) < walks.n_drawn[:, None]
+    players, numbers = np.unique(walks.orders[:, :longest][drawn], return_inverse=True)
     orders = np.zeros(drawn.shape, np.int64)
     orders[drawn] = numbers
-    return players, orders, credited[:, :most].copy()
+    return players, orders, credited[:, :longest].copy()
 
 
 def _needs_baselines(plan: Plan, n_permutations: int) -> bool:
@@ -369,14 +369,14 @@ def _sums_by_block(
     return sums, spread
 
 
-def _baselines_of(utilities: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
-    """[t, s - 1]: mean utility of the first s players in the other units; 0 if there are none."""
-    starts = np.arange(0, len(utilities), unit)
+def _baselines_of(utilities: NDArray[np.float64], replicate_size: int) -> NDArray[np.float64]:
+    """[t, s - 1]: mean utility of the first s players in the other replicates; 0 if there are none."""
+    starts = np.arange(0, len(utilities), replicate_size)
     sizes = np.diff(np.append(starts, len(utilities)))
     means = np.add.reduceat(utilities, starts, axis=0)
     np.subtract(means.sum(axis=0), means, out=means)
     means /= np.maximum(len(utilities) - sizes, 1)[:, None]
-    return means if unit == 1 else np.repeat(means, sizes, axis=0)
+    return means if replicate_size == 1 else np.repeat(means, sizes, axis=0)
 
 
 def order_weights(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:

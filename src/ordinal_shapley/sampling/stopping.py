@@ -257,9 +257,9 @@ class _PairCheck(Check):
 
     def __call__(self, progress: Progress) -> bool:
         # Every check sees every round: a rule that looks back must not miss one.
-        said = [check(progress) for check in self._checks]
-        stop = all(said) if self._need_both else any(said)
-        fired = [check for check, yes in zip(self._checks, said, strict=True) if yes and stop]
+        answers = [check(progress) for check in self._checks]
+        stop = all(answers) if self._need_both else any(answers)
+        fired = [check for check, yes in zip(self._checks, answers, strict=True) if yes and stop]
         self.figure = "; ".join(check.figure for check in self._checks if check.figure)
         self.readings = tuple(reading for check in self._checks for reading in check.readings)
         self.converged = any(check.converged for check in fired)

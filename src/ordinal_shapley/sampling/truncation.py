@@ -115,8 +115,8 @@ class Roulette(TruncationRule):
     words: ClassVar[str] = "positions drawn at random, unbiased (roulette truncation)"
 
     def __post_init__(self) -> None:
-        least = arguments.number("min_probability", self.min_probability, above=0.0, max=1.0)
-        object.__setattr__(self, "min_probability", least)
+        probability = arguments.number("min_probability", self.min_probability, above=0.0, max=1.0)
+        object.__setattr__(self, "min_probability", probability)
         arguments.integer("n_pilot", self.n_pilot, min=2, max=_MAX_PILOT)
 
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:

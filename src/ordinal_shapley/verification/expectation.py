@@ -41,22 +41,22 @@ def expectation(utilities: Utilities, plan: Plan, rule: TruncationRule | None) -
     n = len(plan.members)
     classes = np.empty(n, np.int64)
     classes[plan.members] = np.repeat(np.arange(len(plan.quota)), np.diff(plan.starts))
-    sums, held = np.zeros((2, n))
+    sums, drawn = np.zeros((2, n))
     count = 0
     for orders in ordered_selections(classes, plan.quota):
-        worth, models, factors = _along(orders, utilities, n)
-        full = worth[:, -1]
+        reached, models, factors = _along(orders, utilities, n)
+        full = reached[:, -1]
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
-            lengths = rule.lengths(worth, models, plan.target)
+            lengths = rule.lengths(reached, models, plan.target)
             if rule.one_target:  # the walk kernel fills in what the rule compares with
                 full = np.full(len(orders), plan.target)
-        credits = _credits(worth, lengths, full, factors, plan.in_out)
+        credits = _credits(reached, lengths, full, factors, plan.in_out)
         players = orders.ravel()
         sums += np.bincount(players, credits.ravel(), n)
-        held += np.bincount(players, minlength=n)
+        drawn += np.bincount(players, minlength=n)
         count += len(orders)
-    return sums / (held if plan.keep_chosen else count)
+    return sums / (drawn if plan.keep_chosen else count)
 
 
 def ordered_selections(
@@ -107,22 +107,22 @@ def _nodes(orders: NDArray[np.int8], n: int) -> NDArray[np.int64]:
 
 
 def _credits(
-    worth: Floats, lengths: NDArray[np.intp], full: Floats, factors: Floats, in_out: float
+    reached: Floats, lengths: NDArray[np.intp], full: Floats, factors: Floats, in_out: float
 ) -> Floats:
     """What the player at each place of each row is credited with, when walks end after `lengths` players."""
-    n_places = worth.shape[1] - 1
+    n_places = reached.shape[1] - 1
     evaluated = np.arange(1, n_places + 1) <= lengths[:, None]
     credits = np.zeros(evaluated.shape)
     if in_out < 1:
-        credits += (1 - in_out) * np.where(evaluated, np.diff(worth, axis=1) * factors, 0.0)
+        credits += (1 - in_out) * np.where(evaluated, np.diff(reached, axis=1) * factors, 0.0)
     if in_out > 0:
-        filled = np.where(evaluated, worth[:, 1:], full[:, None])
+        filled = np.where(evaluated, reached[:, 1:], full[:, None])
         sizes = np.arange(1, n_places)
         # A player at place p is among the first s for s >= p, and not among them for s < p.
         inside = np.zeros(evaluated.shape)
         inside[:, :-1] = np.cumsum((filled[:, :-1] / sizes)[:, ::-1], axis=1)[:, ::-1]
         outside = np.zeros(evaluated.shape)
         outside[:, 1:] = np.cumsum(filled[:, :-1] / (n_places - sizes), axis=1)
-        share = (filled[:, -1:] - worth[:, :1]) / n_places
+        share = (filled[:, -1:] - reached[:, :1]) / n_places
         credits += in_out * (share + inside - outside)
     return credits

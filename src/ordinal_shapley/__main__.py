@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while its modules still load is no traceback either."""
+    """Run the command line, without a traceback if Ctrl-C comes while its modules load."""
     try:
         from ordinal_shapley.cli import main as run
     except KeyboardInterrupt:

@@ -25,7 +25,7 @@ from ordinal_shapley.vocabulary import check_choice
 
 _RANDOM_GAMES = 3
 _SEED = 0
-# What adding up some utilities costs, in units of the last place of the largest.
+# Rounding error of sums of utilities, in units of the last place of the largest.
 _ROUNDING = 64 * float(np.finfo(float).eps)
 _JOINING = {"end": "joining at the end", "anywhere": "wherever it joins"}
 
@@ -60,9 +60,9 @@ def check_axioms(
         Where players join, in the conditions of the null player and of monotone games. By default "anywhere"
         for `Ordinal` and `Blend`, else "end".
     tol : float, default 1e-9
-        Utilities are the same if they differ by at most ``tol`` times the difference of the greatest and the
-        least, and 64 units in the last place of the largest. Values may be off by twice that. For scores that
-        are fitted to a tolerance, or values from sampling, give the size of their errors.
+        Utilities are the same if they differ by at most ``tol`` times the range of utilities, and 64 units in
+        the last place of the largest. Values may be off by twice that. For scores that are fitted to a
+        tolerance, or values from sampling, give the size of their errors.
     n_jobs, progress, max_seconds
         As in `exact_values`.
 
@@ -149,7 +149,7 @@ def check_axioms(
 
     why = _unequal(kind, n)
     weighing = None if kind is None else tabulate_weights(kind, n, budget)
-    if weighing is not None:  # asked once, not once for every game
+    if weighing is not None:  # evaluated once, not for every game
         why = "" if weighing[1] else "order_weight is not uniform"
         kind = WeightedOrdinal(TableGame.from_array(n, weighing[0]))
     table, to_share, n_evaluations = tabulate(game, budget, progress)
@@ -187,7 +187,7 @@ def check_axioms(
     for game_2 in others:
         total = like(table, table.values + game_2.values)
         with warnings.catch_warnings():
-            # That `game` is not as the partition says has been told; of random games it goes without saying.
+            # A warning that `game` contradicts the partition has been given; random games always do.
             warnings.filterwarnings("ignore", message="partition and case", category=UserWarning)
             gaps.append(rule(total) - values - rule(game_2))
         slack = max(slack, _tolerance(tol, table, game_2))
@@ -216,12 +216,12 @@ def _unequal(kind: Value | None, n: int) -> str:
 
 
 def _title(value: Any) -> str:
-    """What a rule, or values, are called."""
+    """Return the name of a rule, or of values."""
     return str(getattr(value, "__name__", "your rule")) if callable(value) else "your values"
 
 
 def _as_values(values: Any, name: str, n: int) -> NDArray[np.float64]:
-    """Convert one finite number a player."""
+    """Convert one finite number per player."""
     inner = getattr(values, "values", None)
     column = arrays.as_column(values if inner is None or callable(inner) else inner, name, n, "player")
     numbers = arrays.as_numbers(column, name)
@@ -241,14 +241,14 @@ def _check_other(other: Any, n: int, given: bool, classic: bool) -> None:
 
 
 def _tolerance(tol: float, *games: TableGame) -> float:
-    """By how much utilities of these games, added up, may differ and count as the same."""
+    """Return by how much sums of utilities of these games may differ and count as the same."""
     spread = sum(float(np.ptp(game.values)) for game in games)
     largest = sum(float(np.abs(game.values).max()) for game in games)
     return tol * spread + _ROUNDING * largest
 
 
 def _random_games(game: TableGame) -> Iterator[TableGame]:
-    """Yield games with utilities as widely spread as those of `game`, order free if it is."""
+    """Yield random games with utilities as widely spread as those of `game`, order-free if it is."""
     n = game.n_players
     size = (float(np.ptp(game.values)) or 1.0) / 2.0
     for number in range(_RANDOM_GAMES):

@@ -1,4 +1,4 @@
-"""Each axiom looked at: who meets its condition, and how far its conclusion is off."""
+"""Check of each axiom: which players meet its condition, and how far its conclusion is violated."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MAX_NAMES = 8
 
 
 class Subject(NamedTuple):
-    """What is looked at."""
+    """The game and the values to check."""
 
     game: TableGame
     values: NDArray[np.float64]
     conditions: Conditions
-    gains: Gains  # of players who join where the value lets them
+    gains: Gains  # by players joining where the value lets them
     joining: str  # where that is, in words
     tolerance: float  # by how much utilities may differ and count as the same; values by twice that
     rounding: float  # by how much a value may differ from 0 by rounding alone
@@ -91,7 +91,7 @@ def check_null_player(subject: Subject) -> AxiomCheck:
         f"{subject.names(worst)} never changes the utility {subject.joining}, "
         f"but has value {subject.values[worst]:.6g}"
     )
-    # Joining elsewhere may be what it is paid for.
+    # It may have its value for joining elsewhere.
     elsewhere, at = subject.conditions.anywhere, None
     if elsewhere.sizes[worst] > subject.tolerance:
         at = elsewhere.largest_at(worst)
@@ -141,7 +141,7 @@ def check_efficiency(subject: Subject, to_share: float, why: str) -> AxiomCheck:
 def check_additivity(
     subject: Subject, differences: NDArray[np.float64], tolerance: float, random: bool
 ) -> AxiomCheck:
-    """The values of the sum of two games are the sums of their values; `differences` has one row a game."""
+    """The values of the sum of two games are the sums of their values; `differences` has one row per game."""
     if not len(differences):
         detail = "give the name of a value or a function: given values do not cover other games"
         return AxiomCheck("additivity", VACUOUS, (), (), float("nan"), None, detail)
@@ -169,7 +169,7 @@ def check_monotone(subject: Subject, why: str) -> AxiomCheck:
         detail = f"not monotone, {subject.names(lowest)} lowers the utility: {subject.joined(lowest, at)}"
         return AxiomCheck("monotone", VACUOUS, (), (lowest,), float(-gains.lowest[lowest]), at, detail)
     raising = gains.highest > tolerance
-    # Gains that are below 0 within the tolerance can take as much from a value.
+    # Gains below 0 within the tolerance can lower a value by as much.
     unpaid = raising & (values <= subject.rounding + np.minimum(gains.lowest, 0.0))
     violations = np.where(raising, np.where(unpaid, gains.highest, 0.0), np.abs(values))
     breach = unpaid | ~raising & (np.abs(values) > 2 * tolerance)

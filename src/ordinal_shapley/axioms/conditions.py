@@ -1,4 +1,4 @@
-"""What axioms ask of a game: the utility of every sequence, and how near each condition is to being met."""
+"""Conditions of the axioms: the utility of every sequence, and how near each condition is to being met."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ordinal_shapley_kernels import conditions as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
 MAX_PLAYERS = 12
-# The utilities, those of another game and of the sum of both, and what is passed from hand to hand.
+# Memory for the utilities, those of another game and of the sum of both, and temporary arrays.
 _BYTES_A_SEQUENCE = 5 * 8
 
 
 class Gains(NamedTuple):
-    """Least and highest change of the utility as each player joins, and the sequences with the player."""
+    """Lowest and highest change of the utility as each player joins, and the sequences with the player."""
 
     lowest: NDArray[np.float64]
     highest: NDArray[np.float64]
@@ -32,11 +32,11 @@ class Gains(NamedTuple):
 
     @property
     def sizes(self) -> NDArray[np.float64]:
-        """The largest size of a change, by player."""
+        """The largest absolute change, by player."""
         return np.maximum(np.abs(self.lowest), np.abs(self.highest))
 
     def largest_at(self, player: int) -> tuple[int, ...]:
-        """Return where a change of that size is."""
+        """Return the sequence with that change."""
         down = abs(self.lowest[player]) > abs(self.highest[player])
         return self.lowest_at[player] if down else self.highest_at[player]
 
@@ -44,7 +44,7 @@ class Gains(NamedTuple):
 class Conditions(NamedTuple):
     """How near each condition of a game is to being met."""
 
-    at_end: Gains  # of players who join there
+    at_end: Gains  # by players joining there
     anywhere: Gains
     pairs: list[tuple[int, ...]]
     differences: NDArray[np.float64]  # by pair: largest change of a utility as the two are exchanged
@@ -64,7 +64,7 @@ def check_size(game: Game) -> None:
 
 
 def tabulate(game: Game, budget: Budget, progress: bool) -> tuple[TableGame, float, int]:
-    """Evaluate all sequences, of an order-free game one for each set of players.
+    """Evaluate all sequences, or in an order-free game one for each set of players.
 
     Returns the game as a table, v(N) - v(empty), and the number of evaluations.
     """
@@ -93,14 +93,14 @@ def sets_in_preorder(n: int) -> NDArray[np.int32]:
     """Players of every sequence as bits, in preorder."""
     sets = np.zeros(1, np.int32)
     for k in range(1, n + 1):
-        # After player p the sets of one player less follow, with those from p on moved up by one.
+        # After player p come the sets of one player less, with players from p on moved up by one.
         parts = [1 << p | sets >> p << p + 1 | sets & (1 << p) - 1 for p in range(k)]
         sets = np.concatenate([np.zeros(1, np.int32), *parts]).astype(np.int32)
     return sets
 
 
 def find_conditions(game: TableGame) -> Conditions:
-    """Look at all sequences."""
+    """Visit all sequences."""
     n = game.n_players
     sizes = np.array(subtree_sizes(n), np.int64)
     at = kernels.Prefixes(
@@ -124,7 +124,7 @@ def find_conditions(game: TableGame) -> Conditions:
         table = kernels.Utilities(values=game.values, sizes=sizes, root=np.array(root, np.int64))
         kernels.scan(table, at, found, deepest)
 
-    # Piece by piece, because Ctrl-C cannot stop a kernel.
+    # In pieces, because Ctrl-C cannot stop a kernel.
     split = min(n, 2)
     scan((), split)
     for root in itertools.permutations(range(n), split):

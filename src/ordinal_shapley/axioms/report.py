@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WIDTH = 100
-# What no line break should part: U(ann > bob) = 1
+# Keeps U(ann > bob) = 1 on one line.
 _UTILITY = re.compile(r"U\(.*?\) = \S+")
 
 
@@ -34,15 +34,15 @@ class AxiomCheck:
     players : tuple of int, or of pairs of int for "symmetry"
         The players or pairs that meet the condition.
     worst : tuple of int
-        Who is furthest off, one player or a pair: of ``players``, from what the axiom says about them; where
-        it is vacuous, the one nearest to the condition (of "monotone": the furthest). Empty for "efficiency".
+        The player or pair that violates the axiom most, of ``players``; where it is vacuous, the one nearest
+        to the condition (of "monotone": the furthest). Empty for "efficiency".
     violation : float
         How far ``worst`` is off: a value or a difference of values; of "monotone", the gain in utility of a
         player whose value is not above 0. Where the axiom is vacuous, how far the condition is from being
         met: a change of the utility. NaN where there is nothing to measure.
     sequence : tuple of int, or None
-        A sequence that shows it: the one of which the utility changes most as ``worst`` joins it (the player
-        is in it already) or is exchanged. None where values are off, or none is, and no sequence tells why.
+        A sequence that shows it: the one whose utility changes most as ``worst`` joins it (and is its part)
+        or is exchanged. None where no sequence shows why values are wrong, or none is.
     detail : str
         The same in words.
 

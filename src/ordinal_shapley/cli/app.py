@@ -92,18 +92,18 @@ def _experiments(context: typer.Context) -> None:
 
 
 def _command(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command end errors in a line, and say when kernels are compiled."""
+    """Make a command report errors in one line, and show when kernels are compiled."""
 
     @functools.wraps(command)
     def call(**given: Any) -> None:
         with error_lines():
-            # Imported here, for help loads no library.
+            # Imported here, because help loads no libraries.
             from ordinal_shapley.common.compiling import compiling_line
 
             with compiling_line(given.get("progress", True)):
                 command(**given)
 
-    # What is broken into lines here is not on the screen.
+    # Line breaks here are not on the screen.
     call.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command) or "")
     return call
 

@@ -28,8 +28,8 @@ _FOLDS = 5
 
 
 def file_columns(context: typer.Context, incomplete: str) -> list[str]:
-    """Return what a shell asks for: the columns of the file that begin like the word being typed."""
-    # An option that still waits for its word ends the parsing, before words are known as arguments.
+    """Return completions for a shell: the columns of the file that begin like the word being typed."""
+    # An option that still waits for its value ends the parsing, before arguments are known.
     files = [context.params.get("train") or context.params.get("file"), *context.args]
     try:
         with Path(next(file for file in files if file)).open(encoding="utf-8-sig", newline="") as stream:
@@ -92,7 +92,7 @@ class DataOptions:
         return given
 
     def words(self, game: Any) -> dict[str, str]:
-        """Return what a report says of the options and their game, as terms and their words."""
+        """Return the settings for a report, from options and game, as pairs of terms and texts."""
         words = {"Validation rows": self.validation(game)}
         if self.drop:
             words["Columns left out"] = ", ".join(self.drop)
@@ -137,8 +137,8 @@ class DataOptions:
 
         With neither there is one problem, without validation rows.
 
-        Targets are `numbers` or classes; the seed draws and splits rows. Each file is read once, for it may
-        be a pipe.
+        Targets are `numbers` or classes; the seed draws and splits rows. Each file is read once, as it may be
+        a pipe.
         """
         from ordinal_shapley.tables import problem
         from ordinal_shapley.tables.reading import read_like
@@ -153,7 +153,7 @@ class DataOptions:
                 if part is None:
                     table, part = problem.split(table, fraction or _FRACTION, seed, flag)
                 parts.append(part)
-            # The last split is the validation rows.
+            # The last split gives the validation rows.
             yield [
                 problem.encode(table, part, raw=self.raw, impute=self.impute)
                 for part in (reversed(parts) if parts else [None])
@@ -209,7 +209,7 @@ class DataOptionsWithFolds(DataOptions):
 
     @property
     def folds(self) -> int | None:
-        """How many folds there are; None where rows are given or set aside for validation."""
+        """Number of folds; None if validation rows are given or split off."""
         return None if self.valid or self.valid_fraction else self.cv or _FOLDS
 
     def settings(self) -> dict[str, Any]:

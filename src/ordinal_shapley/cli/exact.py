@@ -36,7 +36,7 @@ ordinal-shapley exact game.json --value partial_ordinal --out values.csv
 
 @dataclass(frozen=True)
 class GameOptions:
-    """Which game, and how its file is read."""
+    """The game, and how its file is read."""
 
     game: Path = options.argument(MISSING, "The game, as JSON or as a table such as GAME.csv.", "GAME.json")
     order_free: bool = data_option(
@@ -149,7 +149,7 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
 
 
 class Numbers:
-    """Writes numbers with as many decimals as show two digits of a typical error."""
+    """Writes numbers with enough decimals for two digits of a typical error."""
 
     def __init__(self, values: npt.NDArray[Any], errors: npt.NDArray[Any]) -> None:
         import numpy as np

@@ -25,7 +25,7 @@ _option = functools.partial(option, panel="Experiment")
 
 @dataclass(frozen=True)
 class ExperimentOptions:
-    """Which values, how they are sampled, in how many runs, and what is written of them."""
+    """The values, how they are sampled, the number of runs, and the output."""
 
     kinds: list[str] | None = option(
         None,
@@ -57,7 +57,7 @@ class _Experiment:
 
     name: str
     title: str
-    # By their names in JSON: the title of a column, and how a run gives the number.
+    # By their names in JSON: the title of a column, and a function from a run to the number.
     figures: dict[str, tuple[str, Callable[[Any], float]]]
     plot: str
     meaning: str
@@ -163,9 +163,9 @@ def _run(
     more: dict[str, Any],
     prepare: Callable[..., tuple[Any, Callable[[Any], Any]]],
 ) -> None:
-    """Value the rows in each run, and show what comes of the values.
+    """Value the rows in each run, and show the results.
 
-    `prepare` returns the labels to train on, and what makes a result of values.
+    `prepare` returns the labels to train on, and a function from values to a result.
     """
     data.check()
     output.check_outputs({"--out": plan.out, "--plot": plan.plot}, data.inputs())

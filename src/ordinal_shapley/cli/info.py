@@ -28,7 +28,7 @@ def info(as_json: bool = JSON) -> None:
     machine = {
         "python": platform.python_version(),
         "system": platform.platform(),
-        "cpu": get_host_cpu_name(),  # what kernels are compiled for
+        "cpu": get_host_cpu_name(),  # the CPU that kernels are compiled for
         "cores": n_workers(-1),
     }
     threads = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}

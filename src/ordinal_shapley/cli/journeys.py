@@ -26,11 +26,11 @@ _LONGEST_NAME = 32
 _SHOWN = 40
 _LISTED = 5
 _RESAMPLES = 1_000
-# Subsets of the channels of all paths for which so many resamples take seconds.
+# Total number of subsets of the channels of paths up to which so many resamples take seconds.
 _MAX_SUBSETS = 200_000
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
-# The line of a file where a row begins.
+# The line of the file where a row begins.
 _Line = Callable[[int], int | str]
 
 
@@ -236,7 +236,7 @@ def journeys(
 
 
 def _resamples(game: JourneyGame) -> int | None:
-    """Return how many resamples are drawn by default, None where they take more than seconds."""
+    """Return the default number of resamples, None if they would take more than seconds."""
     touches = game.to_frame()["path"].str.count(" > ") + 1
     return _RESAMPLES if (2.0**touches).sum() <= _MAX_SUBSETS else None
 
@@ -249,7 +249,7 @@ def _given(options: PathOptions | TouchOptions) -> str:
 
 @contextmanager
 def _naming_rows(columns: dict[str, str], line: _Line) -> Iterator[None]:
-    """Let messages that begin with an argument and an index name the column and the line of the file."""
+    """Let messages that begin with an argument and an index name the column and the file's line instead."""
 
     def in_file(message: object) -> str:
         pattern = rf"^({'|'.join(columns)})\[(\d+)\]"
@@ -272,14 +272,14 @@ def _texts(frame: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _check(texts: pd.Series, odd: pd.Series, expected: str, line: _Line) -> None:
-    """ValueError if a mask holds anywhere in a column."""
+    """ValueError if a mask is True anywhere in a column."""
     if odd.any():
         row = int(odd.to_numpy().argmax())
         raise ValueError(f"{texts.name} is {texts.iloc[row]!r} in line {line(row)}, expected {expected}")
 
 
 def _with_points(texts: pd.Series, decimal: str) -> pd.Series:
-    """Return texts with points in decimal numbers; if commas were asked for, points are none."""
+    """Return texts with decimal points; with decimal commas, commas and points are swapped."""
     return texts.str.translate(str.maketrans(",.", ".,")) if decimal == "," else texts
 
 
@@ -299,9 +299,9 @@ def _as_times(texts: pd.Series, decimal: str, line: _Line) -> Any:
     numbers = pd.to_numeric(_with_points(texts, decimal), errors="coerce")
     if numbers.notna().all():
         return numbers
-    # Nothing that can be taken for day before month and the other way round.
+    # Nothing in which day and month can be confused.
     dates = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
-    # A number is at fault only among dates.
+    # Numbers are wrong only among dates.
     odd = dates.isna() if dates.notna().any() else numbers.isna()
     _check(texts, odd, "numbers, or dates such as 2026-01-31 or 2026-01-31 12:00", line)
     return dates
@@ -318,7 +318,7 @@ def _document(
     name: str,
     settings: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return what ``--json`` prints: the channels in their order, with what the screen compares with."""
+    """Return what ``--json`` prints: the channels in order, with the figures to compare credit with."""
     touches = game.touches()[["last_touch", "touched"]]
     channels = output.records(credit.join(touches).rename_axis("channel"))
     if places is not None:
@@ -399,7 +399,7 @@ def _show(
 
 
 def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]]:
-    """Return the columns of credit and share, with those of all channels, and their errors if there are."""
+    """Return the columns of credit and share, with a row for all channels, and errors if there are any."""
     import numpy as np
 
     from ordinal_shapley.report.text import decimals
@@ -409,7 +409,7 @@ def _credits(credit: pd.DataFrame, shown: Any, sign: str) -> dict[str, list[str]
     share = [f"{100 * share:.1f} %" for share in [*some["share"], wholes["share"]]]
     if "stderr" not in credit.columns:
         return {"credit": _numbers(numbers), "share": share}
-    # Two digits of a standard error, or whole numbers.
+    # Two digits of a standard error, or integers.
     digits = max(0, decimals(credit["stderr"].to_numpy() / 1000, np.zeros(0)) - 3)
 
     def interval(name: str, scale: float, digits: int) -> list[str]:
@@ -453,8 +453,8 @@ def _summary(game: JourneyGame, value: str) -> list[tuple[str, str]]:
 
 
 def _numbers(numbers: Any, digits: int | None = None) -> list[str]:
-    """Write numbers, without `digits` counts as they are, or all of them with two decimals."""
-    counts = [round(float(number), 9) for number in numbers]  # without the noise of sums
+    """Format numbers with `digits` decimals; without, integers if all are whole, else two decimals."""
+    counts = [round(float(number), 9) for number in numbers]  # without rounding errors of sums
     if digits is None:
         digits = 0 if all(number.is_integer() for number in counts) else 2
     texts = ["?" if number != number else f"{number:,.{digits}f}" for number in counts]

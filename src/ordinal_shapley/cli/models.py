@@ -1,4 +1,4 @@
-"""The options that say which model scores sequences of rows, and how."""
+"""The options for the model that scores sequences of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Model(NamedTuple):
-    """What a model is called on the screen, the argument that is its own, and its scores."""
+    """A model's name on the screen, its own argument, and its scores."""
 
     title: str
     own: str
@@ -41,14 +41,14 @@ _MODELS = {
 
 
 def _scorings(context: typer.Context, incomplete: str) -> list[str]:
-    """Return what a shell asks for: the scores of the model that begin like the word being typed."""
+    """Return completions for a shell: the scores of the model that begin like the word being typed."""
     model = _MODELS.get(context.params.get("model") or "logistic")
     return [name for name in model.scorings if name.startswith(incomplete)] if model else []
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Which model, how it is scored, and how positions weigh."""
+    """The model, its score, and the weights of positions."""
 
     model: str = model_option(
         "logistic",
@@ -91,7 +91,7 @@ class ModelOptions:
         return self.model == "ridge"
 
     def check(self, sampler: PermutationSampler) -> None:
-        """ValueError unless the options go together, and with the sampler."""
+        """ValueError unless the options fit together, and the sampler."""
         if self.scoring is not None:
             check_choice("--scoring", self.scoring, tuple(_MODELS[self.model].scorings))
         for name in self._own():
@@ -108,7 +108,7 @@ class ModelOptions:
         return {name: choice for name, choice in given.items() if choice is not None}
 
     def _estimator(self, n_classes: int) -> Any:
-        """Return the model as scikit-learn has it."""
+        """Return the scikit-learn model."""
         from sklearn.linear_model import LogisticRegression, Ridge
         from sklearn.multiclass import OneVsRestClassifier
         from sklearn.neighbors import KNeighborsClassifier
@@ -140,13 +140,13 @@ class ModelOptions:
         return game
 
     def settings(self, game: Any) -> dict[str, Any]:
-        """Return what the game's model is."""
+        """Return the settings of the game's model."""
         names = (_MODELS[self.model].own, "position_weight", "scoring")
         options = {name: getattr(game._folds[0][0], name) for name in names}
         return {"name": self.model, "fitted": game.model, **options}
 
     def words(self, game: Any) -> str:
-        """Return what the game's model is, in words."""
+        """Return the settings of the game's model as texts."""
         model, score = _MODELS[self.model], game.scoring.replace("_", " ")
         own = f"{model.own} {getattr(game._folds[0][0], model.own):g}"
         return f"{model.title}, {own}, {game.position_weight} position weights, scored by {score}"

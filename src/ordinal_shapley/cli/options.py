@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ordinal_shapley.values import Value
     from ordinal_shapley.values.sizes import SizeWeights
 
-# --- options, and what messages of the library call them
+# --- options, and their names in messages of the library
 
-# The options that stand for arguments of the library: those of other names, and those of the same.
+# Options for arguments of the library: first those with other names, then those with the same name.
 FLAGS = {
     "bound": "--standard-error",
     "n_jobs": "--jobs",
@@ -98,8 +98,8 @@ def option(
 ) -> Any:
     """Return an option, as the default of a parameter of a `command` or of a field of a group.
 
-    `without` says in words what happens without it. What is given must be one of `choices`, which a shell
-    completes, or within `limits`, those of `arguments.number`.
+    `without` describes what happens without it. The value must be one of `choices`, which a shell completes,
+    or within `limits`, as for `arguments.number`.
     """
     if choices:
 
@@ -119,12 +119,12 @@ def option(
 
 
 FIRST = "Options to start with"
-data_option = functools.partial(option, panel="Data")  # says which data
-sampling_option = functools.partial(option, panel="Sampling")  # says how permutations are drawn
-model_option = functools.partial(option, panel="Model")  # says what the utility of a sequence of rows is
+data_option = functools.partial(option, panel="Data")  # choose the data
+sampling_option = functools.partial(option, panel="Sampling")  # choose how permutations are drawn
+model_option = functools.partial(option, panel="Model")  # choose the utility of a sequence of rows
 stopping_option = functools.partial(option, panel="Stopping")
 output_option = functools.partial(option, panel="Output")
-running_option = functools.partial(option, panel="Running")  # changes no number
+running_option = functools.partial(option, panel="Running")  # change no results
 
 
 def argument(default: Any, help: str, metavar: str) -> Any:
@@ -219,7 +219,7 @@ class StoppingOptions:
     )
 
     def rule(self, folds: int = 1) -> StoppingRule:
-        """Return the rule that ends the run, of so many folds."""
+        """Return the rule that ends a run with so many folds."""
         from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
 
         rule: StoppingRule = MaxPermutations(self.permutations or _MAX_PERMUTATIONS)
@@ -234,7 +234,7 @@ class StoppingOptions:
 class SamplerOptions:
     """How permutations are drawn and evaluated."""
 
-    # Options of the subclass: elsewhere players have classes of their own.
+    # Options of the subclass; in other games players have classes of their own.
     strata: ClassVar[str | None] = None
     average: ClassVar[str | None] = None
     method: str = sampling_option(
@@ -312,7 +312,7 @@ SIZES = option(
 class GameValueOptions:
     """Which value of a game."""
 
-    # Not WeightedOrdinal: a command line has no words for a function.
+    # Not WeightedOrdinal: a command line cannot express a function.
     value_kind: str = option(
         "ordinal", f"{either((*VALUES, 'blend'))}.", "NAME", flag="--value", choices=(*VALUES, "blend")
     )
@@ -345,7 +345,7 @@ class GameValueOptions:
 
 
 def weighted(name: str, sizes: str | None) -> Value:
-    """Return the value of a name with the size weights that a text stands for."""
+    """Return the value of this name, with the size weights that a text specifies."""
     from ordinal_shapley.values import as_value
 
     if sizes is None:
@@ -356,7 +356,7 @@ def weighted(name: str, sizes: str | None) -> Value:
 
 
 def _size_weights(text: str) -> SizeWeights:
-    """Return those of 50, "beta:16,1" or "banzhaf"."""
+    """Return the size weights of a text such as "50", "beta:16,1" or "banzhaf"."""
     from ordinal_shapley.values import banzhaf_weights, beta_weights, sizes_up_to
 
     if text == "banzhaf":
@@ -374,7 +374,7 @@ def _size_weights(text: str) -> SizeWeights:
 
 
 def _names(text: str | None, flag: str) -> list[str] | None:
-    """Return names from a text with commas between them."""
+    """Split a text at its commas into names."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]

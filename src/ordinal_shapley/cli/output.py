@@ -1,4 +1,4 @@
-"""What commands show, print as JSON and write, and how they end in an error or with a warning."""
+"""Output of commands: screen, JSON, files, errors and warnings."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Warned = Callable[[], list[str]]
 _NEEDED = {"--plot": "Matplotlib", "--report": "Jinja2"}
 _PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 
-# Where no terminal sets a width, nothing is cut and nothing is broken into lines.
+# Without a terminal there is no width: nothing is shortened or broken into lines.
 _ENDLESS = 100_000
 _LONGEST_LABEL = 24
-_PIPE_CLOSED = 141  # what a shell says of a program that ends because nobody reads on
-# Control characters and breaks of lines; marks that turn the direction of what follows.
+_PIPE_CLOSED = 141  # exit code of a program that ends because its output is no longer read
+# Control characters and line breaks; marks that change the direction of the text after them.
 _CONTROLS = ("Cc", "Zl", "Zp")
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -57,18 +57,18 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text as one line that a terminal may have."""
+    """Return the text as one line that is safe for a terminal."""
     return printable(" ".join(text.split()))
 
 
 def interruption(error: BaseException) -> str:
-    """Say in one line that the command was interrupted, and what is kept of it."""
+    """Report in one line that the command was interrupted, and what is saved of it."""
     return "interrupted" + f": {one_line(str(error))}" * bool(str(error))
 
 
 @contextmanager
 def error_lines() -> Iterator[None]:
-    """End the command with one line where the block fails over what the user gave."""
+    """End the command with one line if the block fails because of the user's input."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -80,18 +80,18 @@ def error_lines() -> Iterator[None]:
     except (ValueError, OSError) as error:
         text = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename is None:
-            text = error.strerror  # one of ours, which says what happened to which file
+            text = error.strerror  # one of ours, which names the file and the problem
         typer.echo(f"error: {one_line(in_options(text))}", err=True)
         raise typer.Exit(2) from None
 
 
 @contextmanager
 def warning_lines() -> Iterator[Warned]:
-    """Show what the block warns of as lines, each once, when it has ended well; give what there is so far."""
+    """Show the warnings of the block as lines, each once, if it succeeds; yield those so far."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("always", category)
-        warnings.filterwarnings("ignore", "write class labels alike")  # said of their column, by its name
+        warnings.filterwarnings("ignore", "write class labels alike")  # reported for the column, by name
 
         def warned() -> list[str]:
             return list(dict.fromkeys(one_line(in_options(str(one.message))) for one in caught))
@@ -106,7 +106,7 @@ def warning_lines() -> Iterator[Warned]:
 
 
 def screen() -> Console:
-    """Return the screen; a character it can't print becomes a question mark, and no error."""
+    """Return the screen; characters that it can't print become question marks instead of errors."""
     from rich.console import Console
 
     class Screen(Console):
@@ -122,28 +122,28 @@ def screen() -> Console:
 
 
 def _close_stdout() -> None:
-    """Write the rest to nowhere, so that Python has nothing to complain of when it ends."""
+    """Discard the rest of the output, so that Python reports no error when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
 
 def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:
-    """Return how long a name may be on the screen; None where there is no end."""
+    """Return the maximum length of a name on the screen; None for no limit."""
     return longest if console.width < _ENDLESS else None
 
 
 def plus_minus(console: Console) -> str:
-    """Return the sign, in letters that the screen has."""
+    """Return the sign, in characters that the screen has."""
     return "±" if console.encoding.lower().startswith("utf") else "+/-"
 
 
 def count(n: int, noun: str) -> str:
-    """Return so many of something."""
+    """Return a count with its noun."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def facts(*rows: tuple[str, str]) -> Table:
-    """Return lines of a term and what there is to say of it."""
+    """Return a table of terms and texts."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -157,7 +157,7 @@ def facts(*rows: tuple[str, str]) -> Table:
 def print_table(
     console: Console, columns: Mapping[str, Sequence[Any]], name: str, longest: int = _LONGEST_LABEL
 ) -> None:
-    """Print columns of numbers, and one with a `name`, whose cells give way on a narrow screen."""
+    """Print columns of numbers, and one called `name`, whose cells are shortened on a narrow screen."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -189,7 +189,7 @@ def print_wide(console: Console, name: str, names: Sequence[Any], columns: Mappi
 def make_room(
     console: Console, columns: dict[str, list[str]], first_out: Sequence[str], shortest_name: int
 ) -> None:
-    """Take out of these columns what a narrow screen, on which names are to stand too, has no room for."""
+    """Remove columns for which a narrow screen, which must also show names, has no room."""
     for title in first_out:
         if title in columns and _width_of(columns) + shortest_name + 2 > console.width:
             del columns[title]
@@ -200,14 +200,14 @@ def _width_of(columns: Mapping[str, list[str]]) -> int:
 
 
 def _cut(name: Any) -> Text:
-    """Return a name that ends with an ellipsis where there is no room for all of it."""
+    """Return a name, shortened with an ellipsis if there is no room for it."""
     from rich.text import Text
 
     return Text(printable(str(name)), no_wrap=True, overflow="ellipsis")
 
 
 def safe(text: Any) -> str:
-    """Return the text with nothing in it that rich would take for markup, or a terminal for a command."""
+    """Return the text without anything that rich takes for markup or a terminal for a command."""
     from rich.markup import escape
 
     return escape(printable(str(text)))
@@ -221,11 +221,11 @@ def show(
     files: Sequence[tuple[Path | None, Callable[[Path], Any]]] = (),
     warned: Warned = list,
 ) -> None:
-    """Write the files, each by its function, and print what a command found, on the screen or as a document.
+    """Write the files, each by its function, and print the results of a command on the screen or as JSON.
 
-    A file that can't be written after all costs the others and the screen nothing: its error comes last. A
-    document has command and version, its parts, the files and the warnings. Lists of objects have one a line,
-    so that ``grep`` and ``head`` are of use.
+    A file that can't be written does not affect the other files and the screen: its error comes last. A
+    document has command and version, its parts, the files and the warnings. Lists have one object per
+    line, for ``grep`` and ``head``.
     """
     written, failed = [], []
     for path, write in files:
@@ -264,7 +264,7 @@ def _text(part: Any) -> str:
 
 
 def _plain(part: Any) -> Any:
-    """Return what JSON knows; numbers that are not finite become null."""
+    """Convert to types of JSON; numbers that are not finite become null."""
     if isinstance(part, Mapping):
         return {str(name): _plain(item) for name, item in part.items()}
     if isinstance(part, (list, tuple, range)):
@@ -279,13 +279,13 @@ def _plain(part: Any) -> Any:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table, each with the name that its index has."""
+    """Return the rows of a table, each with its index under the name of the index."""
     names = (str(frame.index.name), *frame.columns)
     return [dict(zip(names, row, strict=True)) for row in frame.itertuples(name=None)]
 
 
 def run_settings(valuation: Valuation) -> dict[str, Any]:
-    """Return what a run of sampling was."""
+    """Return the settings of a sampling run."""
     return {
         "value": valuation.kind.settings(),
         "sampler": valuation.sampler.settings(),
@@ -295,7 +295,7 @@ def run_settings(valuation: Valuation) -> dict[str, Any]:
 
 
 def run_summary(valuation: Valuation) -> dict[str, Any]:
-    """Return what a run of sampling took, and why it ended."""
+    """Return the cost of a sampling run, and why it ended."""
     seconds = valuation.seconds
     return {
         "permutations": valuation.n_permutations,
@@ -313,7 +313,7 @@ def run_summary(valuation: Valuation) -> dict[str, Any]:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise unless the files asked for, by option, can be written later, and no two are one."""
+    """Raise unless the files given, by option, can be written later, and are distinct."""
     read = [os.path.realpath(path) for path in inputs if path is not None]
     taken: dict[str, str] = {}
     for flag, path in outputs.items():
@@ -336,7 +336,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | No
             if there:
                 raise ValueError(f"{flag}: {problem}")
         try:
-            # Trying is the only sure way: permissions don't tell about read-only or full disks.
+            # Trying is the only reliable way: permissions don't show read-only or full disks.
             with replacing(path, keep=False) as temporary:
                 if flag == "--plot":
                     _try_picture(temporary)
@@ -349,12 +349,12 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | No
 
 def _try_picture(path: Path) -> None:
     """Draw an empty picture, to find out what Matplotlib lacks."""
-    os.environ["MPLBACKEND"] = "agg"  # that of a notebook may not be there
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's backend may not be installed
     try:
         picture_writer("")(path)
     except OSError:
         raise
-    except Exception as error:  # of Matplotlib, or of what it needs for a format
+    except Exception as error:  # from Matplotlib, or from a package that a format requires
         raise ValueError(f"--plot: Matplotlib can't draw {path.suffix}: {error}") from error
 
 
@@ -368,7 +368,7 @@ def _is_screen(path: Path) -> bool:
 
 
 def csv_writer(frame: pd.DataFrame) -> Callable[[Path], None]:
-    """Return what writes a table at full precision."""
+    """Return a function that writes a table at full precision."""
 
     def write(path: Path) -> None:
         with replacing(path) as temporary:
@@ -380,7 +380,7 @@ def csv_writer(frame: pd.DataFrame) -> Callable[[Path], None]:
 def picture_writer(
     plot: str, *drawn: Any, height: float = 4.5, title: str = "", **options: Any
 ) -> Callable[[Path], None]:
-    """Return what calls a function of `ordinal_shapley.plots`, if one is named, without a window."""
+    """Return a function that draws by a function of `ordinal_shapley.plots`, without a window."""
 
     def write(path: Path) -> None:
         from ordinal_shapley import plots

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
     from ordinal_shapley.values import Value
 
-_MAX_CLASSES = 6  # whose names and rows go on a line
-_MAX_ROUNDS = 100  # as many points as a picture needs
+_MAX_CLASSES = 6  # whose names and counts go on one line
+_MAX_ROUNDS = 100  # number of points that a picture needs
 _SHOWN = 10
 _LONGEST_NAME = 16
 _SHORTEST_LABEL = 8
@@ -30,7 +30,7 @@ _SHORTEST_LABEL = 8
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """Which value."""
+    """The value."""
 
     value_kind: str = option(
         "classic",
@@ -49,7 +49,7 @@ class ValueOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How the run is done, and what is written of it."""
+    """How the run is done, and its output."""
 
     out: Path | None = option(
         None, "Write the values of all rows to this file, at full precision.", "TABLE.csv", panel=FIRST
@@ -153,7 +153,7 @@ def value(
                 warnings=every(),
             )
 
-        # Targets that are numbers get no marks of their own.
+        # Classes have marks in the plot, numbers have none.
         marked = None if models.numbers else problem.y
         files = [
             (run.out, output.csv_writer(frame)),
@@ -200,13 +200,13 @@ def value(
 
 
 def _sizes(valuation: Valuation) -> str:
-    """Say which sizes count, and what that does to the sum of the values."""
+    """Describe which sizes count, and the effect on the sum of the values."""
     words = valuation.kind.size_words
     return words and f"{words}: use the values to rank rows, they do not sum to the score"
 
 
 def _order(valuation: Valuation, game: Any) -> str:
-    """Say what part order plays, and when to take another value."""
+    """Describe the role of order, and when to use another value."""
     if valuation.kind.order_free:
         return "ignored, as rows of most tables have no order; if training follows one, use --value ordinal"
     if game.order_free:
@@ -220,7 +220,7 @@ def _order(valuation: Valuation, game: Any) -> str:
 def _facts(
     valuation: Valuation, game: Any, problem: Problem, model: str, validation: str, why: str
 ) -> list[tuple[str, str]]:
-    """Return what is said above the table, as terms and their words."""
+    """Return the summary above the table, as pairs of terms and texts."""
     from ordinal_shapley.report.text import reliability_words, score_words, sum_words
 
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
@@ -242,7 +242,7 @@ def _facts(
 
 
 def _labels(problem: Problem) -> str:
-    """Return what is predicted, so that nobody takes numbers for classes without seeing it."""
+    """Describe the target, so that numbers are not taken for classes unnoticed."""
     import numpy as np
 
     column, y = f"column {problem.target}", problem.y
@@ -257,7 +257,7 @@ def _labels(problem: Problem) -> str:
 
 
 def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
-    """Say why the run ended."""
+    """Describe why the run ended."""
     folds = len(valuation.moments.parts)
     bound, requested = stopping.standard_error, stopping.permutations
     if valuation.stopped_by == "MaxSeconds":
@@ -277,7 +277,7 @@ def _why(valuation: Valuation, stopping: options.StoppingOptions) -> str:
 
 
 def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game: Any) -> None:
-    """Print the lowest and the highest rows, and what the errors mean."""
+    """Print the lowest and the highest rows, and explain the errors."""
     from ordinal_shapley.report.text import covered, decimals, shown_errors
 
     frame = frame.assign(error=shown_errors(valuation))
@@ -318,7 +318,7 @@ def _show_table(console: Console, rows: pd.DataFrame, digits: int) -> None:
     sign = output.plus_minus(console)
     names = [str(name) for name in rows.index]
     if output.room(console) is not None:
-        # The names of all rows that are shown differ, however long they are.
+        # Names of rows stay distinct when they are shortened.
         names = names_of(rows.index.to_numpy(), len(rows), _LONGEST_NAME)
 
     def numbers(column: str, sign: str = "+") -> list[str]:

@@ -112,7 +112,7 @@ def _document(result: Verification, frame: pd.DataFrame, name: str) -> dict[str,
 
 
 def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) -> None:
-    """Print how good the estimate is as a whole, and player by player, highest value first."""
+    """Print the accuracy of the estimate as a whole and by player, highest value first."""
     import numpy as np
 
     title = f"Estimates against exact {result.valuation.kind.title.lower()} Shapley values of "
@@ -135,7 +135,7 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
         columns["z"] = [f"{z:+.1f}" for z in rows["z"]]
     missed = ~rows["holds_exact"] & rows["stderr"].notna()
     columns[""] = [_MARK * bool(one) for one in missed]
-    # z tells of the noise, and of its size.
+    # z compares the noise with its standard error.
     output.make_room(console, columns, ("noise", f"{sign} std. error"), _SHORTEST_NAME)
     output.print_table(console, {"player": [*rows.index]} | columns, "player")
     console.print()

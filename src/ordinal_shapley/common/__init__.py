@@ -1,1 +1,1 @@
-"""What every layer uses, and what knows none of them."""
+"""Helpers that every layer uses, and that depend on none of them."""

@@ -1,6 +1,6 @@
-"""Checks of single arguments: a TypeError or ValueError says the name, what was given and what would do.
+"""Checks of single arguments: errors name the argument, the value given and what is expected.
 
-Arrays have `arrays`, words `vocabulary.check_choice`.
+For arrays see `arrays`, for words `vocabulary.check_choice`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def number(
     max: float = math.inf,
     instead: str = "",
 ) -> float:
-    """Return a finite number in range as a float; `instead` is what else would do, for the message."""
+    """Return a finite number in range as a float; `instead` is another valid value, for the message."""
     expected = f"{instead or 'a'} number{_range(above, min, below, max)}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} is {value!r}, expected {expected}")
@@ -40,7 +40,7 @@ def number(
 
 
 def _range(above: float, min: float, below: float, max: float) -> str:
-    """The limits in words, as they stand behind "a number"."""
+    """The limits in words, to follow "a number"."""
     if math.isfinite(above) and math.isfinite(below):
         return f" between {above:g} and {below:g}"
     if math.isfinite(min) and math.isfinite(max):
@@ -57,14 +57,14 @@ def integer(name: str, value: object, *, min: int = 1, max: float = 2**63 - 1) -
     result = int(value)
     if not min <= result <= max:
         limits = f"from {min} to {max:,}"
-        if max >= 2**31:  # what the computer can count
+        if max >= 2**31:  # the largest index
             limits = f"of at least {min}" if result < min else f"below 2**{int(max).bit_length()}"
         raise ValueError(f"{name} is {_shown(result)}, expected an integer {limits}")
     return result
 
 
 def _shown(value: int) -> str:
-    """An integer as text, for Python has none of thousands of digits."""
+    """An integer as text, as Python refuses to convert thousands of digits."""
     return str(value) if abs(value) < 10**40 else f"of {value.bit_length():,} bits"
 
 
@@ -76,23 +76,23 @@ def flag(name: str, value: object) -> bool:
 
 
 def _is_numpy_bool(value: object) -> bool:
-    import numpy as np  # here, for the command line checks options before it loads anything
+    import numpy as np  # here, because the command line checks options before it loads anything
 
     return isinstance(value, np.bool_)
 
 
 def file_name(name: str, value: Any) -> Any:
-    """Return the name of a file as it is."""
+    """Return the name of a file unchanged."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} is {value!r}, expected the name of a file")
     return value
 
 
 def with_prefix(prefix: str, error: Exception) -> Exception:
-    """Return an error with words before its message.
+    """Return an error whose message is that of `error` with a prefix.
 
-    It is a TypeError or a ValueError if `error` is one, else a RuntimeError, for the constructor of a class
-    of the user's own may take anything.
+    It is a TypeError or a ValueError if `error` is one, else a RuntimeError, because the constructor of a
+    user's class may take any arguments.
     """
     kind = next((kind for kind in (TypeError, ValueError) if isinstance(error, kind)), RuntimeError)
     again = kind(f"{prefix}{error}")
@@ -102,7 +102,7 @@ def with_prefix(prefix: str, error: Exception) -> Exception:
 
 @contextmanager
 def errors_begin_with(prefix: str) -> Iterator[None]:
-    """Let the messages of errors in the block begin with `prefix`."""
+    """Prefix the messages of errors in the block."""
     try:
         yield
     except (RuntimeError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Turning what users have into arrays, with errors that name the argument."""
+"""Converting users' data to arrays, with errors that name the argument."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ordinal_shapley.common import frames
 
-# A dense copy of a sparse matrix above this is more likely a mistake than a wish.
+# A dense copy of a sparse matrix above this size is likely to be a mistake.
 _MAX_DENSE_BYTES = 8 * 2**30
-# Numbers as labels look like a measurement when they are more than this, and many for the rows there are.
+# Numeric labels look like measurements if there are more distinct ones than this, and many for the rows.
 _MAX_NUMBERED_CLASSES = 100
 # Squares of features, summed over rows and times the costs, must stay finite.
 _MAX_NUMBER = 1e120
 _ROWS_AT_A_TIME = 10_000
-# Kinds of numbers that stay, or that a smaller one than float64 holds exactly.
+# Types of numbers that are kept, and types that a smaller one than float64 holds exactly.
 _KEPT_AS = {
     **{kind: kind for kind in ("float64", "float32", "int64", "int32")},
     **dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16", "float16"), "float32"),
@@ -27,7 +27,7 @@ _KEPT_AS = {
 
 
 class Table(NamedTuple):
-    """Feature rows as an array or sparse rows (CSR), and their names where the input had some."""
+    """Feature rows as an array or sparse rows (CSR), and the names of columns if the input had any."""
 
     values: Any
     names: NDArray[Any] | None
@@ -35,7 +35,7 @@ class Table(NamedTuple):
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix or array of SciPy's, without loading it."""
+    """Whether X is a sparse matrix or array of SciPy, without importing SciPy."""
     return hasattr(X, "toarray") and hasattr(X, "nnz") and X.ndim == 2
 
 
@@ -43,7 +43,7 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
     """Convert a frame, an array of numbers or a sparse matrix; float64, C order, finite.
 
     A sparse matrix becomes a dense array unless `keep_sparse`. With `keep_kind` an array of float64, float32,
-    int64 or int32 is taken as it is, others become one of these.
+    int64 or int32 is not converted, others become one of these.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
 
 
 def with_numbers(X: Any, *, flags: bool = True) -> Any:
-    """Return a frame of pandas in which columns of objects that are all numbers, or missing, are floats.
+    """Return a pandas frame in which object columns of numbers and missing values are floats.
 
-    Such columns come from a transposition or have pd.NA in them. With `flags` booleans are numbers, too.
+    Such columns come from a transposition or contain pd.NA. With `flags` booleans count as numbers.
     """
     from pandas.api.types import infer_dtype
 
@@ -127,7 +127,7 @@ def _floats(objects: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> None:
-    """Warn of columns with the index of X in another order, or another one: rows are matched by position."""
+    """Warn if the index of a column differs from that of X, or its order: rows are matched by position."""
     if not (hasattr(X, "iloc") and hasattr(X, "index")):
         return
     for title, values in columns.items():
@@ -136,7 +136,7 @@ def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> Non
             continue
         try:
             labels = set(index) & set(X.index)
-        except TypeError:  # labels that can't be looked up can't be compared
+        except TypeError:  # unhashable labels can't be compared
             continue
         counted = any(frames.is_counted(given) for given in (index, X.index))
         if not counted and not labels:
@@ -156,7 +156,7 @@ def warn_of_order(X: Any, name: str, stacklevel: int = 3, **columns: Any) -> Non
 
 
 def make_dense(X: Any, name: str) -> NDArray[Any]:
-    """Return a sparse matrix as an array, unless it is too large for one."""
+    """Return a sparse matrix as an array, unless it would be too large."""
     n_bytes = 8 * X.shape[0] * X.shape[1]
     if n_bytes > _MAX_DENSE_BYTES:
         raise ValueError(
@@ -168,7 +168,7 @@ def make_dense(X: Any, name: str) -> NDArray[Any]:
 
 
 def _as_sparse_rows(X: Any, name: str) -> Any:
-    """Return a sparse matrix as float64 rows of its own, checked like a dense one."""
+    """Return a copy of a sparse matrix as float64 rows, checked like a dense one."""
     _check_shape(_numeric(X, name), name)
     rows = X.tocsr().astype(np.float64)
     rows.sum_duplicates()
@@ -208,9 +208,10 @@ def _check_size(values: NDArray[np.float64], name: str) -> None:
 def as_tables(
     X: Any, X_valid: Any, name: str = "X_valid", *, as_they_are: bool = False
 ) -> tuple[Table, Table]:
-    """Convert training rows and those to score models on, and check that they have the same features.
+    """Convert training and validation rows, and check that they have the same features.
 
-    With `as_they_are` the first are neither copied nor converted if they need not be; sparse rows stay so.
+    With `as_they_are` training rows are neither copied nor converted unless necessary; sparse rows stay
+    sparse.
     """
     train = as_table(X, "X", keep_sparse=as_they_are, keep_kind=as_they_are)
     valid = as_table(X_valid, name, keep_sparse=as_they_are and is_sparse(X))
@@ -219,9 +220,9 @@ def as_tables(
 
 
 def indexable(X: Any, name: str) -> Any:
-    """Return rows as something whose rows can be picked by position: a frame, an array or sparse rows."""
+    """Return rows in a form that can be indexed by position: a frame, an array or sparse rows."""
     if is_sparse(X):
-        return X.tocsr()  # not every sparse format has rows
+        return X.tocsr()  # not every sparse format can index rows
     if frames.frame_of(X, name) is None:
         X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") else as_array(X, name)
         if X.ndim != 2:
@@ -237,7 +238,7 @@ def take(X: Any, positions: NDArray[np.intp]) -> Any:
 
 
 def model_rows(X: Any, name: str) -> Any:
-    """Return rows for a model of scikit-learn's, which asks that names of columns are text, each once."""
+    """Return rows for a scikit-learn model, which requires distinct column names of text."""
     X = indexable(X, name)
     columns = frames.columns_of(X) or []
     kinds = sorted({type(column).__name__ for column in columns})
@@ -250,7 +251,7 @@ def model_rows(X: Any, name: str) -> Any:
 
 
 def check_features(n_found: int, n_expected: int, columns: Any, expected: Any, name: str) -> None:
-    """ValueError unless rows to score models on have the features of the training rows."""
+    """ValueError unless validation rows have the features of the training rows."""
     if n_found != n_expected:
         raise ValueError(f"{name} has {n_found} features, expected {n_expected}, as many as X")
     if columns is not None and expected is not None and columns != expected:
@@ -263,7 +264,7 @@ def plain(value: Any) -> Any:
 
 
 def as_array(values: Any, name: str, unit: str = "row") -> NDArray[Any]:
-    """Convert to an array of whatever type; `unit` is what its entries are counted by."""
+    """Convert to an array of any type; `unit` is what messages call one of its values."""
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise ValueError(f"{name} has masked values, the first at {unit} {row}: fill in or drop them first")
@@ -274,9 +275,9 @@ def as_array(values: Any, name: str, unit: str = "row") -> NDArray[Any]:
 
 
 def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
-    """Convert to a one-dimensional array with `length` entries, one for each of `of`."""
+    """Convert to a one-dimensional array with `length` values, one for each of `of`."""
     array = as_array(values, name, _unit(of))
-    if array.ndim == 0:  # numpy takes a generator, a set or a dictionary for one thing
+    if array.ndim == 0:  # numpy takes a generator, a set or a dictionary for a single object
         shown = f"a {type(values).__name__}" if array.dtype.kind == "O" else repr(values)
         raise TypeError(f"{name} is {shown}, expected a list or an array with one value for each {of}")
     if array.ndim == 2 and array.shape[1] == 1:
@@ -289,15 +290,15 @@ def as_column(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 
 
 def _unit(of: str) -> str:
-    """What entries are counted by: "row" for "row of X"."""
+    """What messages call one of the values: "row" for "row of X"."""
     return "row" if "row" in of.split() else of
 
 
 def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
-    """Convert labels of any sort - numbers, strings, booleans, dates - none of them missing."""
+    """Convert labels of any type (numbers, strings, booleans, dates), none of them missing."""
     labels = as_column(values, name, length, of)
     listed = values if labels.dtype.kind == "U" and isinstance(values, list | tuple) else ()
-    if not all(isinstance(value, str) for value in listed):  # numpy made 1 "1", and NaN "nan"
+    if not all(isinstance(value, str) for value in listed):  # numpy turned 1 into "1", and NaN into "nan"
         labels = np.array(values, dtype=object)
     if labels.dtype.kind == "O":  # from pandas, or of mixed types
         import pandas as pd
@@ -313,12 +314,12 @@ def as_names(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 
 
 def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
-    """Convert class labels, and refuse what looks like the target of a regression."""
+    """Convert class labels, and refuse numbers that look like the target of a regression."""
     labels = as_names(values, name, length, of)
     if labels.dtype.kind == "O" and all(
         isinstance(label, int | float | np.number | np.bool_) for label in labels
     ):
-        labels = np.array(labels.tolist())  # scikit-learn knows no numbers of type object
+        labels = np.array(labels.tolist())  # scikit-learn does not take numbers of type object
     if labels.dtype.kind not in "iuf":
         return labels
     if not np.isfinite(labels).all():
@@ -337,7 +338,7 @@ def as_labels(values: Any, name: str, length: int, of: str) -> NDArray[Any]:
 def as_classes(
     y: Any, y_valid: Any, n_rows: int, n_valid: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Convert the labels of training and validation rows to the classes in y, at least two, and to codes."""
+    """Convert the labels of training and validation rows to codes; return the classes in y, at least two."""
     train = as_labels(y, "y", n_rows, "row of X")
     valid = as_labels(y_valid, "y_valid", n_valid, "row of X_valid")
     classes, train_codes = encode(train, "y")
@@ -365,7 +366,7 @@ def check_known(name: str, distinct: NDArray[Any], known: list[Any], advice: str
 
 
 def not_usable(name: str, value: float, row: int, expected: str) -> ValueError:
-    """Say which number of a column is missing, or not what was expected."""
+    """Return the message for a number that is missing, or not as expected."""
     what = "has a missing value" if np.isnan(value) else f"is {value}"
     return ValueError(f"{name} {what} at row {row}, expected {expected}")
 
@@ -394,7 +395,7 @@ def _numeric(array: Any, name: str) -> Any:
     if array.dtype.kind == "O":
         import pandas as pd
 
-        array = np.where(pd.isna(array), np.nan, array)  # pd.NA is no float
+        array = np.where(pd.isna(array), np.nan, array)  # pd.NA is not a float
         try:
             return _floats(array)
         except (TypeError, ValueError) as error:
@@ -417,7 +418,7 @@ def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float
 
 
 def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sorted distinct values, and the position of each entry among them."""
+    """Sorted distinct values, and the position of each value among them."""
     try:
         distinct, codes = np.unique(values, return_inverse=True)
     except TypeError:
@@ -427,7 +428,7 @@ def encode(values: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.in
 
 
 def as_player_names(values: Any, name: str, length: int) -> NDArray[Any]:
-    """Convert the names of players: one each, all different."""
+    """Convert the names of players: one per player, all distinct."""
     names = as_column(values, name, length, "player")
     if len(set(names.tolist())) < length:
         raise ValueError(f"{name} holds a name twice, expected distinct names")
@@ -450,7 +451,7 @@ def per_position(name: str, value: object, kinds: str, expected: str) -> NDArray
 def intervals(
     low_name: str, low: ArrayLike, high_name: str, high: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of one interval per position."""
+    """Return the bounds of one interval per position."""
     ends = []
     for name, value in ((low_name, low), (high_name, high)):
         end = per_position(name, value, "iuf", "numbers").astype(np.float64)

@@ -68,14 +68,14 @@ def kept_kernels() -> tuple[Path | None, int, int]:
         folder = Path(FunctionCache(compile_all).cache_path)
     except RuntimeError:
         return None, 0, len(symbols)
-    # "module.name-line.version.nbi"; a name tells of the sources and of the flags that it was compiled with.
+    # "module.name-line.version.nbi"; the name contains digests of the sources and of the flags.
     kept = {file.name.split("-")[0].partition(".")[2] for file in folder.glob("*.nbi")}
     return folder, sum(own.name in kept for own in symbols), len(symbols)
 
 
 @contextmanager
 def compiling_line(enabled: bool = True) -> Iterator[None]:
-    """Show a line on stderr while kernels are compiled, if it is a terminal or a notebook's."""
+    """Show a line on stderr while kernels are compiled, if it is a terminal or in a notebook."""
     if not enabled:
         yield
         return

@@ -1,4 +1,4 @@
-"""Objects that say in full what they are: as text, in files, and when two are compared."""
+"""Objects that are described by their options: as text, in files, and in comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class NotStored(NamedTuple):
-    """Stands for an option that no file can hold, such as a function, by a fingerprint of it."""
+    """Stands in for an option that no file can hold, such as a function, by its fingerprint."""
 
     digest: str
 
@@ -21,9 +21,9 @@ class NotStored(NamedTuple):
 
 
 class Described:
-    """A frozen dataclass whose options can be written into a file and read again.
+    """A frozen dataclass whose options can be saved to a file and loaded again.
 
-    Two are equal if they are of one class and their options are. Made with ``dataclass(frozen=True, eq=False,
+    Two are equal if their classes and options are. Use it with ``dataclass(frozen=True, eq=False,
     repr=False)``.
     """
 
@@ -55,28 +55,28 @@ class Described:
 
 
 def from_settings(settings: dict[str, Any]) -> Any:
-    """Return the object that `settings` came from; what could not be stored is a `NotStored`."""
+    """Return the object that `settings` came from; options that could not be stored are `NotStored`."""
     made = getattr(importlib.import_module("ordinal_shapley"), str(settings["class"]))
     if not (isinstance(made, type) and issubclass(made, Described)):
         raise ValueError(f"{settings['class']!r} has no settings")
-    found = object.__new__(made)  # as it was when it was written, which was checked then
+    found = object.__new__(made)  # without checks, which were done before it was written
     for field in fields(made):  # type: ignore[arg-type]
         object.__setattr__(found, field.name, _restored(settings[field.name]))
     return found
 
 
 def text_of(settings: Any) -> str:
-    """Return settings as text, the same for equal ones."""
+    """Return settings as text, which is the same for equal settings."""
     return json.dumps(settings, sort_keys=True)
 
 
 def digest(*parts: Any) -> str:
-    """Return a fingerprint of arrays and of whatever has a `repr` that tells it from others."""
+    """Return a fingerprint of arrays, and of objects with a unique `repr`."""
     total = hashlib.blake2b(digest_size=16)
     for part in parts:
         if isinstance(part, np.ndarray):
             total.update(f"{part.dtype}{part.shape}".encode())
-            # No copy: it may be large.
+            # Without a copy, as it may be large.
             total.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
         else:
             total.update(repr(part).encode())

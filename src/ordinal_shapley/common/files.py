@@ -1,4 +1,4 @@
-"""Files that are complete or not there at all, and that one run at a time may write."""
+"""Files that are complete or absent, and that only one run at a time may write."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TOKEN_BYTES = 4
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Path]:
-    """Give a temporary file beside `path`, which takes its place once the block has ended well.
+    """Yield a temporary file beside `path`, which replaces it if the block succeeds.
 
-    Devices, pipes and the like are given themselves: what took their place would be no device.
+    Devices, pipes and the like are yielded themselves, as a file must not replace them.
     """
     target = Path(os.path.realpath(path))
-    if target.is_symlink():  # only one that leads back to itself stays one
+    if target.is_symlink():  # only a link to itself remains a link
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
@@ -42,7 +42,7 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
             shutil.copymode(target, temporary)
         yield temporary
         if keep:
-            # The content first, then the name: after a crash there is the old file or the new one.
+            # First the content, then the name: after a crash the file is the old or the new one.
             with temporary.open("rb+") as stream:
                 os.fsync(stream.fileno())
             temporary.replace(target)
@@ -50,30 +50,30 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     except OSError as error:
         if error.errno is None or error.filename not in (None, str(temporary), temporary):
             raise
-        # It names no file, as that of a full disk, or one that nobody asked for.
+        # It names no file, as if the disk is full, or the temporary one.
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def _unfinished(target: Path) -> tuple[str, str]:
-    """How the name of a temporary file of `target` begins and ends."""
+    """Beginning and end of the name of a temporary file for `target`."""
     return f".{target.stem}-unfinished-", target.suffix
 
 
 def remove_unfinished(path: str | os.PathLike[str]) -> None:
-    """Remove what writers of `path` left behind when they were killed; for those who hold its lock."""
+    """Remove temporary files of killed writers of `path`; the caller must hold its lock."""
     target = Path(os.path.realpath(path))
     start, end = _unfinished(target)
     for name in os.listdir(target.parent):
-        # Of that length: without a suffix they would end like those of a file that has one.
+        # Of the same length: without a suffix the pattern would also match files of a name with one.
         fits = len(name) == len(start) + 2 * _TOKEN_BYTES + len(end)
         if fits and name.startswith(start) and name.endswith(end):
             target.with_name(name).unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a change of names last; not every system has that for folders."""
+    """Flush a renaming to disk; not every system can do that for folders."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -84,14 +84,14 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep others who ask for it from `path` until the block or the process ends.
+    """Hold a lock on `path` until the block or the process ends.
 
     Raises
     ------
     BlockingIOError
-        If another holds the lock; its text says who.
+        If another process holds the lock; its text names it.
     OSError
-        If there can be no file beside `path`.
+        If no file can be created beside `path`.
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
@@ -99,14 +99,14 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is still ours, so that nobody else's is.
+        # Removed while we hold the lock, so that it is not another's file.
         if sys.platform != "win32":
             lock.unlink(missing_ok=True)
         os.close(descriptor)
 
 
 def _take(lock: Path) -> int:
-    """Open and lock a file that is still in its place then."""
+    """Open and lock a file, which is then still in its place."""
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         try:

@@ -1,4 +1,4 @@
-"""Rows in frames of pandas, Polars, PyArrow and whatever else Narwhals reads, and the labels of rows."""
+"""Rows in frames of pandas, Polars, PyArrow and others that Narwhals reads, and the labels of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(X: Any, name: str) -> Any:
-    """Return the Narwhals frame of a frame that is not like those of pandas; None for anything else.
+    """Return a frame of another library than pandas as a Narwhals frame; None for anything else.
 
     Raises
     ------
@@ -33,18 +33,18 @@ def frame_of(X: Any, name: str) -> Any:
 
 
 def as_pandas(X: Any, name: str) -> Any:
-    """Return a frame of another library as one of pandas, and anything else as it is."""
+    """Return a frame of another library as a pandas frame, and anything else unchanged."""
     frame = frame_of(X, name)
     if frame is None:
         return X
     import pandas as pd
 
-    # Column by column, which needs no PyArrow.
+    # Column by column, which does not require PyArrow.
     return pd.DataFrame({column.name: column.to_numpy() for column in frame.iter_columns()})
 
 
 def columns_of(X: Any) -> list[Any] | None:
-    """Names of the columns of a frame, None for what has no names."""
+    """Names of the columns of a frame, None if it has none."""
     if hasattr(X, "iloc"):
         return [*X.columns]
     frame = frame_of(X, "X")
@@ -60,7 +60,7 @@ def take(X: Any, positions: NDArray[np.intp]) -> Any:
 
 
 def stack(X: Any, more: Any) -> Any:
-    """Return the rows of two frames of one library, with the same columns, one below the other."""
+    """Concatenate the rows of two frames of one library with the same columns."""
     if hasattr(X, "iloc"):
         import pandas as pd
 
@@ -69,7 +69,7 @@ def stack(X: Any, more: Any) -> Any:
 
     first = nw.from_native(X)
     kinds = [nw.col(name).cast(kind) for name, kind in first.schema.items()]
-    # Both, for several kinds of a library may be one of Narwhals.
+    # Check both, as several types of a library may be one type of Narwhals.
     return nw.concat([rows.select(kinds) for rows in (first, nw.from_native(more))]).to_native()
 
 
@@ -86,7 +86,7 @@ class RowLabels(np.ndarray):
 
 
 def with_names(labels: NDArray[Any], names: Any) -> NDArray[Any]:
-    """Return labels that remember what their index, or its levels, are called."""
+    """Return labels that keep the names of their index, or of its levels."""
     if all(name is None for name in names):
         return labels
     named = labels.view(RowLabels)
@@ -95,12 +95,12 @@ def with_names(labels: NDArray[Any], names: Any) -> NDArray[Any]:
 
 
 def row_labels(X: Any) -> NDArray[Any] | None:
-    """Index of a frame or a column, None for what has none."""
+    """Index of a frame or a column, None if it has none."""
     return with_names(X.index.to_numpy(), X.index.names) if hasattr(X, "iloc") else None
 
 
 def as_index(labels: Any) -> pd.Index[Any] | None:
-    """Return labels as the index of a table; tuples have levels."""
+    """Return labels as the index of a table; tuples become levels."""
     if labels is None:
         return None
     import pandas as pd
@@ -117,16 +117,16 @@ def as_index(labels: Any) -> pd.Index[Any] | None:
 
 
 def order_like(values: Any, rows: Any, name: str, of: str) -> NDArray[np.intp] | None:
-    """Return where `values` has the entry of each row, by the labels of both; None for one after the other.
+    """Return the position in `values` of each row's value, by the labels of both; None if in the same order.
 
     Values and rows are frames, columns, results or arrays. Results and arrays are in the order of their rows.
-    A column may have been sorted: beside rows without labels, which count from 0, its own must do so, too.
+    A column may have been sorted: if the rows have no labels, and so count from 0, its labels must do so.
 
     Raises
     ------
     ValueError
-        The labels are of other rows, or those that pandas gives by default and the others the same in another
-        order.
+        The labels are of other rows, or one side has the default labels of pandas and the other has them in
+        another order.
     """
     index, given = as_index(_labels(values)), as_index(_labels(rows))
     loose = hasattr(values, "iloc")
@@ -138,13 +138,13 @@ def order_like(values: Any, rows: Any, name: str, of: str) -> NDArray[np.intp] |
 
         given = pd.RangeIndex(len(index))
     if len(index) != len(given) or index.equals(given):
-        return None  # another length is an error of its own
+        return None  # a wrong length is another error
     same = index.is_unique and given.is_unique and bool(index.isin(given).all())
     counted = is_counted(index)
     if same and not (loose and counted):
         return index.get_indexer(given)
     if not same and (counted or (not loose and is_counted(given))):
-        return None  # at least one index says nothing
+        return None  # at least one index is the default one
     if not loose:
         raise ValueError(f"{name} and {of} name different rows: pass those of the same rows, or arrays")
     if same:
@@ -156,7 +156,7 @@ def order_like(values: Any, rows: Any, name: str, of: str) -> NDArray[np.intp] |
 
 
 def _labels(rows: Any) -> Any:
-    """Labels of a frame, a column or a result; None for what has none."""
+    """Labels of a frame, a column or a result; None if it has none."""
     rows = getattr(rows, "valuation_", rows)  # of a fitted estimator
     if hasattr(rows, "iloc"):
         return row_labels(rows)

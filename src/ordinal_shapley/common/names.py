@@ -1,4 +1,4 @@
-"""Names: those of players short enough to be shown and still told apart, and names that may be one."""
+"""Names: short distinct names of players to show, and names that may mean the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_GROUPS = 5
 
 
 def shorten(name: Any, longest: int = _LONGEST) -> str:
-    """Text of a name, its middle left out if it is long."""
+    """Text of a name, without its middle if it is long."""
     text = str(name)
     if len(text) <= longest:
         return text
@@ -22,12 +22,12 @@ def shorten(name: Any, longest: int = _LONGEST) -> str:
 
 
 def names_of(labels: Any, n: int, longest: int = _LONGEST) -> list[str]:
-    """Names to print for n players: short, and different where the players' are."""
+    """Names to print for n players: short, and distinct if the players' names are."""
     if labels is None:
         return [str(player) for player in range(n)]
     full = [str(label) for label in arrays.as_column(labels, "labels", n, "player")]
     short = [shorten(name, longest) for name in full]
-    if len(set(short)) < len(set(full)):  # what tells them apart was in the middle
+    if len(set(short)) < len(set(full)):  # they differ in the middle
         start = max(0, _shared(full) - 6)
         end = max(0, _shared([name[::-1] for name in full]) - 6)
         cores = [shorten(name[start : len(name) - end].strip(), longest) for name in full]
@@ -54,7 +54,7 @@ def find_alike(names: Iterable[Any]) -> list[list[str]]:
 
 
 def warn_of_alike(names: Iterable[Any], what: str, stacklevel: int = 3) -> None:
-    """Warn of texts that differ in spaces or case only; `what` says in the plural what they name."""
+    """Warn of texts that differ in spaces or case only; `what` is the plural of what they name."""
     groups = find_alike(names)
     if not groups:
         return

@@ -1,4 +1,4 @@
-"""What every run on several workers needs."""
+"""Helpers for runs on several workers."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ import numpy as np
 
 from ordinal_shapley_kernels.watching import reporting_interrupts_to
 
-# Ctrl-C cannot stop a kernel, so a call of it does about this much work.
+# Ctrl-C cannot stop a kernel, so each call does about this much work.
 _SECONDS_A_CALL = 0.2
 _SECONDS_OF_WAITING = 0.002
 _SECONDS_A_LIST = 2.0
 
-# Where shards run best, as joblib calls it.
+# joblib's name for the workers that shards run on by default.
 Prefer = Literal["threads", "processes"]
 _MAX_JOBS = 2**16
 
 
 class Cancellation:
-    """Tells the workers of a run that their results are no longer wanted, or when to hand in what they have.
+    """Signals the workers of a run that their results are no longer wanted, or when to return what they have.
 
-    Threads share it. A copy that was sent to another process never hears of a request, and that process
-    finishes its task. It does know the deadline: by the clock that processes of a machine share, and on
-    another machine by the time that was left when the copy was made.
+    Threads share it. A copy in another process does not get a cancellation, and that process finishes its
+    task. It knows the deadline: by the clock that the processes of a machine share, and on another machine by
+    the time left when the copy was made.
     """
 
-    # Of the last run that this process was sent work of. Memory that others share stays mapped so long.
+    # Of the last run that sent work to this process. Shared memory stays mapped as long.
     _kept: ClassVar[tuple[str, threading.local]] = ("", threading.local())
 
     def __init__(self, deadline: float = math.inf) -> None:
-        self.token = uuid.uuid4().hex  # tells copies of this one from others
+        self.token = uuid.uuid4().hex  # identifies copies of this object
         self.requested = False  # results are no longer wanted
         self.deadline = deadline  # of `time.monotonic`
-        self.budget = 1  # work that took `_SECONDS_A_CALL` lately: what the next worker begins with
-        # Work from this number on waits, so that results do not pile up before they are used; not where the
-        # worker is somebody who is to hand in earlier work, too.
+        self.budget = 1  # recent amount of work in `_SECONDS_A_CALL`, with which the next worker begins
+        # Work from this number on waits, so that unused results do not pile up; except if its worker also has
+        # to return earlier work.
         self.horizon, self.waits = math.inf, False
-        # What a thread keeps from one piece of work to the next. In another process, to which a copy comes
-        # with each, copies share it.
+        # What a thread keeps from one piece of work to the next. In another process, which gets a copy with
+        # each piece, the copies share it.
         self.scratch = threading.local()
 
     def workspace(self, make: Callable[..., Any], payload: tuple[Any, ...], number: int = 0) -> Any:
-        """The workspace of this thread for the tasks of one piece of work, made when first asked for.
+        """The workspace of this thread for the tasks of one piece of work, made on first use.
 
-        All tasks of one `number` have the same `payload`, if only copies of it.
+        All tasks of one `number` have equal payloads.
         """
         made: dict[int, Any] = vars(self.scratch).setdefault("workspaces", {})
         if number not in made:
@@ -66,7 +66,7 @@ class Cancellation:
 
     @property
     def time_is_up(self) -> bool:
-        """Whether the deadline is over."""
+        """Whether the deadline has passed."""
         return time.monotonic() >= self.deadline
 
     def __getstate__(self) -> tuple[str, str, float, float, int]:
@@ -76,7 +76,7 @@ class Cancellation:
         self.token, home, deadline, left, self.budget = state
         self.deadline = deadline if home == socket.gethostname() else time.monotonic() + left
         self.requested = False
-        self.horizon, self.waits = math.inf, False  # nobody will move it
+        self.horizon, self.waits = math.inf, False  # nothing will change it
         token, scratch = Cancellation._kept
         if token != self.token:
             scratch = threading.local()
@@ -84,19 +84,19 @@ class Cancellation:
         self.scratch = scratch
 
     def await_turn(self, number: int) -> None:
-        """Wait while work of this number would come too early."""
+        """Wait until work of this number may begin."""
         while self.waits and number >= self.horizon and not (self.requested or self.time_is_up):
             time.sleep(_SECONDS_OF_WAITING)
 
 
-class _Lost:  # an interrupt that came where nobody could raise it
+class _Lost:  # an interrupt that came where it could not be raised
     interrupted = False
 
 
 @contextmanager
 def heeding_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt soon, or at the end, if Ctrl-C comes inside a callback from compiled code."""
-    if threading.current_thread() is not threading.main_thread():  # signals come nowhere else
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
 
@@ -114,9 +114,9 @@ def heeding_interrupts() -> Iterator[None]:
 
 
 def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancellation) -> int:
-    """Call a resumable kernel with budgets of short work until it says something else than `paused`.
+    """Call a resumable kernel with small budgets until it returns another status than `paused`.
 
-    Returns `paused` when the work was cancelled, and what it did is then for nobody; or when time is up.
+    Returns `paused` if time is up, or if the work was cancelled and its results are not wanted.
     """
     while not (cancellation.requested or cancellation.time_is_up):
         if _Lost.interrupted:
@@ -132,10 +132,10 @@ def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancella
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C until the end of a block that must not be left half done."""
+    """Delay Ctrl-C until the end of a block that must not be left half done."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield  # no handler of Python's can strike here
+        yield  # no Python handler runs here
         return
     held: list[tuple[int, FrameType | None]] = []
     signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
@@ -158,7 +158,7 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Return how many workers joblib would use."""
+    """Return the number of workers that joblib would use."""
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(n_jobs))  # type: ignore[arg-type]
@@ -168,10 +168,10 @@ def n_workers(n_jobs: int | None) -> int:
 def running(
     tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer, cancellation: Cancellation
 ) -> Iterator[Iterator[Any]]:
-    """Give the results of tasks in their order; end what runs ahead when the block is left.
+    """Yield the results of tasks in order, and cancel those that run ahead when the block is left.
 
-    That is without joblib's warning that it did, and also if Ctrl-C strikes while it starts. A backend that
-    the user chose overrides `prefer`.
+    Without joblib's warning about that, and also if Ctrl-C comes at the start. A backend that the user chose
+    overrides `prefer`.
     """
     results = None
     try:
@@ -191,15 +191,15 @@ def _results(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer, cancellat
 
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
-    except ValueError:  # a backend that gives back lists only, such as Ray's
+    except ValueError:  # a backend that returns lists only, such as Ray's
         return _in_lists(tasks, n_jobs, prefer)
-    # Others hand in batches of tasks, or do not know that they should wait.
+    # Other backends return batches of tasks, or do not know that they should wait.
     cancellation.waits = type(get_active_backend(prefer=prefer)[0]) is ThreadingBackend
     return parallel(tasks)
 
 
 def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Iterator[Any]:
-    """Run some tasks after others, as many at a time as take a while."""
+    """Run tasks in batches, which grow until one takes a while."""
     from joblib import Parallel
 
     size = 2 * n_workers(n_jobs)
@@ -213,7 +213,7 @@ def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Itera
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let BLAS run on one thread: with more, sums are in another order, and bits depend on how many."""
+    """Let BLAS run on one thread: the order of sums, and so their bits, depend on the number of threads."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -221,7 +221,7 @@ def one_thread() -> Iterator[None]:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory at hand, None where the system does not say."""
+    """Return the bytes of available memory, None if the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -236,7 +236,7 @@ def available_memory() -> int | None:
 
 
 def check_memory(needed: int, purpose: str, instead: str) -> None:
-    """ValueError if `purpose` takes more memory than there is at hand; it says what to do `instead`."""
+    """ValueError if `purpose` requires more memory than available; it says what to do `instead`."""
     at_hand = available_memory()
     if at_hand is not None and needed > at_hand:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The bar that shows how far a run is: permutations, sequences or experiments done."""
+"""The progress bar of a run: permutations, sequences or experiments done."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["ProgressBar", "quicker"]
 
 _REFRESH_SECONDS = 0.1
 _TICK_SECONDS = 0.5
-# A forecast longer than this comes with a line on what would be quicker, once rates are worth something.
+# If the time left is longer than this, a line says what would be quicker, once rates are reliable.
 LONG_SECONDS = 60.0
 _SURE_SECONDS = 1.0
 
-# What makes a run of permutations quicker, in the words of whoever started it.
+# What makes a run of permutations quicker, in the terms of the caller.
 _QUICKER: ContextVar[str] = ContextVar(
     "_QUICKER", default="fewer permutations (n_permutations=), a limit (MaxSeconds(600)), workers (n_jobs=-1)"
 )
@@ -35,7 +35,7 @@ _QUICKER: ContextVar[str] = ContextVar(
 
 @contextmanager
 def quicker(words: str) -> Iterator[None]:
-    """Say what makes a run of permutations quicker in these words while the block lasts."""
+    """Use these words for what makes a run of permutations quicker within the block."""
     token = _QUICKER.set(words)
     try:
         yield
@@ -51,17 +51,16 @@ def ways_to_be_quicker() -> str:
 class _Report(NamedTuple):
     done: int = 0
     evaluations: int = 0
-    seconds: float = 0.0  # that the run has taken so far
+    seconds: float = 0.0  # duration of the run so far
 
 
 class ProgressBar:
-    """Show on stderr how far a run is.
+    """Show the progress of a run on stderr.
 
-    That is: units done, of a `total` if one is known, fits a second, the time left and what the stopping rule
-    looks at. Where permutations will take more than a minute, a line above says what would be quicker. The
-    bar never raises, so it can't change or lose a result. It writes nothing when it is not `enabled`, or when
-    stderr is neither a terminal nor a notebook's and nothing does `force` it. "sequences" are evaluations
-    themselves.
+    It shows the count done, the `total` if it is known, fits per second, the time left and the stopping
+    rule's figure. If permutations will take more than a minute, a line above says what would be quicker. The
+    bar never raises, so it can't change or lose a result. It writes nothing unless it is `enabled` and stderr
+    is a terminal or in a notebook, or `force` is set. Each of "sequences" is an evaluation.
     """
 
     def __init__(
@@ -92,9 +91,9 @@ class ProgressBar:
                 self._open()
                 if self._live is not None or self._plain:
                     threading.Thread(target=self._tick, daemon=True).start()
-            except Exception:  # a display that can't start must not stop the run
+            except Exception:  # a display that fails to start must not stop the run
                 self._live = None
-            except KeyboardInterrupt:  # no block is left then, and the cursor would stay hidden
+            except KeyboardInterrupt:  # there is no block to leave then, and the cursor would stay hidden
                 self._close()
                 raise
         return self
@@ -114,10 +113,10 @@ class ProgressBar:
         expected: float | None = None,
         max_seconds: float = math.inf,
     ) -> None:
-        """Count something else from here on, of which there is some already.
+        """Count something else from now on, starting at `done`.
 
-        `figure` is what is being done, `expected` a first estimate of the seconds that all of it will take,
-        and after `max_seconds` of the run it ends in any case.
+        `figure` is the activity, `expected` a first estimate of its total seconds; the run ends after
+        `max_seconds` in any case.
         """
         with self._lock:
             self.unit, self.total, self._figure, self._rated = unit, total, figure, "fits"
@@ -128,11 +127,11 @@ class ProgressBar:
         self._show()
 
     def update(self, n_done: int, n_evaluations: int, seconds: float, figure: str = "") -> None:
-        """Show new totals, and what the stopping rule looks at; an empty text keeps the last one."""
+        """Show new totals and the stopping rule's figure; an empty text keeps the last one."""
         if self._live is None and not self._plain:
             return
         with self._lock:
-            # Once there is a second report, rates count from the first: that leaves compiling out.
+            # After the second report rates count from the first one, to leave out compiling.
             if self._first is not None and seconds > self._first.seconds:
                 self._start = self._first
             self._now = _Report(n_done, n_evaluations, seconds)
@@ -143,7 +142,7 @@ class ProgressBar:
             self._show()
 
     def _tick(self) -> None:
-        """Let time pass on the display while nothing is reported."""
+        """Update the time on the display while nothing is reported."""
         while not self._closing.wait(_TICK_SECONDS):
             self._show()
 
@@ -155,7 +154,7 @@ class ProgressBar:
             self._live, self._plain = None, False
 
     def _tell(self, compiling: bool) -> None:
-        """Show that kernels are being compiled in place of what the stopping rule looks at."""
+        """Show that kernels are being compiled instead of the stopping rule's figure."""
         self._notice = COMPILING if compiling else ""
         with suppress(Exception), self._lock:
             self._draw()
@@ -164,7 +163,7 @@ class ProgressBar:
         self._told.close()
         self._closing.set()
         with self._lock:
-            with suppress(Exception):  # nor may one that can't end, after hours of work
+            with suppress(Exception):  # failing to end must not stop it, either
                 self._draw()
                 if self._live is not None:
                     self._live.stop()
@@ -178,10 +177,10 @@ class ProgressBar:
         from rich.progress_bar import ProgressBar as Bar
 
         console = Console(stderr=True, force_terminal=True if self._force else None)
-        # rich would leave the process when stderr goes away, and close stdout before.
+        # rich would close stdout and exit the process if stderr is closed.
         console.on_broken_pipe = lambda: None  # type: ignore[method-assign]
         if console.is_jupyter:
-            # rich needs ipywidgets there; a line that overwrites itself needs nothing.
+            # rich requires ipywidgets there; a line that overwrites itself requires nothing.
             self._plain = True
         elif console.is_terminal:
             self._bar = Bar(total=self.total, width=None)
@@ -214,7 +213,7 @@ class ProgressBar:
         return Group(line, Text(self._notice or self._figure, style="dim", no_wrap=True, overflow="ellipsis"))
 
     def _advise(self) -> None:
-        """Say once what would be quicker, if it will take long and has no limit of time."""
+        """Report once what would be quicker, if the run will take long without a time limit."""
         left = self._left()
         if self._advised or self.unit != "permutations" or left is None or left <= LONG_SECONDS:
             return
@@ -229,11 +228,11 @@ class ProgressBar:
             sys.stderr.write("\r" + line.ljust(110) + "\n")
 
     def _took(self) -> float:
-        """Seconds since the report from which rates count."""
+        """Seconds since the report at which rates begin."""
         return self._now.seconds - self._start.seconds
 
     def _left(self) -> float | None:
-        """Seconds to the end, None if that is not known."""
+        """Seconds left, None if unknown."""
         since = time.monotonic() - self._told_at
         left = math.inf
         done = self._now.done - self._start.done

@@ -1,4 +1,4 @@
-"""What users give as ``random_state``, as the seed of a stream or as scikit-learn takes it."""
+"""``random_state`` as the seed of a stream, or as scikit-learn takes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ordinal_shapley.common.arguments import integer
 
 
 def seed_of(random_state: Any) -> int:
-    """Key of the permutation stream for what users give as `random_state`."""
+    """Key of the permutation stream for a `random_state`."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, np.random.Generator):
@@ -26,7 +26,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def sklearn_state(random_state: Any) -> Any:
-    """Return what scikit-learn takes for it: the same integer, up to 32 bits."""
+    """Return `random_state` for scikit-learn: the same integer, up to 32 bits."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return random_state
     return seed_of(random_state) % 2**32

@@ -37,12 +37,12 @@ NAMES = ("wine", "cancer", "cancer-wisconsin", "adult")
 """The names that `load` knows."""
 
 _DATA = Path(__file__).parent / "data"
-# Where a checkout, or an unpacked source distribution, has it.
+# Its place in a checkout or an unpacked source distribution.
 _ADULT = Path(__file__).parents[3] / "benchmarks" / "paper" / "data" / "adult.csv.gz"
 
 
 def __getattr__(name: str) -> Any:
-    # What draws needs numpy, and the command line's help asks for the names above only.
+    # Drawing requires numpy, while the command line's help only needs the names above.
     if name in ("Journeys", "make_journeys"):
         return getattr(importlib.import_module("ordinal_shapley.datasets._journeys"), name)
     raise AttributeError(f"module 'ordinal_shapley.datasets' has no attribute {name!r}")
@@ -243,5 +243,5 @@ def load_adult(
 def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    # Only `?` marks a missing value here, and it is kept: no text may be read as NaN.
+    # Only `?` marks a missing value here, and is kept: no text may be read as NaN.
     return pd.read_csv(path, keep_default_na=False)

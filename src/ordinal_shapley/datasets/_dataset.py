@@ -51,8 +51,8 @@ class Dataset:
     description: str
     source: str
     licence: str = "CC BY 4.0"
-    # The rows whose categories become columns: more than `frame` where that is one part of a table,
-    # so that all parts have the same columns.
+    # The rows whose categories become columns: more than `frame` if that is a part of a table, so that all
+    # parts have the same columns.
     _categories_from: pd.DataFrame | None = None
 
     @cached_property

@@ -124,7 +124,7 @@ class Journeys:
         lengths = np.arange(1, self.max_length + 1)
         one = np.mean(lengths) / n
         two = np.mean(lengths * (lengths - 1)) / (n * (n - 1)) if n > 1 else 0.0
-        # The first comes before the second in half of the journeys with both.
+        # The first precedes the second in half of the journeys with both.
         of_pairs = boosts.sum(axis=0) if value == "partial_ordinal" else (boosts + boosts.T).sum(axis=0) / 2
         credit = self.n_journeys * (one * self.rates + two / 2 * of_pairs)
         return pd.Series(credit, pd.Index(self.channels, name="channel"), name="credit")
@@ -241,7 +241,7 @@ def _as_boosts(boosts: Any, k: int) -> npt.NDArray[np.float64]:
 
 
 def _draw_orders(rng: np.random.Generator, n: int, k: int, longest: int) -> npt.NDArray[np.int64]:
-    """Return the first channels of n random orders of k channels."""
+    """Return the first channels of n random permutations of k channels."""
     size = max(1, _BLOCK // k)
     blocks = [
         np.argsort(rng.random((min(size, n - start), k)), axis=1)[:, :longest] for start in range(0, n, size)
@@ -252,8 +252,8 @@ def _draw_orders(rng: np.random.Generator, n: int, k: int, longest: int) -> npt.
 def _probability(
     touched: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], boosts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the probability of each row of channels to convert; -1 fills rows up."""
-    # A channel of no rate and no boosts in the last place, which -1 picks.
+    """Return the probability that each row of channels converts; rows are padded with -1."""
+    # The index -1 picks an additional last channel without rate and boosts.
     own, pairs = np.append(rates, 0.0), np.pad(boosts, (0, 1))
     probability = own[touched].sum(axis=1)
     for first, second in itertools.combinations(range(touched.shape[1]), 2):

@@ -17,7 +17,7 @@ _N_FOLDS = 5
 def label_evidence(
     X: Any, y: Any, X_valid: Any, y_valid: Any, *, random_state: Any, n_jobs: int | None
 ) -> LabelEvidence | None:
-    """Return the evidence, None with a warning where there is none: values must not be lost for it."""
+    """Return the evidence, or None with a warning if it fails, so that values are not lost."""
     if X.shape[0] < 2:
         return None
     from sklearn.impute import SimpleImputer
@@ -35,7 +35,7 @@ def label_evidence(
             columns = column_pipeline(X, raw=True, impute=True)
         model = make_pipeline(columns, forest(sklearn_state(random_state)))
         n_folds = min(_N_FOLDS, X.shape[0])
-        with quiet():  # trees work in single precision, and say so
+        with quiet():  # trees warn that they work in single precision
             return self_confidence(
                 *(X, y, X_valid, y_valid),
                 estimator=model,

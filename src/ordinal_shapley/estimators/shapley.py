@@ -35,7 +35,7 @@ __all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
 
 @dataclass(eq=False, repr=False)
 class _ShapleyEstimator(BaseEstimator):
-    """What the estimators share: parameters, the split, the game and the run."""
+    """Base of the estimators: parameters, the split, the game and the run."""
 
     estimator: Any = None
     _: KW_ONLY
@@ -115,7 +115,7 @@ class _ShapleyEstimator(BaseEstimator):
                 "resumes a checkpoint; or give X_valid and y_valid"
             )
         sampler = as_sampler(self.sampler, "sampler")
-        self._rule(1)  # what is wrong with it is said before the work
+        self._rule(1)  # reports errors before the work
         X = arrays.indexable(X, "X")
         self.train_indices_ = self.valid_indices_ = None
         game: CrossFitGame | RowGame
@@ -150,7 +150,7 @@ class _ShapleyEstimator(BaseEstimator):
             progress=self.progress,
         )
         if valuation.player_names is None and self.train_indices_ is not None:
-            # Rows without names go by their place in the X that was passed in.
+            # Rows without names are named by their positions in the X that was passed.
             valuation = replace(valuation, player_names=self.train_indices_)
         if arguments.flag("evidence", self.evidence) and not regression and groups is None:
             rows = (X, y, X_valid, y_valid)
@@ -185,7 +185,7 @@ class _ShapleyEstimator(BaseEstimator):
         return rule | MaxSeconds(arguments.number("max_seconds", self.max_seconds, above=0.0))
 
     def _kind(self) -> Value:
-        """Return the value, with the size weights of an estimator that has some."""
+        """Return the value, with the estimator's size weights if it has any."""
         weights = getattr(self, "size_weights", None)
         return self._value if weights is None else type(self._value)(weights)  # type: ignore[call-arg]
 
@@ -215,7 +215,7 @@ class _ShapleyEstimator(BaseEstimator):
 def _of_training_rows(
     sampler: PermutationSampler, X: Any, groups: NDArray[Any] | None, train: NDArray[np.intp]
 ) -> PermutationSampler:
-    """Return the sampler with the strata of the rows, or of the groups in sorted order, that are valued."""
+    """Return the sampler with the strata of the valued rows, or of the valued groups in sorted order."""
     if groups is None:
         strata = sampler.matched(X, "X").strata
         return replace(sampler, strata=arrays.as_column(strata, "strata", X.shape[0], "row of X")[train])
@@ -230,10 +230,10 @@ def _split(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return positions of training and validation rows, each in increasing order.
 
-    With `by_class`, y are classes: each is drawn from, and each is among the training rows.
+    With `by_class`, y are classes, which are split in proportion and all occur among the training rows.
     """
     valid_fraction = arguments.number("valid_fraction", valid_fraction, above=0.0, below=1.0)
-    arrays.encode(y, "y")  # labels of mixed types cannot be sorted: say so by name
+    arrays.encode(y, "y")  # raises an error that names y if labels of mixed types cannot be sorted
     if groups is None:
         units, unit_classes = np.arange(len(y)), y
     else:
@@ -272,7 +272,7 @@ def _split(
 
 @dataclass(eq=False, repr=False)
 class _OrderedShapley(_ShapleyEstimator):
-    """What the estimators share whose rows weigh by position."""
+    """Base of the estimators with position weights."""
 
     position_weight: Any = field(default="gaussian", kw_only=True)
 

@@ -1,4 +1,4 @@
-"""What other rows say of the label of each row, and a rank that combines it with values.
+"""Evidence against the label of each row from other rows, and a rank that combines it with values.
 
 The public names are in `ordinal_shapley.experiments`.
 """

@@ -155,7 +155,7 @@ def _numbers(X: Any, X_valid: Any) -> tuple[Any, Any, NDArray[Any] | None]:
 
 
 def _rows(X: Any, X_valid: Any) -> tuple[Any, Any, NDArray[Any] | None]:
-    """Return the same as whatever an estimator takes."""
+    """Return the same in a form that an estimator takes."""
     X, names = arrays.model_rows(X, "X"), frames.row_labels(X)
     if X_valid is None:
         return X, None, names
@@ -179,22 +179,22 @@ def _checked(estimator: Any) -> Any:
 
 
 def forest(seed: Any) -> Any:
-    """Return the model that predicts labels unless another is given."""
+    """Return the default model for predicting labels."""
     from sklearn.ensemble import RandomForestClassifier
 
-    # Of single rows leaves would learn wrong labels by heart. With more workers trees are added in any order,
-    # and the last bits differ from run to run.
+    # Leaves of single rows would memorise wrong labels. With more workers trees are added in any order, and
+    # the last bits differ from run to run.
     return RandomForestClassifier(_N_TREES, min_samples_leaf=_MIN_LEAF, random_state=seed, n_jobs=1)
 
 
 def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:
-    """Return positions of training rows and of those predicted, which are all rows in all."""
+    """Return positions of training and predicted rows of each fold; every row is predicted."""
     n = len(codes)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         k = arguments.integer("cv", cv, min=2)
         if k > n:
             raise ValueError(f"cv is {k}, expected at most {n}, the number of rows")
-        # Dealt out class by class: each class is in as many folds as it can be, and folds are of equal size.
+        # Dealt out class by class: each class is in as many folds as possible, and folds have equal sizes.
         order = np.random.default_rng(seed).permutation(n)
         order = order[np.argsort(codes[order], kind="stable")]
         fold = np.empty(n, np.intp)
@@ -221,7 +221,7 @@ def _folds(cv: Any, X: Any, codes: NDArray[np.int64], seed: int) -> list[Fold]:
 
 
 def _stacked(X: Any, more: Any) -> Any:
-    """Return rows one below the other."""
+    """Return both tables concatenated."""
     if frames.columns_of(X) is not None:
         return frames.stack(X, more)
     if arrays.is_sparse(X) or arrays.is_sparse(more):
@@ -240,7 +240,7 @@ def _probabilities(
     n: int,
     n_jobs: int | None,
 ) -> NDArray[np.float64]:
-    """Return the probability of each class for the first n rows; the others are trained on always."""
+    """Return the probability of each class for the first n rows; every model is trained on the others."""
     from joblib import Parallel, delayed
 
     always = np.arange(n, len(labels))
@@ -263,7 +263,7 @@ def _probabilities(
         return known, found
 
     totals, times = np.zeros((n, len(classes))), np.zeros(n)
-    # In the order of the folds, so that sums have the same bits.
+    # In the order of the folds, so that sums are bit-identical.
     answers = Parallel(n_jobs, require="sharedmem")(delayed(predict)(*fold) for fold in folds)
     for (_, test), (known, found) in zip(folds, answers, strict=True):
         totals[np.ix_(test, np.searchsorted(classes, known))] += found
@@ -272,7 +272,7 @@ def _probabilities(
 
 
 def _agreeing(X: Any, codes: NDArray[np.int64], k: int) -> NDArray[np.float64] | None:
-    """Return the share of the k nearest other rows that have the label of each; None for text."""
+    """Return for each row the share of its k nearest other rows that have its label; None for text."""
     X = frames.as_pandas(X, "X")
     if hasattr(X, "iloc") and not all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
         return None

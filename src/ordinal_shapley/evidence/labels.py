@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelEvidence", "combined_rank"]
 
-_MIN_PROBABILITY = 1e-3  # no model is surer than that of a label
-_VALUE_WEIGHT = 1 / 3  # what does best beside the default model of self-confidence
+_MIN_PROBABILITY = 1e-3  # no model is more certain of a label than that
+_VALUE_WEIGHT = 1 / 3  # the best weight beside the default model of self-confidence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +94,8 @@ class LabelEvidence:
             return np.zeros_like(differs)
         labels, codes = np.unique(self.given_label, return_inverse=True)
         mean_confidence = np.bincount(codes, self.self_confidence) / np.bincount(codes)
-        # A label that only validation rows have is predicted with confidence from an even chance on.
+        # A label that only validation rows have is predicted with confidence from a probability of one half
+        # on.
         known = np.isin(self.predicted_label, labels)
         place = np.minimum(np.searchsorted(labels, self.predicted_label), len(labels) - 1)
         return differs & (self.predicted_probability >= np.where(known, mean_confidence[place], 0.5))
@@ -206,13 +207,13 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values in standard deviations from their mean, 0 for those that are none."""
+    """Return values in standard deviations from their mean, 0 for missing ones."""
     known = np.isfinite(values)
     result = np.zeros(len(values))
     if known.any():
         shifted = values[known] - values[known].mean()
         largest = np.abs(shifted).max()
         if largest > 0:
-            shifted /= largest  # squares of tiny values would vanish
+            shifted /= largest  # squares of tiny values would underflow
             result[known] = shifted / shifted.std()
     return result

@@ -1,4 +1,4 @@
-"""Running exact enumerations: which sequences, what they cost, branch after branch on all workers."""
+"""Running exact enumerations: the sequences, their cost, and the branches on all workers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
-# From so many players on, sequences are shared out by their first two players. It must never depend on the
-# number of workers: results are added branch by branch.
+# From so many players on, sequences are split into branches by their first two players. This must never
+# depend on the number of workers, as results are added branch by branch.
 _SPLIT_FROM = 5
 # Sets of players are bits of an int64.
 MAX_PLAYERS = 62
@@ -26,12 +26,12 @@ _NONE = np.zeros(0)
 
 
 class Scope(NamedTuple):
-    """Which sequences are walked."""
+    """The sequences to walk."""
 
     kind: int  # ALL, WITHIN or BETWEEN of the kernel
     groups: NDArray[np.int64]  # group of each player, from 0; all in one for ALL
     members: NDArray[np.int64]  # players of each group, as bits
-    keep: NDArray[np.int64]  # players that may still follow once a player has been placed, as bits
+    keep: NDArray[np.int64]  # by player, as bits: players that may still follow it
     deepest: int  # length of the longest sequences
 
     @classmethod
@@ -53,7 +53,7 @@ class Scope(NamedTuple):
         return len(self.groups)
 
     def counts(self) -> list[int]:
-        """How many sequences are walked of each length from 0 to n."""
+        """Number of sequences of each length from 0 to n."""
         lengths = [1]
         for size in np.bincount(self.groups).tolist():
             before, lengths = lengths, [0] * (len(lengths) + size)
@@ -73,10 +73,10 @@ def _as_bits(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 class Wanted(NamedTuple):
-    """What is added up besides marginal contributions; all but the first for ALL only."""
+    """Sums besides marginal contributions; all but the first for ALL only."""
 
-    subset_sums: bool = False  # utilities over the orders of each set
-    utilities: bool = False  # themselves, in preorder
+    subset_sums: bool = False  # of utilities over the orders of each set
+    utilities: bool = False  # all utilities, in preorder
     weights: NDArray[np.float64] = _NONE  # of sequences among the orders of their players; empty for 1
 
 
@@ -89,7 +89,7 @@ class Branch(NamedTuple):
     value: float  # utility of `root`
     share: float  # its weight
     node: int  # place of the first sequence in `weights` and among the branch's utilities
-    n_utilities: int  # 0 where they are not wanted, as below
+    n_utilities: int  # 0 if they are not wanted, as below
     n_subsets: int
     weights: NDArray[np.float64]  # of the branch
 
@@ -131,7 +131,7 @@ def _begin(scope: Scope, branch: Branch) -> tuple[kernels.Tree, kernels.Tally]:
         root=root,
         deepest=branch.deepest,
         node=branch.node,
-        # Of 21 players it would be no int64 any more; only ALL reads it, and never gets that far.
+        # With 21 players it would exceed an int64; only ALL reads it, for fewer players.
         stride=subtree_sizes(n - branch.deepest)[-1] if scope.kind == kernels.ALL else 0,
     )
     tally = kernels.Tally(
@@ -194,7 +194,7 @@ def _whole(scope: Scope, wanted: Wanted, empty_value: float, deepest: int) -> Br
 
 
 def _branches(scope: Scope, wanted: Wanted, singles: NDArray[np.float64]) -> Iterator[Branch]:
-    """Yield what single players leave, by the first two players, in preorder."""
+    """Yield the branches after single players, by the first two players, in preorder."""
     n = scope.n_players
     sizes = subtree_sizes(n)
     weighted = len(wanted.weights) > 0
@@ -221,7 +221,7 @@ def _branches(scope: Scope, wanted: Wanted, singles: NDArray[np.float64]) -> Ite
 
 @contextmanager
 def reporting(game: Game) -> Iterator[None]:
-    """Say which utility the kernels could not use, and why."""
+    """Raise an error that names the utility that kernels could not use, and the reason."""
     try:
         with game._listening():
             yield
@@ -230,7 +230,7 @@ def reporting(game: Game) -> Iterator[None]:
 
 
 def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None, progress: bool) -> Totals:
-    """Walk all sequences of `scope`, each once; an error names the sequence at fault."""
+    """Walk all sequences of `scope`, each once; errors name the sequence."""
     from joblib import delayed
 
     from ordinal_shapley.common.progress import ProgressBar
@@ -273,7 +273,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
                     n_evaluations=total.n_evaluations + part.n_evaluations,
                     unconverged=total.unconverged + part.unconverged,
                 )
-                if wanted.utilities:  # for ALL every player is followed by n - 1 others
+                if wanted.utilities:  # with ALL every player is followed by n - 1 others
                     start = 1 + number * step + number // (n - 1) + 1
                     total.utilities[start : start + step] = part.utilities
                 bar.update(total.n_evaluations, total.n_evaluations, time.perf_counter() - began)
@@ -281,7 +281,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
 
 
 def seconds_an_evaluation(game: Game, scope: Scope) -> float:
-    """Measure it on the first sequences; what this compiles is not counted."""
+    """Measure it on the first sequences, without compilation."""
     tree, tally = _begin(scope, _whole(scope, Wanted(), 0.0, scope.deepest))
     workspace = game._make_workspace()
     status = kernels.enumerate_branch(workspace, tree, tally, 1)

@@ -1,4 +1,4 @@
-"""What an exact value takes: sequences, weights, time and memory."""
+"""Cost of an exact value: sequences, weights, time and memory."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal, check_sum
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
-# So few utilities are evaluated without asking what they cost.
+# Up to so many utilities are evaluated without estimating the time.
 _FREE_EVALUATIONS = 400
 _MAX_SECONDS = 3600.0
 
 
 class Budget(NamedTuple):
-    """What an enumeration may take."""
+    """Workers and time that an enumeration may use."""
 
     n_jobs: int | None
     limit: float  # seconds
-    given: bool  # whether they were given
+    given: bool  # whether the limit was given
 
     @classmethod
     def of(cls, n_jobs: Any, max_seconds: Any) -> Budget:
-        """Check what users give; by default an hour."""
+        """Check the arguments; the default is an hour."""
         check_n_jobs(n_jobs)
         if max_seconds is None:
             return cls(n_jobs, _MAX_SECONDS, False)
@@ -48,7 +48,7 @@ class Budget(NamedTuple):
         return cls(n_jobs, max_seconds, True)
 
     def on(self, game: Game) -> Budget:
-        """Return one that takes every core only of games that gain by it."""
+        """Return one that uses every core only if the game benefits."""
         return self if self.n_jobs != -1 or game._runs_in_parallel else self._replace(n_jobs=None)
 
 
@@ -59,7 +59,7 @@ def make_scope(game: Game, value: Value) -> Scope:
 
 
 def plan_exact(game: Game, value: Value, n_jobs: Any, max_seconds: Any) -> tuple[Scope, Budget]:
-    """Check all arguments of `exact_values`, and what it would cost, before any work."""
+    """Check all arguments of `exact_values`, and the cost, before any work."""
     budget = Budget.of(n_jobs, max_seconds).on(game)
     value.check(game)
     n = game.n_players
@@ -76,7 +76,7 @@ def plan_exact(game: Game, value: Value, n_jobs: Any, max_seconds: Any) -> tuple
 
 
 def check_cost(game: Game, value: Value, scope: Scope, budget: Budget) -> None:
-    """ValueError if the enumeration takes longer than it may, or the memory at hand."""
+    """ValueError if the enumeration exceeds the time limit or the available memory."""
     n = game.n_players
     count = sum(scope.counts())
     instead = _instead(game, value, scope, count)
@@ -84,13 +84,13 @@ def check_cost(game: Game, value: Value, scope: Scope, budget: Budget) -> None:
         sets = 8 * 2**n * (2 * n_workers(budget.n_jobs) + 1)
         check_memory(sets, f"adding up the orders of {2**n:,} subsets", instead)
     if isinstance(value, WeightedOrdinal):
-        # The table and what it is checked with.
+        # The table, and arrays for checking it.
         check_memory(32 * subtree_sizes(n)[n], f"the weights of {count:,} sequences", instead)
     check_time(game, scope, budget, f"the {value.name} value of {n} players", instead)
 
 
 def check_time(game: Game, scope: Scope, budget: Budget, purpose: str, instead: str) -> None:
-    """ValueError if walking `scope` takes longer than it may; it says what to do `instead`."""
+    """ValueError if walking `scope` would exceed the time limit; it says what to do `instead`."""
     n, count = game.n_players, sum(scope.counts())
     if count <= _FREE_EVALUATIONS and not budget.given:
         return
@@ -151,7 +151,7 @@ def tabulate_weights(value: Value, n: int, budget: Budget) -> tuple[NDArray[np.f
 
 
 def times_factorials(weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return |S|! q(S) for weights q of sequences in preorder: 1 where all orders of a set weigh the same."""
+    """Return |S|! q(S) for weights q of sequences in preorder: 1 for equal weights of all orders."""
     factorials = np.array([math.factorial(k) for k in range(n + 1)], np.float64)
     return np.asarray(weights * factorials[_lengths(n)])
 

@@ -122,13 +122,13 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
     if n_noisy in (0, n):
         few = "no row" if n_noisy == 0 else "every row"
         raise ValueError(f"noisy names {few}, expected some rows with a wrong label and some without")
-    # Rows of equal value: found at a constant rate, which is the mean over their orders.
+    # Within rows of equal value errors are found at a constant rate, the mean over their orders.
     levels = np.unique(column, return_inverse=True)[1]
     ends = np.concatenate([[0], np.cumsum(np.bincount(levels))])
     hits = np.concatenate([[0], np.cumsum(np.bincount(levels, weights=mask))])
     found = np.interp(np.arange(n + 1), ends, hits) / n_noisy
     steps = np.arange(n + 1) / n
-    # Area over the curve of hits, against those of right labels: the ROC curve is straight within a tie.
+    # Area over the curve of errors found, against right labels: the ROC curve is straight within a tie.
     misses = (ends - hits) / (n - n_noisy)
     auc = float(np.sum(np.diff(misses) * (hits[1:] + hits[:-1]) / 2) / n_noisy)
     return NoiseDetection(steps, found, n_noisy, auc, float(found[n_noisy]))

@@ -1,4 +1,4 @@
-"""Labels that are flipped at random, to test what finds them."""
+"""Labels flipped at random, to test methods that find them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def corrupt_labels(y: Any, fraction: float = 0.2, random_state: Any = None) -> L
     """
     fraction = arguments.number("fraction", fraction, min=0.0, max=1.0)
     n = arrays.as_array(y, "y").size
-    # A copy, for an array of Python objects would be returned as it is.
+    # A copy, as an array of Python objects would be returned itself.
     original = np.array(arrays.as_labels(y, "y", n, "row"))
     classes, codes = arrays.encode(original, "y")
     if len(classes) < 2:

@@ -191,7 +191,7 @@ def _logistic_score(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any]) 
         known = np.isin(y_test, classes)
         if len(classes) == 1 or not known.any():
             return float(known.mean()) if len(classes) == 1 else 0.0
-        # A test row of a class that is gone is predicted wrongly whatever the model.
+        # A test row of a removed class is predicted wrongly by any model.
         which = np.isin(y, classes)
         key = which.tobytes()
         if key not in games:

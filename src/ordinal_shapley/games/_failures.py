@@ -1,4 +1,4 @@
-"""What went wrong with a utility, kept where it happened until somebody can raise it."""
+"""Errors of utilities, stored where they occur until they can be raised."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ordinal_shapley.common.arguments import with_prefix
 
 
 class UtilityError(Exception):
-    """A utility that a kernel could not use, of the sequence at fault.
+    """A utility that a kernel could not use, with its sequence.
 
-    `failure` is what the interpreter saw go wrong there, its cause what a user's function raised.
+    `failure` is the error that the interpreter saw, caused by the exception of the user's function.
     """
 
     def __init__(self, sequence: Sequence[int], failure: Exception | None = None) -> None:
         super().__init__(sequence)
         self.sequence = tuple(int(player) for player in sequence)
         self.failure = failure
-        self.permutation: int | None = None  # that it came up in
+        self.permutation: int | None = None  # in which it occurred
 
     def __reduce__(self) -> tuple[Any, ...]:
         details: tuple[Any, ...] = ()
@@ -33,14 +33,14 @@ class UtilityError(Exception):
 
 
 class RemoteError(Exception):
-    """Stands for an exception in another process; its message is the traceback there."""
+    """Stands in for an exception in another process; its message is the traceback there."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an exception, of whatever class."""
+    """Return the message of an exception of any class."""
     try:
         return str(error)
     except Exception:
@@ -48,7 +48,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _pickled(cause: BaseException) -> bytes:
-    """Pickle a user's exception; nothing if it can't be, or could not be read again."""
+    """Pickle a user's exception; return nothing if it can't be pickled or unpickled."""
     from joblib import wrap_non_picklable_objects
 
     try:
@@ -80,7 +80,7 @@ def _cause(trace: str, pickled: bytes) -> BaseException:
     there = RemoteError(trace)
     try:
         cause: BaseException = pickle.loads(pickled)
-    except Exception:  # it was not pickled, or its class is not known here
+    except Exception:  # it could not be pickled, or its class is unknown here
         return there
     cause.__cause__ = there
     return cause

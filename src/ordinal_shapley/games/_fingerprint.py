@@ -1,4 +1,4 @@
-"""Fingerprints of functions: the same in every process, and different if a function holds other data."""
+"""Fingerprints of functions: equal in all processes, and different if a function holds different data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ordinal_shapley.common.arrays import is_sparse
 from ordinal_shapley.common.frames import as_pandas
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, type(Ellipsis))
-# What a class says of itself by more than its name.
+# Attributes of a class that count with their values.
 _OF_A_CLASS = (*_PLAIN, tuple, list, dict, set, frozenset, np.ndarray, FunctionType)
-# What counts of objects that hold little else; builtins are methods of C types and functions of C modules.
+# Attributes that represent some objects; builtins are methods of C types and functions of C modules.
 _COUNTED: dict[type, tuple[str, ...]] = {
     ModuleType: ("__name__",),
     BuiltinFunctionType: ("__name__", "__self__"),
@@ -34,62 +34,62 @@ _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
 def fingerprint(func: Any, home: str | None = None) -> str:
     """Hash a function's code with its defaults and all data it holds or names, or any object's state.
 
-    All is read of the functions and classes of its module, or of the module called `home`.
+    Functions and classes of its module, or of the module called `home`, are read completely.
 
-    Modules, and classes and functions of other modules, count by name or code alone: it would take whole
-    libraries to say more. So does what cannot be taken apart, such as a lock. A variable outside that
-    the function itself assigns is state of its own, a count of its calls above all, and does not count.
+    Modules, and classes and functions of other modules, count by name or code alone: otherwise whole
+    libraries would have to be read. The same holds for opaque objects, such as a lock. An outside variable
+    that the function itself assigns, such as a count of its calls, is its own state and does not count.
     """
     return _Reader(home or _module(func)).digest(func).hex()
 
 
 def fingerprint_of_rows(X: Any) -> str:
-    """Hash what `indexable` returns, row names left out."""
+    """Hash rows as `indexable` returns them, without row names."""
     X = as_pandas(X, "X")
     if hasattr(X, "iloc"):
         import pandas as pd
 
         try:
             content: Any = pd.util.hash_pandas_object(X, index=False).to_numpy()
-        except TypeError:  # of values that have no hash
+        except TypeError:  # for unhashable values
             content = X.to_numpy(dtype=object)
         return fingerprint(([*map(str, X.columns)], [*map(str, X.dtypes)], content))
     return fingerprint((X.shape, X.data, X.indices, X.indptr) if is_sparse(X) else X)
 
 
 def full_name(thing: Any) -> str:
-    """Where a function or a class was defined."""
+    """Full name of a function or a class, with its module."""
     return f"{_module(thing)}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
 
 
 def _module(func: Any) -> str:
-    """Name of the module that a function, or else the class of an object, is from."""
+    """Name of the module of a function, or else of an object's class."""
     while (inner := _inner(func)) is not None:
         func = inner
     module = getattr(func, "__module__", None)
     name = str(module if isinstance(module, str) else type(func).__module__)
-    return "__main__" if name == "__mp_main__" else name  # a worker's name for it
+    return "__main__" if name == "__mp_main__" else name  # the name in a worker
 
 
 def _inner(func: Any) -> Any:
-    """What a function is wrapped around, None if it isn't."""
+    """The function that a wrapper wraps, None for anything else."""
     if isinstance(func, functools.partial):
         return func.func
     if isinstance(func, MethodType):
         return func.__func__
     if is_jitted(func):
         return func.py_func
-    if isinstance(func, functools._lru_cache_wrapper):  # whatever it has kept so far
+    if isinstance(func, functools._lru_cache_wrapper):  # whatever it has cached
         return func.__wrapped__
     return None
 
 
 class _Reader:
-    """One reading of a function; of the functions and classes of module `home` all is read."""
+    """One reading of a function; functions and classes of module `home` are read completely."""
 
     def __init__(self, home: str) -> None:
         self.home = home
-        self.known: dict[int, tuple[bytes, Any]] = {}  # the thing too, so that its id is not used again
+        self.known: dict[int, tuple[bytes, Any]] = {}  # with the thing, so that its id is not used again
         self.path: dict[int, int] = {}
 
     def digest(self, thing: Any) -> bytes:
@@ -103,7 +103,7 @@ class _Reader:
             self.path[mark] = len(self.path)
             try:
                 found = _hash(kind.__qualname__, *self._parts(thing))
-            except Exception:  # whatever objects raise that cannot be taken apart
+            except Exception:  # opaque objects may raise anything
                 found = _hash("closed", kind.__qualname__.encode())
             del self.path[mark]
             self.known[mark] = found, thing
@@ -125,7 +125,7 @@ class _Reader:
             yield from self._class(thing)
         elif _inner(thing) is not None:
             yield self.digest(_inner(thing))
-            if is_jitted(thing):  # they change what is compiled, and some what comes out
+            if is_jitted(thing):  # options change the compiled code, and some of them results
                 yield repr(sorted((name, str(value)) for name, value in thing.targetoptions.items())).encode()
         elif type(thing) in (tuple, list):
             yield from map(self.digest, thing)
@@ -137,7 +137,7 @@ class _Reader:
             yield from self._object(thing)
 
     def _code(self, code: CodeType) -> Iterator[bytes]:
-        # No line numbers, and no name of the file.
+        # Without line numbers and the file's name.
         yield code.co_code
         yield getattr(code, "co_exceptiontable", b"")
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
@@ -154,7 +154,7 @@ class _Reader:
             if name not in written:
                 try:
                     yield _hash(name, self.digest(cell.cell_contents))
-                except ValueError:  # nothing in it yet
+                except ValueError:  # still empty
                     yield _hash(name, b"empty")
         yield self.digest({key: value for key, value in vars(func).items() if key != "__wrapped__"})
         if _module(func) == self.home:
@@ -175,7 +175,7 @@ class _Reader:
     def _object(self, thing: Any) -> Iterator[bytes]:
         reduced = thing.__reduce_ex__(4)
         yield self.digest(type(thing))
-        if isinstance(reduced, str):  # a name in its module
+        if isinstance(reduced, str):  # its name in its module
             yield reduced.encode()
             return
         for part in reduced[:3]:
@@ -185,7 +185,7 @@ class _Reader:
 
 
 def _outside(code: CodeType) -> tuple[set[str], set[str]]:
-    """Names outside a function that it reads, and those that it assigns."""
+    """Names of outside variables that a function reads, and of those that it assigns."""
     read: set[str] = set()
     written: set[str] = set()
     for step in dis.get_instructions(code):

@@ -1,4 +1,4 @@
-"""Folds of rows: which rows train and which validate."""
+"""Folds of rows: training and validation rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make_splits(
 ) -> list[Split]:
     """Return positions of training and validation rows, each increasing, of every fold.
 
-    With `numbers`, y are such, else classes.
+    y are numbers if `numbers`, else classes.
     """
     n_rows = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -73,11 +73,11 @@ def _positions(rows: Any, n_rows: int, fold: int) -> NDArray[np.int64]:
 def _fold_of_rows(
     n_folds: int, y: NDArray[Any], owners: NDArray[np.int64] | None, state: Any, numbers: bool
 ) -> NDArray[np.int64]:
-    """Return the fold in which each row validates, -1 for rows that always train."""
+    """Return the fold in which each row is a validation row, -1 for rows that are always training rows."""
     rng = np.random.RandomState(state)
     strata = _strata(y, n_folds, numbers)
     owner = np.zeros(len(y), np.int64) if owners is None else owners
-    # Rows are dealt out in turn, stratum by stratum; of an owner they come one after the other.
+    # Rows are dealt out in turn, stratum by stratum, with the rows of an owner in succession.
     order = np.lexsort((rng.permutation(len(y)), strata, owner))
     always = np.zeros(len(y), bool)
     if not numbers:
@@ -88,7 +88,8 @@ def _fold_of_rows(
     fold_of = np.full(len(y), -1)
     fold_of[dealt] = np.arange(len(dealt)) % n_folds
     if not numbers:
-        # A class all of whose rows came to validate in one fold would be missing there.
+        # If all rows of a class were validation rows of one fold, the class would be missing in training
+        # there.
         for code in np.unique(strata):
             folds = np.unique(fold_of[strata == code])
             if len(folds) == 1:
@@ -97,7 +98,7 @@ def _fold_of_rows(
 
 
 def _strata(y: NDArray[Any], n_folds: int, numbers: bool) -> NDArray[np.int64]:
-    """Return the class of each row; of numbers, which part of their range they are in."""
+    """Return the class of each row; for numbers, the part of their range."""
     if not numbers:
         return arrays.encode(y, "y")[1]
     ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")

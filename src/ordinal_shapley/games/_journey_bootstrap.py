@@ -1,4 +1,4 @@
-"""How much credit would vary if other people had come: journeys drawn again."""
+"""Sampling variation of credit: bootstrap of journeys."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ordinal_shapley.games._journey_input import Counted
 from ordinal_shapley.games._journey_sets import Paths, Rule, Sets, shares_of
 
 MAX_RESAMPLES = 100_000
-# Of the intervals, in percent.
+# Level of the intervals, in percent.
 _ENDS = (2.5, 97.5)
-# Numbers of all nodes and lanes that are worked on at once.
+# Numbers (nodes times lanes) processed at once.
 _AT_ONCE = 2**22
 _MAX_LANES = 64
-# NumPy draws no larger numbers; their spread is far below what a float shows of them.
+# NumPy draws no larger numbers; their relative spread is negligible.
 _MAX_MEAN = 2.0**60
 
 
 class Resampled(NamedTuple):
-    """Credits of resamples.
+    """Credits in resamples.
 
     credits : ndarray of shape (n_channels, n_resamples)
     conversions : ndarray of shape (n_resamples,)
@@ -55,7 +55,7 @@ def resample(
     n_resamples: int,
     seed: int,
 ) -> Resampled:
-    """Draw every count from the Poisson distribution that has it as mean, and share conversions again."""
+    """Draw every count from the Poisson distribution with this mean, and credit conversions again."""
     n_channels = len(counted.channels)
     check_memory(
         16 * n_channels * n_resamples,
@@ -65,11 +65,11 @@ def resample(
     credits, conversions = np.zeros((n_channels, n_resamples)), np.zeros(n_resamples)
     means = np.concatenate([counted.conversions, counted.totals - counted.conversions])
     units = np.maximum(1.0, means / _MAX_MEAN)
-    won = paths.pool(counted.conversions) > 0.0  # these are the sets
+    won = paths.pool(counted.conversions) > 0.0  # only these sets have conversions
     n_lanes = min(_MAX_LANES, max(1, _AT_ONCE // len(paths.trie.parents)))
     for first in range(0, n_resamples, n_lanes):
         lanes = range(first, min(first + n_lanes, n_resamples))
-        # A stream for each resample: more of them begin with the same ones.
+        # A stream for each resample, so that more resamples begin with the same ones.
         drawn = np.stack([np.random.default_rng([seed, k]).poisson(means / units) * units for k in lanes])
         converted, lost = np.split(np.ascontiguousarray(drawn.T, np.float64), 2)
         of_sets = sets._replace(conversions=paths.pool(converted)[won])

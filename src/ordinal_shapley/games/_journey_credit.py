@@ -1,4 +1,4 @@
-"""What can be read from journeys: the credit of channels, their touches, and the journeys themselves."""
+"""Results of journeys: the credit of channels, their touches, and the journeys themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Credit:
-    """What `JourneyGame` offers to readers; it has the journeys."""
+    """Methods of `JourneyGame` that return results."""
 
     n_players: int
     n_conversions: float

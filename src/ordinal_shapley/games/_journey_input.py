@@ -19,15 +19,15 @@ from ordinal_shapley.vocabulary import AFTER_CONVERSION, REPEATS, check_choice
 if TYPE_CHECKING:
     import pandas as pd
 
-# Shares of credit are ratios of numbers as large as the factorial of a journey's length.
+# Credit is computed from ratios of numbers as large as the factorial of a journey's length.
 _MAX_TOUCHED = 100
 _MAX_CHANNELS = 1_000_000
-# Of counts: their ratios, times such a factorial, are far from the limits of floats.
+# Limits of counts: their ratios, times such a factorial, are far from the limits of floats.
 _MIN, _MAX = 1e-30, 1e30
-# A channel may mark an outcome if this share of the journeys with it has the channel, and if the outcome of
-# these would be so unlikely for another channel.
-_MANY, _CHANCE = 0.1, 1e-6
-# What others put between channels.
+# A channel may mark an outcome if this share of the journeys with the outcome has it, and if the outcomes of
+# its journeys would be this unlikely for another channel.
+_MIN_SHARE, _MAX_PROBABILITY = 0.1, 1e-6
+# Common separators of channels.
 _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
 
@@ -35,26 +35,27 @@ Key = TypeVar("Key", bound=tuple[Any, ...])
 
 
 class Journeys(NamedTuple):
-    """Journeys as they were read."""
+    """Journeys as read."""
 
-    rows: Iterable[tuple[str, tuple[str, ...]]]  # what messages call each, and its channels
+    rows: Iterable[tuple[str, tuple[str, ...]]]  # the name of each in messages, and its channels
     counts: NDArray[np.float64]  # rows of conversions and non-conversions
-    of_journeys: bool = False  # a flag told of whole journeys: their touches after it count
-    known: frozenset[str] = frozenset()  # channels that may be excluded, though no row has them any more
+    of_journeys: bool = False  # flags are of whole journeys, so all touches count
+    known: frozenset[str] = frozenset()  # channels that may be excluded although no row has them any more
 
 
 class Counted(NamedTuple):
-    """Journeys, each sequence of channels once."""
+    """Counts of journeys by distinct sequence of channels."""
 
-    channels: list[str]  # their names; below channels are numbers
+    channels: list[str]  # names; below channels are indices
     sequences: list[tuple[int, ...]]  # sorted
-    conversions: NDArray[np.float64]  # of each sequence
-    totals: NDArray[np.float64]  # its journeys, converted or not; never 0
-    # Of the journeys as they were, before repeated touches were left out:
-    touches: NDArray[np.float64]  # conversions that each channel touched, began and ended
+    conversions: NDArray[np.float64]  # by sequence
+    totals: NDArray[np.float64]  # all journeys by sequence, converted or not; never 0
+    # For the original journeys, with repeated touches:
+    touches: NDArray[np.float64]  # conversions of journeys that each channel is part of, begins and ends
     n_paths: int
-    n_repeated: float  # how many journeys touch a channel twice
-    # Journeys that touch excluded channels only, and so are in none of the above; and their conversions.
+    n_repeated: float  # number of journeys that touch a channel twice
+    # Number of journeys that touch only excluded channels, which are not counted above, and their
+    # conversions.
     without: tuple[float, float]
 
 
@@ -95,7 +96,7 @@ def read_events(
     after: str | None,
     exclude: Any,
 ) -> Journeys:
-    """Read a table with one row per touch; those of excluded channels only say when a journey converted."""
+    """Read a table with one row per touch; touches of excluded channels only give times of conversions."""
     import pandas as pd
 
     frame = as_frame(frame)
@@ -120,7 +121,7 @@ def read_events(
     if in_time is not None:
         before, after_it = in_time[:-1], in_time[1:]
         tied = (codes[before] == codes[after_it]) & (times[before] == times[after_it])
-        # The order of those that are left out does not matter.
+        # The order of excluded ones does not matter.
         tied &= (channels[before] != channels[after_it]) & np.isin(before, order)
         if tied.any():
             a, b = int(before[np.argmax(tied)]), int(after_it[np.argmax(tied)])
@@ -147,16 +148,16 @@ def _end_journeys(
     out: NDArray[np.bool_],
     after: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-    """Return the touches that count, in order, where journeys begin, and if flags are of whole journeys."""
+    """Return the touches that count, in order, the starts of journeys, and if flags are of whole journeys."""
     if after is not None:
         check_choice("after_conversion", after, AFTER_CONVERSION)
     codes, flags = codes[order], flags[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    # How often a journey converted before each of its touches.
+    # Number of conversions of the journey before each touch.
     before = np.cumsum(flags) - flags
     before -= before[starts][codes[starts].searchsorted(codes)]
     same = (np.minimum.reduceat(flags, starts) == np.maximum.reduceat(flags, starts)).all()
-    # What is neither a touch nor a conversion begins no journey after one.
+    # An excluded touch without a conversion does not begin a journey after a conversion.
     kept = (before == 0.0) | (flags > 0.0) | ~out[order]
     order, codes, flags, before = order[kept], codes[kept], flags[kept], before[kept]
     late = before > 0.0
@@ -181,7 +182,7 @@ def _end_journeys(
 
 
 def as_frame(frame: Any) -> pd.DataFrame:
-    """Return a frame of any library as one of pandas."""
+    """Return a frame of any library as a pandas frame."""
     import pandas as pd
 
     frame = as_pandas(frame, "frame")
@@ -191,7 +192,7 @@ def as_frame(frame: Any) -> pd.DataFrame:
 
 
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column; ValueError unless there is just one of that name."""
+    """Return a column; ValueError unless exactly one has that name."""
     count = list(frame.columns).count(name)
     if count != 1:
         listed = ", ".join(map(repr, frame.columns))
@@ -234,9 +235,9 @@ def count_journeys(journeys: Journeys, repeats: str, channels: Any, exclude: Any
 
 
 def _leave_out(journeys: Journeys, excluded: frozenset[str]) -> tuple[Journeys, tuple[float, float]]:
-    """Leave channels out, and journeys that touch no other: nobody can be credited with their conversions.
+    """Leave channels out, and journeys that touch no other channel, whose conversions cannot be credited.
 
-    How many these are, and have, is returned, too.
+    Also returns the number of these journeys and of their conversions.
     """
     if not excluded:
         return journeys, (0.0, 0.0)
@@ -259,14 +260,14 @@ def _leave_out(journeys: Journeys, excluded: frozenset[str]) -> tuple[Journeys, 
 
 
 def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: NDArray[np.float64]) -> None:
-    """Warn of channels that may be one, or mark where journeys begin and how they end."""
+    """Warn of channels that may be the same, or that mark the beginning or the outcome of journeys."""
     warn_of_alike(channels, "channels", stacklevel=6)
     marks = {
         f"{name!r} {verb} {which}": repr(name)
         for verb, end in (("begins", 0), ("ends", -1))
         for name, which in _marks_at(end, paths, counts)
     }
-    if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths show nothing
+    if marks and np.count_nonzero(counts.any(axis=0)) > 2:  # two paths are no evidence
         warnings.warn(
             f"pass exclude=[{', '.join(dict.fromkeys(marks.values()))}] if these mark a beginning or an "
             f"outcome and are not touches; all conversions are kept: {'; '.join(marks)}",
@@ -277,7 +278,7 @@ def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: ND
 def _marks_at(
     end: int, paths: list[tuple[str, ...]], counts: NDArray[np.float64]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the channels at the beginning, 0, or the end, -1, that seem to mark it, and of which journeys."""
+    """Yield channels that seem to mark the beginning, 0, or the end, -1, of journeys, and of which ones."""
     present: Any = counts.any(axis=0)
     elsewhere = {name for path in itertools.compress(paths, present) for name in (path[1:], path[:-1])[end]}
     keys, at = number_keys([path[end:][:1] for path in paths])
@@ -292,11 +293,11 @@ def _marks_at(
             if not others[row]:
                 yield keys[k][0], f"every journey that {outcome}, and no other"
                 continue
-            # A channel like the others would hardly ever lead to one outcome only.
-            rare = (others[row] / others.sum()) ** n < _CHANCE
-            if rare and n >= _MANY * wholes[row] and keys[k][0] not in elsewhere:
+            # A channel like the others would be unlikely to have only one outcome.
+            rare = (others[row] / others.sum()) ** n < _MAX_PROBABILITY
+            if rare and n >= _MIN_SHARE * wholes[row] and keys[k][0] not in elsewhere:
                 yield keys[k][0], f"{n:,.10g} journeys that {outcome}, and is nowhere else"
-    # No mark is a journey by itself where it can't be the outcome, as a purchase without a touch is.
+    # A mark that is not an outcome is never a whole journey (a purchase without a touch is).
     for k in np.flatnonzero((n_paths[2] == n_present) & (n_paths[2] > 1)).tolist():
         if keys[k] not in paths:
             yield keys[k][0], "every journey"
@@ -310,7 +311,7 @@ def add_up(keys: list[Key], counts: NDArray[np.float64]) -> tuple[list[Key], NDA
 
 
 def number_keys(keys: list[Key]) -> tuple[list[Key], NDArray[np.int64]]:
-    """Return the distinct keys, sorted, and which of them each key is."""
+    """Return the distinct keys, sorted, and the index of each key among them."""
     distinct = sorted(set(keys))
     number = {key: k for k, key in enumerate(distinct)}
     return distinct, np.array([number[key] for key in keys], np.int64)
@@ -332,7 +333,7 @@ def _without_repeats(touched: tuple[str, ...], where: str, repeats: str) -> tupl
 
 
 def as_list(values: Any, name: str, of: str) -> Sequence[Any]:
-    """Check that values have an order, and that there is at least one."""
+    """Check that values are ordered, and that there is at least one."""
     one_value = isinstance(values, str | bytes) or not isinstance(values, Iterable)
     if one_value or isinstance(values, Set) or hasattr(values, "columns"):
         raise TypeError(
@@ -365,14 +366,14 @@ def _split(path: str, row: int, sep: str) -> tuple[str, ...]:
 
 
 def _warn_of_sep(places: dict[str, int], sep: str) -> None:
-    """Warn if something else seems to stand between channels; paths come with their rows."""
+    """Warn if paths seem to have another separator; paths come with their rows."""
     whole = not any(sep in path for path in places)
     for other in _OTHER_SEPS:
         holding = [path for path in places if other in path]
         arrow = other in _ARROWS
         if other == sep or not (2 * len(holding) >= len(places) or (holding and arrow)):
-            continue  # other marks than arrows may stand in a few names
-        # A few channels, each of them a path by the other mark.
+            continue  # other marks than arrows may be part of a few names
+        # A few channels, each of which is a path with the other separator.
         inside = (
             arrow and other not in sep and all(other in name for path in places for name in path.split(sep))
         )
@@ -439,7 +440,7 @@ def _as_times(column: pd.Series) -> NDArray[Any]:
             "with pandas.to_datetime first (utc=True for several time zones)"
         )
     _refuse_missing(column)
-    # Dates with a time zone as the moments that they are.
+    # Dates with a time zone are compared as moments.
     return column.to_numpy() if column.dtype.kind != "M" else column.astype("int64").to_numpy()
 
 

@@ -14,16 +14,16 @@ from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._journey_input import Counted, add_up, number_keys
 from ordinal_shapley_kernels import journey_credit as kernels
 
-# Tables hold every subset of a set.
+# Maximum size of a set whose subsets are tabulated.
 MAX_TABULATED = 20
 # Rounding beyond this share of a set's conversions is an error.
 _TOLERANCE = 1e-6
 
 
 class Trie(NamedTuple):
-    """Sequences and their beginnings; see the kernels."""
+    """Sequences and their prefixes; see the kernels."""
 
-    starts: NDArray[np.int64]  # where the edges to the children of each node begin
+    starts: NDArray[np.int64]  # starts of the edges to the children of each node
     channels: NDArray[np.int64]  # of each edge
     parents: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Trie(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """By which conversions are shared; see `JourneyGame`."""
+    """Parameters by which conversions are credited; see `JourneyGame`."""
 
     value: str
     utility: str
@@ -44,18 +44,18 @@ class Utilities(NamedTuple):
     trie: Trie
     utilities: NDArray[np.float64]  # of each node's sequence
     beyond: NDArray[np.float64]  # of those that leave the trie behind a node
-    gains: NDArray[np.float64]  # what a node adds to the utility of what comes after it
+    gains: NDArray[np.float64]  # what a node adds to the utility of sequences that pass it
 
 
 class Paths:
-    """The sequences that journeys had, sorted. Their counts come with each call, a column for each lane."""
+    """The sequences of journeys, sorted. Counts come with each call, one column per lane."""
 
     def __init__(self, sequences: list[tuple[int, ...]]) -> None:
         self.sequences = sequences
 
     @cached_property
     def trie(self) -> Trie:
-        """The sequences and their beginnings."""
+        """The sequences and their prefixes."""
         return _plant(self.sequences)
 
     @cached_property
@@ -73,7 +73,7 @@ class Paths:
         return sum_up(self._pooling[1], counts, len(self.pooled.sequences))
 
     def orders(self, seen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how many orders each sequence stands for: those of its set, in equal parts if seen."""
+        """Return how many orders each sequence stands for: those of its set, shared equally by those seen."""
         n_seen = self.pool(seen.astype(np.float64))[self._pooling[1]]
         n_orders = np.array([math.factorial(len(sequence)) for sequence in self.sequences], np.float64)
         return np.asarray(n_orders[:, None] / np.maximum(n_seen, 1.0))
@@ -82,11 +82,11 @@ class Paths:
 class Sets(NamedTuple):
     """The sets of channels whose journeys converted."""
 
-    starts: NDArray[np.int64]  # where the members of each set begin in `members`
+    starts: NDArray[np.int64]  # starts of the sets in `members`
     members: NDArray[np.int64]  # channels in increasing order
     conversions: NDArray[np.float64]  # (n_sets, n_lanes)
-    # Of each touch of each converting sequence: its place in `members`, its channel, its position; and
-    # the conversions of its sequence.
+    # For each touch of each converting sequence: its place in `members`, its channel, its position, and the
+    # conversions of the sequence.
     touches: NDArray[np.int64]
     touch_conversions: NDArray[np.float64]
 
@@ -96,11 +96,11 @@ class Sets(NamedTuple):
         return np.diff(self.starts)
 
     def lane(self, k: int) -> Sets:
-        """Return the sets with one lane of their conversions."""
+        """Return the sets with a single lane of conversions."""
         return self._replace(conversions=self.conversions[:, k : k + 1])
 
     def credits(self, shares: NDArray[np.float64], n_channels: int) -> NDArray[np.float64]:
-        """Add up what each channel gets of all sets by the shares of their members, in each lane."""
+        """Sum the credit of each channel over all sets, given the shares of their members, in each lane."""
         parts = shares * np.repeat(self.conversions, self.sizes, axis=0)
         return sum_up(self.members, parts, n_channels)
 
@@ -113,7 +113,7 @@ def make_utilities(
     unseen: str | None,
     ordered: bool = True,
 ) -> Utilities:
-    """Find utilities by the counts (n_sequences, n_lanes) of `paths`; if not `ordered` these are sets."""
+    """Compute utilities from counts (n_sequences, n_lanes) of `paths`; unless `ordered` these are sets."""
     trie, seen = paths.trie, totals > 0.0
     utilities = np.zeros((len(trie.parents), conversions.shape[1]))
     utilities[trie.ends] = conversions
@@ -126,7 +126,7 @@ def make_utilities(
         known = np.zeros(utilities.shape, bool)
         known[trie.ends] = seen
         levels = np.searchsorted(trie.depths, np.arange(1, trie.depths[-1] + 2)).tolist()
-        for start, end in itertools.pairwise(levels):  # parents come first
+        for start, end in itertools.pairwise(levels):  # parents precede children
             level = slice(start, end)
             utilities[level] = np.where(known[level], utilities[level], utilities[trie.parents[level]])
         beyond, gains = utilities, utilities - utilities[trie.parents]
@@ -134,7 +134,7 @@ def make_utilities(
 
 
 def _ratios(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what part each is of its whole, 0 of nothing."""
+    """Return ratios, 0 where the denominator is 0."""
     return np.divide(parts, wholes, out=np.zeros(wholes.shape), where=wholes > 0.0)
 
 
@@ -210,7 +210,7 @@ def share(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return each set's values as shares of their sum, in the order of its members, and that sum.
 
-    Also the credit of `n_by_place` channels by their place in orders, for the partial ordinal value only.
+    Also returns the credit of `n_by_place` channels by place, for the partial ordinal value only.
 
     For "classic" the sequences of `known` are sets in increasing order, and unseen ones have utility 0.
     """
@@ -238,7 +238,7 @@ def share(
         )
     )
     factorials = coefficients["factorials"][sets.sizes, None]
-    if value == "classic":  # one order stands for all
+    if value == "classic":  # one order represents all
         sums *= factorials
     return _as_shares(sets, values, sums), sums / factorials, credit
 
@@ -280,9 +280,9 @@ def _as_shares(sets: Sets, values: NDArray[np.float64], sums: NDArray[np.float64
 def _coefficients(max_size: int, value: str, backs_off: bool) -> dict[str, NDArray[np.float64]]:
     r"""See `TrieShares`; H is the harmonic number.
 
-    A sequence that was seen counts for itself, or if journeys back off for all sequences that begin with it.
-    Its m channels come first in (k - m)! of the k! orders, and in (k - m - 1)! of those one other is next.
-    Order-averaged, those that begin with it are a share (s - m)! / s! of the orders of s channels with it.
+    A seen sequence counts for itself, or with backoff for all sequences that begin with it. Its m channels
+    come first in (k - m)! of the k! orders, and in (k - m - 1)! of those a given other channel is next. The
+    orders that begin with it are a share (s - m)! / s! of all orders of a set of s channels.
     """
     factorials = np.array([math.factorial(k) for k in range(max_size + 1)], np.float64)
     last, member, other = np.zeros((3, max_size + 1, max_size + 1))
@@ -290,7 +290,7 @@ def _coefficients(max_size: int, value: str, backs_off: bool) -> dict[str, NDArr
     for k in range(1, max_size + 1):
         m = np.arange(1, k + 1)
         rest = factorials[k - m]
-        # With nobody left there is no other.
+        # With m = k there is no other channel.
         fewer = np.where(m < k, factorials[np.maximum(k - m - 1, 0)], 0.0)
         if value == "partial_ordinal":
             last[k, m] = rest
@@ -326,9 +326,9 @@ def tabulate(
     totals: NDArray[np.float64],
     unseen: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where the table of each set begins, and the utilities of all subsets of all sets.
+    """Return the start of each set's table, and the utilities of all subsets of all sets.
 
-    `unseen` is None where a set has its conversions as a whole, and its subsets have none.
+    `unseen` is None if a complete set has its conversions as utility, and its subsets have none.
     """
     check_tabulated(sets)
     ends = np.cumsum(1 << sets.sizes)
@@ -369,7 +369,7 @@ def game_arrays(
     known: Utilities | None,
     tables: tuple[NDArray[np.int64], NDArray[np.float64]] | None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the compiled game's arrays: of `known` sequences, or of `tables` where order plays no part."""
+    """Return the compiled game's arrays: of `known` sequences, or of `tables` if order does not matter."""
     table_starts, in_tables = (np.zeros(0, np.int64), np.zeros(0)) if tables is None else tables
     if known is None:
         nodes, numbers = np.zeros(0, np.int64), np.zeros((0, 1))
@@ -400,7 +400,7 @@ def game_arrays(
 
 
 def sum_up(cells: NDArray[np.int64], numbers: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Sum the numbers of each of n cells, or the rows of each."""
+    """Sum the numbers, or the rows, that belong to each of n cells."""
     order = np.argsort(cells, kind="stable")
     some, first = np.unique(cells[order], return_index=True)
     sums = np.zeros((n, *numbers.shape[1:]))

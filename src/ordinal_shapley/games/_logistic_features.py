@@ -1,4 +1,4 @@
-"""What a LogisticGame's kernels get to see of the features: columns, coordinates, or inner products."""
+"""The features for a LogisticGame's kernels: columns, coordinates, or inner products."""
 
 from __future__ import annotations
 
@@ -15,58 +15,59 @@ from ordinal_shapley.games._rows import in_span
 from ordinal_shapley_kernels.lanes import padded
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, aligned
 
-# Share of a row's square that must vary from row to row for inner products to do.
+# Minimum share of the rows' squares that varies between rows, for inner products to be accurate.
 _MIN_VARIATION = 1e-3
-# Where the largest cost times the largest square is more, rows must be apart by more, as a share of a square.
+# If the largest cost times the largest square exceeds this, distances must exceed _MIN_DISTANCE, as a share
+# of a square.
 _WEAK_PENALTY = 1e5
 _MIN_DISTANCE = 1e-6
 _EQUAL = 1e-12
-# Of products of rows of norm 1.
+# Minimum pivot of products of rows of norm 1.
 _MIN_PIVOT = 1e-11
 _MAX_COMPARED = 5_000
 _ROWS_AT_A_TIME = 1_000
-# Numbers that kernels read as they are, in the order of `RawRows`.
+# Types that kernels read without conversion, in the order of `RawRows`.
 _KINDS = ("float64", "float32", "int64", "int32")
 
 
-# Tables of inner products are made up to this size; other products are made when they are needed.
+# Maximum size of tables of inner products; other products are computed on demand.
 _MAX_TABULATED = 2**28
-# Fewer columns than this are too few for the span of a prefix to pay.
-_FEWEST_COLUMNS = 48
+# With fewer columns than this the span of a prefix does not pay off.
+_MIN_COLUMNS = 48
 
 
 class Features:
-    """Training and validation rows for `make_workspace`, and the way back to the columns of the data.
+    """Training and validation rows for `make_workspace`, and the transformation back to columns of the data.
 
-    Training rows are kept as they came; kernels read those that they need. Validation rows are padded with 0
-    as kernels want them.
+    Training rows are kept in their original form; kernels read those that they need. Validation rows are
+    padded with 0 for kernels.
 
     Parameters
     ----------
     rows : array or CSR matrix, shape (n_rows, n_columns)
         Columns of the training rows that are not 0 throughout; or coordinates in `basis`.
     valid : array or sparse matrix
-        The same of the validation rows.
+        The same for the validation rows.
     intercept : bool
-        Whether a row ends with a 1 besides.
+        Whether each row ends with an additional 1.
     free : bool
-        Whether the intercept is not penalised. A row that is 0 but for it then follows the others.
+        Whether the intercept is not penalised. An additional last row is then 0 except for it.
     n_terms : int
         Columns of the data, with that of the intercept.
     used : int64 (n_used,)
-        Those that `rows` hold, or that `basis` is of.
+        Columns of the data that are in `rows`, or that `basis` is for.
     basis : float64 (n_used, n_coordinates), optional
         Orthonormal.
     centre : float64 (n_used,), optional
-        What is subtracted from `rows` and `valid`, or has been where there is a basis: a free intercept takes
-        it up, and no digits are lost on columns far from 0.
+        Subtracted from `rows` and `valid`, or with a basis already subtracted: a free intercept compensates
+        it, and no digits are lost in columns far from 0.
 
     Attributes
     ----------
     n_features : int
         Features without the padding.
     norms : float64 (n_rows,) or (n_rows + 1,)
-        Euclidean norm of each training row, and of that of a free intercept.
+        Euclidean norm of each training row, and of the row of a free intercept.
     valid : float64 (n_valid, padded n_features)
     valid_columns : float64 (padded n_features, padded n_valid)
         The same, feature by feature.
@@ -76,7 +77,7 @@ class Features:
     valid_products : float64 (n_rows, padded n_valid) or (0, 0)
         Those of training and validation rows.
     span_limit : int
-        Longest prefix whose models are looked for in its span.
+        Longest prefix whose models are fitted in its span.
     """
 
     def __init__(
@@ -108,12 +109,12 @@ class Features:
         self.valid_columns = aligned(self.valid.T, padded(len(self.valid)))
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
-        """Training rows, some at a time, with the 1 of the intercept."""
+        """Yield training rows in blocks, with the 1 of the intercept."""
         for first in range(0, self.rows.shape[0], _ROWS_AT_A_TIME):
             yield _block(self.rows, slice(first, first + _ROWS_AT_A_TIME), self.intercept, self._shift)
 
     def with_intercept(self, array: NDArray[Any], value: float = 1.0) -> NDArray[Any]:
-        """Numbers of the training rows, and that of the row of a free intercept."""
+        """Append the number for the row of a free intercept to those of the training rows."""
         return np.append(array, np.full_like(array[:1], value), axis=0) if self.free else array
 
     @property
@@ -140,11 +141,11 @@ class Features:
     @property
     def span_rounding(self) -> float:
         """What `LogisticWorkspace` calls so."""
-        # Errors of the many terms of an inner product cancel: four standard deviations of their sum.
+        # Errors of the many terms of an inner product partly cancel: four standard deviations of their sum.
         return 8.0 + 4.0 * math.sqrt(self.n_terms + self.span_limit)
 
     def _by_column(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of features by column of the data, that of the intercept last."""
+        """Transform rows of features to the columns of the data, with the intercept last."""
         out = np.zeros((len(features), self.n_terms))
         own = features[:, : self.rows.shape[1]]
         if self.intercept:
@@ -153,7 +154,7 @@ class Features:
         return out
 
     def with_product(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Inner products of the training rows, and of that of a free intercept with all."""
+        """Extend inner products of the training rows by those with the row of a free intercept."""
         return np.pad(products, ((0, 1), (0, 1)), constant_values=1.0) if self.free else products
 
     def coefficients(self, workspace: LogisticWorkspace, order: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -174,7 +175,7 @@ class Features:
 
     @one_thread()
     def tabulate(self) -> bool:
-        """Make inner products that walks need again and again, unless they are too many; say if it did."""
+        """Tabulate the inner products that walks need repeatedly, unless too many; return whether it did."""
         n_rows, n_valid = len(self.norms), len(self.valid)
         if not self.span_limit or len(self.valid_products) or 8 * n_rows * n_valid > _MAX_TABULATED:
             return False
@@ -187,7 +188,7 @@ class Features:
 def _block(
     rows: Any, part: Any, intercept: bool, shift: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Some rows as dense float64, less `shift`, with the 1 of the intercept."""
+    """Return some rows as dense float64, minus `shift`, with the 1 of the intercept."""
     chosen = rows[part]
     out = np.ones((chosen.shape[0], rows.shape[1] + intercept))
     out[:, : rows.shape[1]] = chosen.toarray() if arrays.is_sparse(rows) else chosen
@@ -199,7 +200,7 @@ def _block(
 def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) -> Features:
     """Choose the form of the features: `train` and `valid` are arrays or sparse rows, `cost` the largest."""
     n_rows, n_columns = train.shape
-    # The coefficient of a column that is 0 in all training rows is 0: one-hot encoding makes many.
+    # Columns that are 0 in all training rows, common with one-hot encoding, have coefficient 0.
     used = np.unique(train.nonzero()[1]) if arrays.is_sparse(train) else np.flatnonzero(train.any(axis=0))
     wide = len(used) + intercept > n_rows + free
     if wide and arrays.is_sparse(train):
@@ -210,15 +211,15 @@ def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) ->
         train, valid = (x[:, used] if arrays.is_sparse(x) else x.take(used, axis=1) for x in (train, valid))
     centre = None if not free or arrays.is_sparse(train) else train.mean(axis=0, dtype=np.float64)
     features = Features(train, valid, intercept, free, n_columns + 1, used, centre=centre)
-    spans = len(used) >= _FEWEST_COLUMNS and _may_span(features, cost)
+    spans = len(used) >= _MIN_COLUMNS and _may_span(features, cost)
     if wide and spans and 8 * n_rows * n_rows <= _MAX_TABULATED:
         products = features.with_product(_gram(np.concatenate([*features.blocks()])))
         if spans := _are_independent(products):
             features.products = aligned(products, padded(len(products)))
     if wide and not spans:
-        # A model lies in the span of the training rows. In an orthonormal basis of it norms and decision
-        # values are the same, and there are no more features than rows.
-        joined = intercept and not free  # one feature like the others
+        # Models lie in the span of the training rows. In an orthonormal basis of it norms and decision values
+        # are the same, with at most as many features as rows.
+        joined = intercept and not free  # a feature like the others
         rows, valid, basis = in_span(*(_block(x, slice(None), joined, centre) for x in (train, valid)))
         columns = np.append(used, n_columns) if joined else used
         return Features(rows, valid, free, free, n_columns + 1, columns, basis, centre)
@@ -227,10 +228,10 @@ def prepare(train: Any, valid: Any, cost: float, intercept: bool, free: bool) ->
 
 
 def _may_span(features: Features, cost: float) -> bool:
-    """Whether inner products in place of features lose nothing that matters.
+    """Whether inner products can replace features without a relevant loss of precision.
 
-    They lose what is below eps times the squares of the rows' lengths, which is too much if the rows hardly
-    differ for their length, or if two of them nearly coincide where the penalty is weak.
+    They lose everything below eps times the rows' squared lengths, which is too much if the rows differ
+    little relative to their lengths, or if two of them nearly coincide and the penalty is weak.
     """
     squares = features.norms**2
     mean = np.sum([block.sum(axis=0) for block in features.blocks()], axis=0) / len(squares)
@@ -263,7 +264,7 @@ def _are_independent(products: NDArray[np.float64]) -> bool:
 
 @one_thread()
 def _keep_products(train: Any, valid: Any, intercept: bool, free: bool) -> Features | None:
-    """Keep inner products of sparse rows, which made dense may not fit; None if they lose too much."""
+    """Keep inner products of sparse rows, which may be too large when dense; None if they lose too much."""
     n_rows, n_valid = train.shape[0], valid.shape[0]
     check_memory(
         8 * n_rows * (2 * n_rows + 2 * n_valid),
@@ -292,7 +293,7 @@ def _keep_products(train: Any, valid: Any, intercept: bool, free: bool) -> Featu
 
 
 def _smallest_distance(products: NDArray[np.float64]) -> float:
-    """Smallest squared distance of two rows that are not equal, as a share of the longer one's square."""
+    """Smallest squared distance between unequal rows, as a share of the longer one's square."""
     squares = np.diagonal(products)
     smallest = math.inf
     for i in range(1, len(products)):
@@ -303,9 +304,9 @@ def _smallest_distance(products: NDArray[np.float64]) -> float:
 
 
 def _products(rows: Any, train: Any, intercept: bool) -> NDArray[np.float64]:
-    """Inner products, that of the intercept included if there is one."""
+    """Inner products, including the intercept if there is one."""
     if arrays.is_sparse(rows):
-        # A part at a time: as a sparse matrix, products that are seldom 0 take more than twice the room.
+        # In parts, as products are seldom 0 and a sparse matrix of them takes more than twice the memory.
         columns = train.T.tocsr()
         products = np.empty((rows.shape[0], train.shape[0]))
         for first in range(0, rows.shape[0], _ROWS_AT_A_TIME):

@@ -1,4 +1,4 @@
-"""Where fits to prefixes far apart begin: means of models and Hessians of random prefixes of some lengths."""
+"""Starts of fits to distant prefixes: mean models and Hessians of random prefixes of some lengths."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ordinal_shapley.games._rows import CompiledRowGame
 from ordinal_shapley_kernels.logistic import fit_models
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace
 
-# Lengths, in numbers of features: Hessians of shorter prefixes are far from their mean, and in longer ones a
-# factor costs little against the passes over the rows.
+# Lengths in multiples of the features: Hessians of shorter prefixes are far from their mean, and for longer
+# ones a factor costs little compared to the passes over the rows.
 _SHORTEST = 2
 _LONGEST = 32
 _RATIO = 2.0
 _ORDERS = 8
-# Distance of their models from the optima.
+# Distance allowed between their models and the optima.
 _RADIUS = 1e-3
 
 
@@ -50,8 +50,8 @@ def find_references(
 ) -> References:
     """Fit models of two classes to random prefixes of up to `longest` players; none if there is no time.
 
-    They depend on the game and that alone, so that every run of it, however it is cut, begins fits alike.
-    Several classes would gain nothing, for they share their first factor.
+    They depend on the game alone, so that fits start alike in all runs and parts of runs. Several classes
+    would gain nothing, because they share their first factor.
     """
     n_features, n = workspace.n_features, game.n_players
     rows = game.n_rows / n

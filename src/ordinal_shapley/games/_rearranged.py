@@ -1,4 +1,4 @@
-"""A game in which only some orders matter, made of a game and a partition of its players."""
+"""A game in which only some orders matter, made from a game and a partition of its players."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASE_CODES = {"within": WITHIN, "between": BETWEEN}
 
 
 def representative(sequence: NDArray[np.int64], groups: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
-    """Return the sequence that stands for `sequence` among those of the same utility.
+    """Return the representative of `sequence` among those with the same utility.
 
     WITHIN: group after group. BETWEEN: each group's players in increasing order, at its places.
     """

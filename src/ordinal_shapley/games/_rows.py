@@ -1,4 +1,4 @@
-"""What games of training rows share: which rows each player owns, and weights by position."""
+"""Base of games of training rows: which rows each player owns, and position weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
 _SCORED_ORDERS = 10
-# Scores that are means over the validation rows.
+# Scores that are means over validation rows.
 _MEANS = {"accuracy", "vote_share", "neg_log_loss", "r2", "neg_mean_squared_error"}
 _NONE = np.zeros(0)
 
@@ -41,7 +41,7 @@ class PositionWeights(NamedTuple):
     table : float64
         For a user's function, the packed triangle of its values.
     name : str
-        What it is called.
+        Its name.
     """
 
     kind: int
@@ -50,7 +50,7 @@ class PositionWeights(NamedTuple):
 
     @property
     def uniform(self) -> bool:
-        """Whether all are 1, so that positions do not matter."""
+        """Whether all weights are 1, so that positions do not matter."""
         return self.kind == position_weights.UNIFORM
 
     def of_length(self, m: int) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class PositionWeights(NamedTuple):
 
 
 class RowGame(Game):
-    """A game whose players bring training rows, each its own or, with groups, several.
+    """A game whose players own training rows, one each or, with groups, several.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class RowGame(Game):
             warn_of_alike(self.player_names, "groups", 5)
             self.n_players = len(self.player_names)
         self.player_sizes = np.bincount(owners, minlength=self.n_players).astype(np.int64)
-        # A stable sort keeps an owner's rows in their given order.
+        # A stable sort keeps the rows of an owner in their given order.
         self._player_rows = np.argsort(owners, kind="stable").astype(np.int64)
         self._player_starts = np.concatenate([[0], np.cumsum(self.player_sizes)]).astype(np.int64)
         self._players_are_rows = np.array_equal(self._player_rows, np.arange(self.n_players))
@@ -135,9 +135,9 @@ class RowGame(Game):
     def _read_empty_value(
         self, value: Any, words: tuple[str, ...], constant: Callable[[], float], known: bool = True
     ) -> None:
-        """Take a number, or for one of `words` the score of a `constant` prediction.
+        """Read a number, or for one of `words` the score of a `constant` prediction.
 
-        Unless it is `known` what the score does, it is not asked for without need.
+        A score that is not `known` is only computed if it is needed.
         """
         choices = " or ".join(map(repr, words))
         if isinstance(value, str):
@@ -149,12 +149,12 @@ class RowGame(Game):
             self.empty_value_ = arguments.number("empty_value", value, **limits, instead=f"{choices} or a")
             self.baseline_score = None
             if known:
-                with suppress(ValueError):  # of a score that is for no constant prediction
+                with suppress(ValueError):  # a score may not apply to constant predictions
                     self.baseline_score = constant()
 
     @property
     def scored_orders(self) -> int:
-        """Number of orders of all rows whose models are scored."""
+        """Number of full permutations whose models are scored."""
         return 1 if self.order_free or self._is_slow else _SCORED_ORDERS
 
     @property
@@ -185,7 +185,7 @@ class RowGame(Game):
 
 
 class CompiledRowGame(RowGame):
-    """A game of training rows that kernels alone evaluate."""
+    """A game of training rows that is evaluated by kernels alone."""
 
     feature_names: list[str] | None
 
@@ -196,7 +196,7 @@ class CompiledRowGame(RowGame):
         sample_weight: Any,
         as_they_are: bool = False,
     ) -> tuple[arrays.Table, arrays.Table]:
-        """Take X, y, X_valid and y_valid of a constructor; returns training and validation rows as tables."""
+        """Read X, y, X_valid and y_valid of a constructor; return training and validation rows as tables."""
         X, y, X_valid, y_valid = rows
         train, valid = arrays.as_tables(X, X_valid, as_they_are=as_they_are)
         arrays.warn_of_order(X, "X", 4, y=y, groups=groups, sample_weight=sample_weight)
@@ -304,12 +304,12 @@ def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:
                 f"{MAX_COST:g}"
             )
         table[m * (m - 1) // 2 : m * (m + 1) // 2] = weights
-    # A function is kept by name: its values are in the table, and it may be one that cannot be pickled.
+    # Only the name of a function is kept: its values are in the table, and it may not be picklable.
     return PositionWeights(position_weights.TABLE, table, getattr(weight, "__name__", "function"))
 
 
 def _count_arguments(weight: Callable[..., Any]) -> int:
-    """Arguments that a position weight function takes: w(position, m) or w(m)."""
+    """Number of arguments of a position weight function: w(position, m) or w(m)."""
     expected = "expected w(position, m), which returns one weight, or w(m), which returns m of them"
     try:
         signature = inspect.signature(getattr(weight, "py_func", weight))
@@ -326,10 +326,10 @@ def _count_arguments(weight: Callable[..., Any]) -> int:
 
 @one_thread()
 def in_span(train: _Matrix, valid: _Matrix) -> tuple[_Matrix, _Matrix, _Matrix]:
-    """Coordinates of both in an orthonormal basis of the span of the first, and its vectors as columns."""
+    """Return coordinates of both in an orthonormal basis of the span of the first, and this basis."""
     basis, triangle = np.linalg.qr(train.T)
     seen = valid @ basis
-    # What is rounding alone counts 0: a row that is perpendicular to all others is tied in every model.
+    # Rounding errors count as 0: a row that is perpendicular to all others is tied in every model.
     rounding = 4.0 * np.finfo(np.float64).eps * np.sqrt(valid.shape[1]) * np.linalg.norm(valid, axis=1)
     seen[np.abs(seen) <= rounding[:, None]] = 0.0
     return np.ascontiguousarray(triangle.T), seen, basis

@@ -1,4 +1,4 @@
-"""Scorers of scikit-learn, tried with models that need no fit."""
+"""Scorers of scikit-learn, tested on models that need no fit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ordinal_shapley.games._trainer import quiet
 def try_scorer(
     scorer: Any, scoring: Any, classes: NDArray[Any] | None, truth: NDArray[np.int64], X: Any, y: NDArray[Any]
 ) -> None:
-    """ValueError if a scorer of scikit-learn's fails even for predictions that are right, or nearly so.
+    """ValueError if a scikit-learn scorer fails even for correct predictions, or nearly correct ones.
 
-    Of a function only the arguments are looked at.
+    For a function only the arguments are checked.
     """
     _check_arguments(scorer)
     if type(scorer).__module__.split(".")[0] != "sklearn":
-        return  # a function of the user's may look at the model
+        return  # a user's function may depend on the model
     right: Any
     if classes is None:
         right, of, advice = KnownNumbers(y + 0.25), "targets like y_valid", "another score, or a function"
@@ -44,7 +44,7 @@ def try_scorer(
 def _check_arguments(scorer: Any) -> None:
     try:
         signature = inspect.signature(scorer)
-    except (TypeError, ValueError):  # such as some that are written in C
+    except (TypeError, ValueError):  # for example some functions written in C
         return
     try:
         signature.bind(None, None, None)
@@ -56,7 +56,7 @@ def _check_arguments(scorer: Any) -> None:
 
 
 class KnownClasses(ClassifierMixin, BaseEstimator):
-    """Predicts given classes; there is nothing to fit."""
+    """Predicts given classes, without a fit."""
 
     def __init__(self, classes: NDArray[Any], codes: NDArray[np.int64]) -> None:
         self.classes_ = classes
@@ -70,7 +70,7 @@ class KnownClasses(ClassifierMixin, BaseEstimator):
 
 
 class KnownNumbers(RegressorMixin, BaseEstimator):
-    """Predicts given numbers; there is nothing to fit."""
+    """Predicts given numbers, without a fit."""
 
     def __init__(self, numbers: NDArray[np.float64]) -> None:
         self.numbers = numbers

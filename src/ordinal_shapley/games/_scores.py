@@ -1,4 +1,4 @@
-"""Scores of class decisions, where they apply, what a constant decision scores; weights of classes."""
+"""Scores of predictions: where they apply, and their baselines; class weights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_score(name: str, classes: NDArray[Any], truth: NDArray[np.int64]) -> N
 
 
 def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return the weight of each class, 1 for those that a dict lacks; None for "balanced"."""
+    """Return the weight of each class, 1 if a dict lacks it; None for "balanced"."""
     weights = np.ones(len(classes))
     if class_weight is None:
         return weights
@@ -56,7 +56,7 @@ def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> NDArray[np.fl
 
 def check_spread(name: str, truth: NDArray[np.float64]) -> None:
     """ValueError unless a score of predicted numbers applies to these validation targets."""
-    # Of equal numbers the mean may be off by rounding, of tiny ones the squares are 0.
+    # The mean of equal numbers may have a rounding error, and squares of tiny ones are 0.
     equal = (truth == truth[0]).all() or not np.square(truth - truth.mean()).sum() > 0
     if name == "r2" and equal:
         raise ValueError(
@@ -66,7 +66,7 @@ def check_spread(name: str, truth: NDArray[np.float64]) -> None:
 
 
 def score_of_squares(name: str, truth: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Offset and scale of a score, offset - scale * (sum of squared errors), and that of always the mean."""
+    """Offset and scale of a score, offset - scale * (sum of squared errors), and the score of the mean."""
     squares = float(np.square(truth - truth.mean()).sum())
     if name == "r2":
         return 1.0, 1.0 / squares, 0.0
@@ -74,7 +74,7 @@ def score_of_squares(name: str, truth: NDArray[np.float64]) -> tuple[float, floa
 
 
 def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float:
-    """Score of the majority-class baseline; for "neg_log_loss" of equal probabilities of all classes."""
+    """Score of the majority-class baseline; for "neg_log_loss" of equal probabilities for all classes."""
     if name == "roc_auc":
         return 0.5
     if name == "neg_log_loss":

@@ -11,7 +11,7 @@ ARROW = ">"
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Return the text of a sequence; that of the empty one is empty."""
+    """Return the text of a sequence, empty for the empty one."""
     return f" {ARROW} ".join(names)
 
 
@@ -21,7 +21,7 @@ def split_names(text: str) -> list[str]:
 
 
 def read_sequences(rows: Iterable[tuple[str, Any]], names: list[str]) -> dict[tuple[int, ...], float]:
-    """Utilities by sequence of player numbers, from texts such as 'a > b'."""
+    """Utilities by sequence of player indices, from texts such as 'a > b'."""
     numbers = {name: number for number, name in enumerate(names)}
     table: dict[tuple[int, ...], float] = {}
     for text, value in rows:

@@ -24,11 +24,11 @@ from ordinal_shapley.common.arrays import take
 from ordinal_shapley.games._rows import PositionWeights
 from ordinal_shapley.games.function import Blocks
 
-_MAX_GAMES = 4  # whose utilities a worker process keeps
+_MAX_GAMES = 4  # whose utilities a worker process caches
 
 
 class Memory:
-    """Utilities that are known; the one not asked for the longest goes first."""
+    """Cache of utilities that drops the least recently used one."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -36,14 +36,14 @@ class Memory:
         self._lock = threading.Lock()
 
     def get(self, key: bytes) -> Any:
-        """Return what is known of `key`."""
+        """Return the cached value, or None."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def put(self, key: bytes, value: Any) -> None:
-        """Keep a utility."""
+        """Cache a utility."""
         with self._lock:
             self._values[key] = value
             if len(self._values) > self.size:
@@ -52,12 +52,12 @@ class Memory:
 
 @lru_cache(maxsize=_MAX_GAMES)
 def _memory_of_process(game: str, size: int) -> Memory:
-    """What copies of a game share in a process that they were sent to, task after task."""
+    """Cache that copies of a game share in a worker process."""
     return Memory(size)
 
 
 class _Quiet:
-    """Ignores warnings while anyone asks for it: filters belong to all threads of a process."""
+    """Ignores warnings while any thread is in the block: filters apply to all threads of a process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -93,7 +93,7 @@ def is_regression(estimator: Any, expected: str = "a classifier or regressor") -
     if usable and is_regressor(estimator):
         return True
     if not usable or not is_classifier(estimator):
-        # Of a short value as it is: a table given in the wrong place would fill the screen.
+        # Only short values are shown: a table passed by mistake would fill the screen.
         text = repr(estimator)
         shown = text if len(text) <= 60 and "\n" not in text else f"a {type(estimator).__name__}"
         raise TypeError(f"estimator is {shown}, {expected}")
@@ -101,13 +101,13 @@ def is_regression(estimator: Any, expected: str = "a classifier or regressor") -
 
 
 def weight_name(estimator: Any) -> str | None:
-    """Under what name `fit` takes sample weights; None if it doesn't.
+    """Name under which `fit` takes sample weights; None if it doesn't.
 
-    A pipeline passes them on to its last step, a search or a vote to the models that it is made of.
+    A pipeline passes them to its last step, a search or a vote to its models.
     """
     name = _direct_name(estimator)
     if name is not None and sklearn.get_config().get("enable_metadata_routing"):
-        return "sample_weight"  # each part takes what it was made to request
+        return "sample_weight"  # each part takes the metadata that it requests
     return name
 
 
@@ -132,7 +132,7 @@ def _direct_name(estimator: Any) -> str | None:
 
 
 def as_score(score: Any) -> float:
-    """Convert what a scorer returned."""
+    """Convert the result of a scorer to a float."""
     try:
         return float(score)
     except (TypeError, ValueError):
@@ -140,7 +140,7 @@ def as_score(score: Any) -> float:
 
 
 def with_seeds(estimator: Any, seed: int) -> Any:
-    """Return a copy in which no part is left to chance."""
+    """Return a copy in which every part has a seed."""
     estimator = clone(estimator)
     parameters = estimator.get_params(deep=True)
     loose = [name for name in parameters if name.split("__")[-1] == "random_state"]
@@ -151,20 +151,20 @@ def with_seeds(estimator: Any, seed: int) -> Any:
 class Trainer:
     """Scores the model trained on a sequence of players.
 
-    A copy in another process keeps utilities there, with other copies of the same game.
+    Copies of the same game in another process share a cache there.
     """
 
     estimator: Any  # unfitted
-    weight_name: str | None  # under which `fit` takes weights; None to give it none
+    weight_name: str | None  # under which `fit` gets weights; None for no weights
     rows: tuple[Any, NDArray[Any], Any, NDArray[Any]]  # X, y, X_valid, y_valid
     scorer: Any
-    row_scorer: Any  # of a fitted model: the score of each validation row; None if there is no such
+    row_scorer: Any  # from a fitted model to the score of each validation row; None if there are none
     player_rows: NDArray[np.int64]
     player_starts: NDArray[np.int64]
     weights: PositionWeights
     sample_weight: NDArray[np.float64] | None
     error_score: float | None  # utility where `fit` or the score fails; None to raise
-    order_free: bool  # whether players are put in order first
+    order_free: bool  # whether players are sorted first
     memory: Memory
     _game: str = field(default_factory=lambda: uuid.uuid4().hex)
     _threads: Any = None
@@ -177,15 +177,15 @@ class Trainer:
         self.memory = _memory_of_process(self._game, state["memory"])
 
     def __call__(self, players: NDArray[np.int64]) -> float:
-        """Return the score for players of whom there is a model, or raise what fitting or scoring raises."""
+        """Return the score for players that have a model, or raise the exception of fitting or scoring."""
         return float(self._remembered(players, None)[0])
 
     def in_blocks(
         self, players: NDArray[np.int64], block_of: NDArray[np.int64], block_weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the same score, and behind it those by blocks of validation rows, (1 + n_blocks,).
+        """Return the same score, followed by those of blocks of validation rows, (1 + n_blocks,).
 
-        Of each validation row `block_of` says the block, from 0, and `block_weights` what it weighs there.
+        `block_of` has the block of each validation row, from 0, and `block_weights` its weight there.
         """
         return self._remembered(players, (block_of, block_weights))
 
@@ -207,7 +207,7 @@ class Trainer:
         return values
 
     def score(self, players: NDArray[np.int64]) -> float:
-        """Fit and score, whatever is known already."""
+        """Fit and score without the cache."""
         return float(self._scores(players, None)[0])
 
     def _scores(self, players: NDArray[np.int64], blocks: Blocks | None) -> NDArray[np.float64]:
@@ -224,12 +224,12 @@ class Trainer:
             from threadpoolctl import ThreadpoolController
 
             self._threads = ThreadpoolController()
-        # With more threads sums come in another order, and bits would depend on the number of workers.
+        # With more threads the order of sums, and so their bits, would depend on the number of workers.
         with self._threads.limit(limits=1):
             model = clone(self.estimator).fit(take(X, rows), y[rows], **options)
             by_row = np.zeros(0) if blocks is None else self.row_scorer(model)
             if len(by_row) and self.row_scorer.mean_is_score:
-                value = float(np.mean(by_row))  # without predicting once more
+                value = float(np.mean(by_row))  # saves another prediction
             else:
                 value = as_score(self.scorer(model, X_valid, y_valid))
         if not math.isfinite(value):

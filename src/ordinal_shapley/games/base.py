@@ -47,27 +47,27 @@ class Game(ABC):
     player_sizes: NDArray[np.int64]
     baseline_score: float | None = None
     _model: str | None = None
-    # Whether more workers help: not where every utility needs the interpreter.
+    # Whether more workers help, which they don't if every utility needs the interpreter.
     _runs_in_parallel: bool = True
-    # Which workers, as joblib calls them: processes where a utility holds the interpreter for long.
+    # joblib's name for the workers: processes if a utility holds the interpreter for long.
     _prefer: Prefer = "threads"
-    # How to get such a game whose order does not matter.
+    # Advice for a game in which order does not matter.
     _without_order: str = "build it with order_free=True"
-    # Whether users say that the order does not matter, and nothing else does.
+    # Whether only the user's declaration says that order does not matter.
     _order_on_trust: bool = False
-    # Whether no sequence has a model before every class has come.
+    # Whether a sequence has a model only if it has every class.
     _awaits_classes: bool = False
     # Whether a utility may take minutes.
     _is_slow: bool = False
-    # What a fit of all rows took, where that was timed.
+    # Time of a fit of all rows, if it was measured.
     _seconds_per_fit: float | None = None
-    # Whether each player is one training row, in their given order.
+    # Whether players are the training rows in their given order.
     _players_are_rows: bool = False
-    # Rows that models are scored on, where there are models.
+    # Number of validation rows, if there are models.
     _n_valid: int | None = None
     # Whether models predict numbers, not classes.
     _predicts_numbers: bool = False
-    # By `_relative_costs`, what takes some seconds; infinite where the formula does not tell.
+    # Relative cost of some seconds of work; infinite if the formula has no such scale.
     _much: float = math.inf
 
     @property
@@ -100,7 +100,7 @@ class Game(ABC):
     @property
     @abstractmethod
     def _workspace_maker(self) -> Callable[..., Any]:
-        """A function of the module level that makes a nopython workspace of `_payload`."""
+        """A module-level function that makes a nopython workspace from `_payload`."""
 
     @property
     @abstractmethod
@@ -109,17 +109,17 @@ class Game(ABC):
 
     @property
     def _folds(self) -> tuple[tuple[Game, NDArray[np.int64] | None], ...]:
-        """The games that permutations are shared out among, with the players of each; None for all."""
+        """The games among which permutations are divided, with the players of each; None for all."""
         return ((self, None),)
 
     @property
     def _row_shares(self) -> NDArray[np.float64] | None:
-        """What each validation row weighs in the utility, where that is a mean over them; they sum to 1."""
+        """Weights of the validation rows in the utility, if that is a mean over them; they sum to 1."""
         return None
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """What tells one game from another under the names that users know: words, or tuples of arrays."""
+        """Settings that identify a game, under public names: short values, or tuples of arrays."""
         return {"game": self._payload}
 
     @property
@@ -130,19 +130,19 @@ class Game(ABC):
 
     @property
     def _entries(self) -> tuple[Any, ...]:
-        """Kernels that the workspace will need, if compiling them takes a while."""
+        """Kernels that the workspace will need, if they take long to compile."""
         return ()
 
     @property
     def scored_orders(self) -> int:
-        """Number of orders of all rows whose models are scored; 0 where players own no rows."""
+        """Number of full permutations whose models are scored; 0 if players own no rows."""
         return 0
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
-        """Return about what evaluating prefixes of so many players costs, up to a factor.
+        """Return the approximate relative cost of evaluating prefixes of so many players.
 
-        That is by formula, for a run must not depend on the clock. A `jump` comes from a prefix far shorter,
-        else from the one before.
+        It is a formula, because a run must not depend on the clock. With `jump` the previous prefix is far
+        shorter, else one player shorter.
         """
         return np.ones(len(sizes))
 
@@ -151,7 +151,7 @@ class Game(ABC):
         return self._workspace_maker(*self._payload)
 
     def _spare_workspace(self) -> Any:
-        """The workspace of this thread; making one takes longer than evaluating a short sequence."""
+        """The workspace of this thread, because making one takes longer than evaluating a short sequence."""
         spare = vars(self).setdefault("_spare", threading.local())
         if not hasattr(spare, "workspace"):
             spare.workspace = self._make_workspace()
@@ -159,53 +159,53 @@ class Game(ABC):
         return spare.workspace
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies, in which something may be changed, and other processes begin without a workspace.
+        # Copies, which may be changed, and other processes start without a workspace.
         return {name: value for name, value in vars(self).items() if name != "_spare"}
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:
-        """Prepare a run: what pays only where many sequences are evaluated; say whether there was anything.
+        """Prepare the game if many sequences will be evaluated; return whether anything was done.
 
-        With `n_rows` so many rows enter one after the other, and nobody knows what follows.
+        With `n_rows` only so many rows are known to enter.
         """
         return False
 
     def _for_jumps(self, tell: Callable[[int, int], bool], longest: int | None = None) -> Game:
-        """Return the same game, prepared for a run that evaluates prefixes far apart.
+        """Return the same game, prepared for a run that evaluates distant prefixes.
 
-        Few of them have more than `longest` players. `tell` hears how much of that is done, of how much, and
-        says whether there is time for more.
+        Few of them have more than `longest` players. `tell` gets the progress and the total, and returns
+        whether there is time for more.
         """
         return self
 
     def _warn_unconverged(self, n_fits: int) -> None:  # noqa: B027
-        """Warn if so many model fits of a run did not converge."""
+        """Warn that this number of model fits did not converge."""
 
     @property
     def _score_name(self) -> str:
-        """What a page calls the utility."""
+        """Name of the utility in a report."""
         return "utility"
 
     def _facts(self) -> dict[str, str]:
-        """Terms and words with which a page describes the game."""
+        """Terms and texts that describe the game in a report."""
         return {"Game": type(self).__name__}
 
     def _row_labels(self) -> NDArray[Any] | None:
-        """Class of each player, where players are rows and have one."""
+        """Class of each player, if players are rows with classes."""
         return None
 
     def _listening(self) -> AbstractContextManager[None]:
-        """Hold this open while kernels run: it raises what they cannot pass on."""
+        """Context while kernels run, which raises exceptions that they cannot pass on."""
         return heeding_interrupts()
 
     def _report(self, error: UtilityError, prefix: str = "") -> NoReturn:
-        """Raise what is wrong with the utility of a sequence, with the permutation and `prefix` before it."""
+        """Raise the error of a sequence's utility, prefixed with the permutation and `prefix`."""
         failure = self._failure(error.sequence) if error.failure is None else error.failure
         if error.permutation is not None:
             prefix = f"permutation {error.permutation}: {prefix}"
         raise with_prefix(prefix, failure)
 
     def _failure(self, sequence: tuple[int, ...]) -> Exception:
-        """What is wrong with the utility of a sequence, of which compiled code says no more than that."""
+        """Return the error of a sequence's utility, for which compiled code reported no reason."""
         try:
             value = self(sequence)
         except (RuntimeError, TypeError, ValueError) as error:
@@ -216,7 +216,7 @@ class Game(ABC):
         )
 
     def _take_players(self, n_players: int, names: Any = None) -> None:
-        """Have players without classes or rows of their own."""
+        """Set players without classes and rows."""
         self.n_players = n_players
         self.player_names = None if names is None else as_player_names(names, "names", n_players)
         self.player_classes = None

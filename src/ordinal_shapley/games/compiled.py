@@ -38,12 +38,12 @@ from ordinal_shapley_kernels.watching import hearing_interrupts
 _MAX_PLAYERS = 1_000_000
 _MAX_DIMENSIONS = 3
 _MAX_LINKED = 100
-_ORDERS_BACK = 20  # that are tried for an error in `pop`
+_ORDERS_BACK = 20  # number tried to find an error in `pop`
 
 
 @dataclass(frozen=True, repr=False)
 class Compiled:
-    """Users' functions and the fields that they see, compiled once in every process that needs them."""
+    """A user's functions with their fields, compiled once in every process that needs them."""
 
     token: str
     given: UserFunctions = field(compare=False)
@@ -53,7 +53,7 @@ class Compiled:
 
     @cached_property
     def linked(self) -> Linked:
-        """What kernels and Python call, whatever becomes of the functions' data from now on."""
+        """The functions that kernels and Python call, with the data that they hold at this time."""
         with hearing_interrupts():
             return _link(self)
 
@@ -61,7 +61,7 @@ class Compiled:
         return {name: value for name, value in vars(self).items() if name != "linked"}
 
     def __repr__(self) -> str:
-        # Part of the fingerprint that says which results may be pooled.
+        # Part of the fingerprint that results to pool must share.
         return f"{self.layout} {' '.join(self.digests)}"
 
 
@@ -72,7 +72,7 @@ def _link(compiled: Compiled) -> Linked:
 
 @lru_cache(maxsize=_MAX_LINKED)
 def _token(given: UserFunctions, layout: Layout, cache: str | None, digests: tuple[str, ...]) -> str:
-    """Name what is compiled once for these very functions, with the data that they hold now."""
+    """Return a unique token for these functions with the data that they hold now."""
     return uuid.uuid4().hex
 
 
@@ -271,7 +271,7 @@ class CompiledGame(Game):
         return value
 
     def _ask(self, name: str, players: NDArray[np.int64]) -> None:
-        """Play a sequence, back and forth, and raise what `name` raises."""
+        """Push and pop a sequence, and raise the exception of the function `name`."""
         workspace = self._make_workspace()
         workspace.functions.reset(workspace)
         try:
@@ -283,7 +283,7 @@ class CompiledGame(Game):
         players = np.array(sequence, np.int64)
         try:
             self(players)
-            if self._compiled.given.pop is not None:  # it may have raised behind another sequence
+            if self._compiled.given.pop is not None:  # it may have raised after another sequence
                 self._ask("pop", players)
                 for seed in range(_ORDERS_BACK):
                     self._ask("pop", np.random.default_rng(seed).permutation(self.n_players))
@@ -318,7 +318,7 @@ def _check_functions(given: UserFunctions) -> None:
 
 
 def _check_fields(**given: Any) -> None:
-    """Check the names of arrays, state and numbers, which share one name space."""
+    """Check the names of arrays, state and numbers, which share one namespace."""
     taken = set(reserved_names())
     for argument, fields in given.items():
         if fields is not None and not isinstance(fields, Mapping):
@@ -333,7 +333,7 @@ def _check_fields(**given: Any) -> None:
 
 
 def _as_array(shown: str, values: Any) -> NDArray[Any]:
-    """Convert to an array of an element type that kernels know."""
+    """Convert to an array of an element type that kernels support."""
     if np.ma.isMaskedArray(values):
         raise TypeError(f"{shown} is masked, expected an array without a mask: fill in its missing values")
     try:

@@ -131,7 +131,7 @@ class CrossFitGame(Game):
             try:
                 self.folds.append(make_game(*parts, **more, **options))
             except (RuntimeError, TypeError, ValueError) as error:
-                # What is wrong with rows wherever they train is said with their places in X, not in the fold.
+                # Errors in rows are reported with their positions in X, not in the fold.
                 make_game(X, y, X, y, groups=groups, sample_weight=sample_weight, **options)
                 again = with_prefix(f"fold {k + 1} of {len(self.splits)}: ", error)
                 raise again from again.__cause__
@@ -148,14 +148,14 @@ class CrossFitGame(Game):
         self._take_over(y, groups is None)
 
     def _take_over(self, y: NDArray[Any], players_are_rows: bool) -> None:
-        """Be what all folds are."""
+        """Copy the attributes that all folds share."""
         first = self.folds[0]
         self.order_free = first.order_free
         self.classes_ = first.classes_
         self.position_weight, self.scoring = first.position_weight, first.scoring
         self.n_rows = len(y)
         self._labels = y if players_are_rows and first.classes_ is not None else None
-        self.player_classes = None  # permutations are drawn by the folds, which know theirs
+        self.player_classes = None  # the folds draw permutations, and know their classes
         scores = [fold.baseline_score for fold in self.folds]
         self.baseline_score = None if None in scores else float(np.mean(scores))  # type: ignore[arg-type]
         self._awaits_classes, self._is_slow = first._awaits_classes, first._is_slow
@@ -178,7 +178,7 @@ class CrossFitGame(Game):
         return float(np.mean([fold(self._in_fold(k, sequence)) for k, fold in enumerate(self.folds)]))
 
     def _in_fold(self, fold: int, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The players of a sequence that train in a fold, as it numbers them."""
+        """The players of a sequence that are players of a fold, by their indices there."""
         numbers = np.full(self.n_players, -1)
         numbers[self.players[fold]] = np.arange(len(self.players[fold]))
         mapped = numbers[sequence]
@@ -209,7 +209,7 @@ class CrossFitGame(Game):
 
     @property
     def scored_orders(self) -> int:
-        """Number of orders of all rows whose models are scored."""
+        """Number of full permutations whose models are scored."""
         return self.folds[0].scored_orders
 
     def _warn_unconverged(self, n_fits: int) -> None:

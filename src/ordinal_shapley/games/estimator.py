@@ -36,8 +36,8 @@ from ordinal_shapley_kernels.function import make_function_workspace
 from ordinal_shapley_kernels.rows import make_rows
 
 _MAX_KEPT = 100_000_000
-_MAX_SHOWN = 120  # characters of a model
-_MIN_FIT = 1e-4  # seconds; what takes less was remembered
+_MAX_SHOWN = 120  # maximum characters of a model
+_MIN_FIT = 1e-4  # seconds; a faster fit was cached
 
 
 def make_workspace(
@@ -227,7 +227,7 @@ class EstimatorGame(RowGame):
             self.order_free,
             Memory(arguments.integer("cache_size", cache_size, max=_MAX_KEPT, min=0)),
         )
-        # Of scikit-learn's own classes names count, of others the code.
+        # Classes of scikit-learn count by name, others by code.
         is_sklearns = type(estimator).__module__.split(".")[0] == "sklearn"
         self._described = {
             "estimator": fingerprint(self.estimator, "__main__" if is_sklearns else None),
@@ -252,7 +252,7 @@ class EstimatorGame(RowGame):
         )
 
     def _read_scoring(self, scoring: Any) -> tuple[Any, Any]:
-        """Return what scores a model, and what that is called."""
+        """Return the scorer and its name."""
         if scoring is None:
             scoring = "r2" if self.classes_ is None else "accuracy"
         if callable(scoring):
@@ -276,7 +276,7 @@ class EstimatorGame(RowGame):
             ) from None
 
     def _row_scorer(self, X_valid: Any, y_valid: NDArray[Any]) -> _RowScorer | None:
-        """Return what gives the score of each validation row, where the score is a mean of these."""
+        """Return the scorer of validation rows, if the score is their mean."""
         kind = _ROW_SCORES.get(self.scoring) if isinstance(self.scoring, str) else None
         return None if kind is None else _RowScorer(kind, X_valid, y_valid, self.scoring == "accuracy")
 
@@ -302,7 +302,7 @@ class EstimatorGame(RowGame):
         return value
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:
-        """Fit all rows before anything else: what is wrong with the model most often is so at once."""
+        """Fit all rows before anything else, because most errors of a model appear at once."""
         if self._was_tried:
             return False
         everyone, name = np.arange(self.n_players), self._name
@@ -312,7 +312,7 @@ class EstimatorGame(RowGame):
             between = time.monotonic()
             differs = first != self._trainer(everyone)
             took = time.monotonic() - between
-            # The first fit may load what others find loaded, the second may be remembered.
+            # The first fit may include loading code, and the second one may be cached.
             self._seconds_per_fit = took if took > _MIN_FIT else between - began
         except Exception as error:
             why = f"{type(error).__name__}: {message_of(error)}"
@@ -345,7 +345,7 @@ class EstimatorGame(RowGame):
         )
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
-        # Models start anew each time. Until there are some hundred rows most of the time is not theirs.
+        # Models are fitted from scratch. Below some hundred rows most of the time is overhead.
         return np.asarray(300.0 + sizes * (self.n_rows / self.n_players))
 
     @property
@@ -381,7 +381,7 @@ class _RowScorer(NamedTuple):
     kind: Callable[[Any, Any, NDArray[Any]], NDArray[Any]]
     X: Any
     y: NDArray[Any]
-    mean_is_score: bool  # to the last bit
+    mean_is_score: bool  # bit-identical
 
     def __call__(self, model: Any) -> NDArray[Any]:
         return self.kind(model, self.X, self.y)
@@ -415,12 +415,12 @@ _ROW_SCORES = {
 
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
-    """What the scorer of that name says; its checks would take as long as a small fit."""
+    """Score as the scorer of that name does, whose checks would take as long as a small fit."""
     return float(np.mean(_are_right(model, X, y)))
 
 
 def _weight_name(estimator: Any, given: str | None, weighted: bool) -> str | None:
-    """Under what name `fit` gets weights; None if there are none to give."""
+    """Name under which `fit` gets weights; None if there are none."""
     if given is not None and not isinstance(given, str):
         raise TypeError(f"weight_name is {given!r}, expected a name such as 'clf__sample_weight'")
     if not weighted or given is not None:
@@ -438,7 +438,7 @@ def _weight_name(estimator: Any, given: str | None, weighted: bool) -> str | Non
 
 
 def in_short(option: Any) -> str:
-    """Return a model or a parameter as it prints, on a line of its own."""
+    """Return a model or a parameter as text on one line."""
     text = " ".join(repr(option).split())
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 

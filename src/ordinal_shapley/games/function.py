@@ -27,12 +27,12 @@ from ordinal_shapley_kernels.function import (
 from ordinal_shapley_kernels.workspace import COMPILED
 
 _MAX_PLAYERS = 1_000_000
-# Block of each validation row, and what it weighs there.
+# Block of each validation row, and its weight there.
 Blocks: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Callback:
-    """A user's function with an address that kernels can call; each process makes its own, on first use."""
+    """A user's function with an address for kernels; each process makes its own, on first use."""
 
     def __init__(
         self,
@@ -42,21 +42,21 @@ class Callback:
         name: str = "func",
         hint: str = "",
     ) -> None:
-        # Taken once, and kept by copies: calls may fill a memory that the function holds.
+        # Computed once, and kept by copies, because calls may fill a cache of the function.
         self._fingerprint = fingerprint(func) if digest is None else digest
         self.func = func
         self.n_players = n_players
-        self.name, self.hint = name, hint  # in messages: what the function is called, and what to do
+        self.name, self.hint = name, hint  # for messages: the function's name, and advice
         self.interrupt: BaseException | None = None
         self._failures = threading.local()
-        # By the address of a workspace's players: how validation rows are in blocks; None if they are not.
+        # Blocks of validation rows by the address of a workspace's players; None without blocks.
         self._blocks: dict[int, Blocks | None] = {}
         self._views: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         self._callable: Any = None
 
     @property
     def address(self) -> int:
-        """Of a C function; good for as long as this object lives."""
+        """Address of a C function, valid as long as this object exists."""
         if self._callable is None:
             self._callable = self._make()
         if isinstance(self._callable, C_UTILITY):
@@ -64,7 +64,7 @@ class Callback:
         return int(self._callable.address)
 
     def expect(self, pointer: int, blocks: Blocks | None) -> None:
-        """Hear of the memory of a workspace, with the answer behind the players."""
+        """Register the memory of a workspace, in which the answer follows the players."""
         self._blocks[pointer] = blocks
         self._views.pop(pointer, None)
 
@@ -79,7 +79,7 @@ class Callback:
         return values[0]
 
     def value(self, players: NDArray[np.int64], func: Callable[..., Any] | None = None) -> float:
-        """Return what the function says of a sequence; a RuntimeError has what it raised as its cause."""
+        """Return the function's utility of a sequence; its exception becomes the cause of a RuntimeError."""
         try:
             result = (func or self.func)(players.copy())
         except Exception as error:
@@ -90,16 +90,16 @@ class Callback:
         except OverflowError:  # an integer
             problem = f"returned a number too large {_of(players)}, expected a finite number"
             raise ValueError(f"{self.name} {problem}") from None
-        except Exception:  # the conversion may be a method of the user's
+        except Exception:  # the conversion may be a user's method
             raise TypeError(f"{self.name} returned {result!r} {_of(players)}, expected a number") from None
         if not math.isfinite(value):
             raise ValueError(f"{self.name} returned {value} {_of(players)}, expected a finite number")
         return value
 
     def take_failure(self) -> Exception | None:
-        """What `value` raised last in this thread where a kernel had called it; whoever takes it has it."""
+        """Return the last exception of `value` in this thread when called by a kernel, and clear it."""
         failure: Exception | None = vars(self._failures).pop("last", None)
-        if failure is None and self.interrupt is not None:  # in a process where nobody raises it
+        if failure is None and self.interrupt is not None:  # in a process that does not raise it
             failure = RuntimeError(f"{self.name} raised {type(self.interrupt).__name__}")
             failure.__cause__ = self.interrupt
         return failure
@@ -116,7 +116,7 @@ class Callback:
                     f"returns a number: {error}"
                 ) from error
         n_players = self.n_players
-        # Views of each workspace's memory: making them takes longer than the call.
+        # Views of each workspace's memory, because making them takes longer than the call.
         views = self._views
 
         def call(pointer: int, length: int, _: int) -> None:
@@ -140,9 +140,9 @@ class Callback:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Raise at the end what interrupted the function, Ctrl-C above all: it cannot pass through a kernel.
+        """Raise at the end what interrupted the function, such as Ctrl-C, which cannot pass through a kernel.
 
-        It most often comes on the first line of `call`, before `try`, where ctypes catches it.
+        It mostly comes at the first line of `call`, before `try`, where ctypes catches it.
         """
         self.interrupt = None
         try:
@@ -156,7 +156,7 @@ class Callback:
         return Callback, (self.func, self.n_players, self._fingerprint, self.name, self.hint)
 
     def __repr__(self) -> str:
-        # Part of the fingerprint that says which results may be pooled.
+        # Part of the fingerprint that results to pool must share.
         return f"{full_name(self.func)} {self._fingerprint}"
 
 

@@ -19,10 +19,10 @@ from ordinal_shapley.vocabulary import INTERCEPTS, MULTI_CLASS, SCORINGS, check_
 from ordinal_shapley_kernels.logistic import fit_models, fit_softmax, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, Numbers, rooms
 
-# How far decision values may be from the converged model's, for metrics that depend on them.
+# Error allowed in decision values, for metrics that depend on them.
 _VALUE_TOLERANCES = {"roc_auc": 1e-10, "neg_log_loss": 1e-9}
 
-# Once so many rows have entered, as a share of all, a table of products costs no more than they did without.
+# Once this multiple of all rows has entered, a table of products costs no more than they did without it.
 _SHARE_WALKED = 0.25
 
 
@@ -130,7 +130,7 @@ class LogisticGame(CompiledRowGame):
 
     classes_: NDArray[Any]
     _awaits_classes = True
-    _n_walked = 0  # rows that have entered in `prefix_utilities`
+    _n_walked = 0  # rows entered by `prefix_utilities` so far
     _much = 1.2e10
 
     def __init__(
@@ -189,7 +189,7 @@ class LogisticGame(CompiledRowGame):
         self._references = NO_REFERENCES
         intercept, free = fit_intercept != "none", fit_intercept == "free"
         self._features = prepare(train.values, valid.values, float(self._costs.max()), intercept, free)
-        # With the row of a free intercept; all workers share them.
+        # Including the row of a free intercept; shared by all workers.
         self._all_codes = self._features.with_intercept(self._codes, 0)
         self._all_costs = self._features.with_intercept(self._costs, 0)
 
@@ -249,8 +249,8 @@ class LogisticGame(CompiledRowGame):
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:
         if n_rows is not None:
-            # A game that is asked again and again pays for a table once; scores without a certificate, right
-            # to a tolerance only, must not depend on what was asked before.
+            # Repeated calls pay for a table at some point; scores without a certificate are accurate to a
+            # tolerance only, and must not depend on earlier calls.
             self._n_walked += n_rows
             if self.scoring in _VALUE_TOLERANCES or self._n_walked < _SHARE_WALKED * self.n_rows:
                 return False
@@ -262,7 +262,7 @@ class LogisticGame(CompiledRowGame):
     @property
     def _settings(self) -> dict[str, Any]:
         features = self._features
-        if features.basis is not None:  # validation rows are seen through X
+        if features.basis is not None:  # validation rows are in coordinates of X
             rows: dict[str, Any] = {"X or X_valid": (*features.raw, features.valid)}
         elif not features.n_features:
             rows = {"X or X_valid": (features.products, features.valid_products)}
@@ -284,7 +284,7 @@ class LogisticGame(CompiledRowGame):
         }
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
-        # Multiplications of passes over rows, scores of validation rows, and factors where a fit begins anew.
+        # Multiplications of passes over rows, scores of validation rows and, with a jump, factors.
         rows = sizes * (self.n_rows / self.n_players)
         columns = np.minimum(rows, self._n_columns)
         n_models = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -37,21 +37,21 @@ _FREE_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
 class _NotCompiledError(Exception):
-    """Says why no compiled game computes what a model does."""
+    """Reason why no compiled game is equivalent to a model."""
 
 
 class _Task(NamedTuple):
-    """What else than the model decides."""
+    """Arguments besides the model that decide whether there is a compiled game."""
 
     n_classes: int
     weighted: bool
 
 
 class _Match(NamedTuple):
-    """The game of a class of models, its scores, and how parameters become options.
+    """The game of a class of models, its scores, and the translation of parameters to options.
 
-    `handled` are the parameters that are translated, or change nothing once a model has converged; all others
-    must have their defaults.
+    `handled` parameters are translated, or do not affect a converged model; all others must have their
+    defaults.
     """
 
     game: type[Any]
@@ -173,7 +173,7 @@ def game_for(
                 raise ValueError(f"compiled is True, but {reason}") from None
             way += f" ({reason})"
         else:
-            as_error_score(error_score)  # only checked: no fit fails
+            as_error_score(error_score)  # only checked, as no fit fails
             if regression and isinstance(empty_value, str) and empty_value == "majority":
                 shared["empty_value"] = "mean"
             if scoring is not None:
@@ -190,14 +190,14 @@ def game_for(
 
 
 def _last(estimator: Any) -> Any:
-    """The model at the end of a pipeline, which may end in another one."""
+    """The model at the end of a pipeline, which may end in another pipeline."""
     return _last(estimator[-1]) if type(estimator) is Pipeline else estimator
 
 
 def _transformed(
     pipeline: Pipeline, rows: tuple[Any, Any, Any, Any], regression: bool, groups: Any, sample_weight: Any
 ) -> tuple[Any, tuple[Any, Any, Any, Any], str]:
-    """Fit all steps but the last to the training rows; return the last, rows for it, and words."""
+    """Fit all steps but the last to the training rows; return the last, its rows, and a description."""
     X, y, X_valid, y_valid = rows
     X, X_valid = arrays.model_rows(X, "X"), arrays.model_rows(X_valid, "X_valid")
     arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
@@ -212,7 +212,7 @@ def _transformed(
         if not len(steps):
             continue
         try:
-            # With more threads sums are in another order, and bits would depend on the machine.
+            # With more threads the order of sums, and so their bits, would depend on the machine.
             with one_thread():
                 X, X_valid = steps.fit_transform(X, y), steps.transform(X_valid)
         except Exception as error:
@@ -242,7 +242,7 @@ def _matched(model: Any, y: Any, scoring: Any, weighted: bool) -> tuple[_Match, 
 
 
 def _check_rest(model: Any, handled: str) -> None:
-    """Parameters that are not `handled` must have their defaults, also those of later versions."""
+    """Check that parameters that are not `handled` have their defaults, also those of later versions."""
     defaults = signature(type(model)).parameters
     for name, value in model.get_params(deep=False).items():
         if name not in handled.split() and not _is_same(value, defaults[name].default):
@@ -259,7 +259,7 @@ def _not_covered(model: Any, name: str, when: str = "") -> _NotCompiledError:
 
 
 def _logistic(model: LogisticRegression, task: _Task) -> dict[str, Any]:
-    # Until 1.7 there is `multi_class`, from 1.8 on `l1_ratio` and `C` say what `penalty` used to.
+    # Until 1.7 there is `multi_class`, from 1.8 on `l1_ratio` and `C` replace `penalty`.
     penalty = getattr(model, "penalty", "deprecated")
     if penalty not in ("l2", "deprecated"):
         raise _not_covered(model, "penalty")
@@ -277,7 +277,7 @@ def _logistic(model: LogisticRegression, task: _Task) -> dict[str, Any]:
         raise _not_covered(model, "solver")
     if liblinear and model.fit_intercept and model.intercept_scaling != 1:
         raise _not_covered(model, "intercept_scaling")
-    if scheme == "multinomial" and not several:  # of both classes, where others have one model
+    if scheme == "multinomial" and not several:  # for both classes, for which others have one model
         raise _not_covered(model, "multi_class", " for two classes")
     _check_balance(model, task)
     free = "penalized" if liblinear else "free"
@@ -290,7 +290,7 @@ def _logistic(model: LogisticRegression, task: _Task) -> dict[str, Any]:
 
 
 def _check_balance(model: Any, task: _Task) -> None:
-    """Older versions of scikit-learn balance classes without regard to weights."""
+    """Refuse older versions of scikit-learn, which balance classes without regard to weights."""
     balanced = isinstance(model.class_weight, str) and task.weighted
     if balanced and "sample_weight" not in signature(compute_class_weight).parameters:
         raise _not_covered(model, "class_weight", " with weights, which this version of scikit-learn ignores")
@@ -301,7 +301,7 @@ def _one_vs_rest(model: OneVsRestClassifier, task: _Task) -> dict[str, Any]:
     if type(inner) is not LogisticRegression:
         raise _NotCompiledError(f"{type(inner).__name__} one against the rest has no compiled game")
     _check_rest(inner, _LOGISTIC)
-    if inner.class_weight is not None:  # of each class against the rest
+    if inner.class_weight is not None:  # one class against the rest
         raise _not_covered(inner, "class_weight", " one against the rest")
     return _logistic(inner, task._replace(n_classes=2))
 

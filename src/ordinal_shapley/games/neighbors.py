@@ -16,11 +16,11 @@ from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, NEIGHBOR_WEIGHTS, chec
 from ordinal_shapley_kernels.neighbors import VOTE_SHARE, make_voters
 
 _MAX_NEIGHBORS = 1_000_000
-_BLOCK = 2**20  # numbers in one block of distances
+_BLOCK = 2**20  # maximum numbers in one block of distances
 
 
 class NeighborRowGame(CompiledRowGame):
-    """What the nearest neighbour games, of classes and of numbers, share: who is near to whom."""
+    """Base of the nearest neighbour games of classes and of numbers: ranks of distances."""
 
     _truth: NDArray[Any]
     _sample_weights: NDArray[np.float64]
@@ -37,7 +37,7 @@ class NeighborRowGame(CompiledRowGame):
             f"the distances of {shape[0]:,} rows from {shape[1]:,} validation rows",
             "use fewer validation rows",
         )
-        # [i, v]: how many training rows are nearer to validation row v than row i
+        # [i, v]: number of training rows nearer to validation row v than row i
         self._ranks = np.empty(shape, np.int32)
         self._distances = np.empty((0, 0) if weights == "uniform" else shape)
         places = np.arange(self.n_rows, dtype=np.int32)[:, None]
@@ -48,7 +48,7 @@ class NeighborRowGame(CompiledRowGame):
 
     @property
     def _shared(self) -> tuple[Any, ...]:
-        """What ends `_payload`."""
+        """The last part of `_payload`."""
         return (
             self._ranks,
             self._distances,
@@ -176,7 +176,7 @@ class NearestNeighborGame(NeighborRowGame):
         check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
         check_score(scoring, self.classes_, self._truth)
         self.scoring = scoring
-        # Always voting for one class gets as many shares right as decisions.
+        # A constant vote is right in the same share of votes as of decisions.
         decided = "accuracy" if scoring == "vote_share" else scoring
         n_classes = len(self.classes_)
         self._read_empty_value(
@@ -217,12 +217,12 @@ class NearestNeighborGame(NeighborRowGame):
 def nearest_first(
     train: NDArray[np.float64], valid: NDArray[np.float64]
 ) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[np.float64]]]:
-    """Yield blocks of validation rows; for each of them the training rows, the nearest first, and how far."""
+    """Yield blocks of validation rows, each with the training rows, the nearest first, and the distances."""
     from scipy.spatial.distance import cdist
 
     size = max(1, _BLOCK // len(train))
     for start in range(0, len(valid), size):
         block = slice(start, start + size)
-        # Of differences, not by a matrix product: rows that are equal must come out as a tie.
+        # From differences, not by a matrix product, so that equal rows are tied.
         squares = cdist(valid[block], train, "sqeuclidean")
         yield block, np.argsort(squares, axis=1, kind="stable"), squares

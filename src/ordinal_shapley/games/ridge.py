@@ -15,15 +15,15 @@ from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels.ridge import make_workspace, pad_data
 from ordinal_shapley_kernels.walks import utilities_of
 
-# The largest number in a system that is solved, which is squared on the way.
+# The largest number in a linear system, which is squared in the solution.
 _MAX_SQUARE = 1e120
 _MIN_ALPHA = 1e-30
 
 
 class RidgeRowGame(CompiledRowGame):
-    """What the ridge games, of numbers and of classes, share: rows, penalty, intercept and coefficients."""
+    """Base of the ridge games of numbers and of classes: rows, penalty, intercept and coefficients."""
 
-    _weighed_by = "alpha or sample_weight"  # what `_row_weights` are of
+    _weighed_by = "alpha or sample_weight"  # the argument behind `_row_weights`
     _targets: NDArray[np.float64]  # (n_models, n_rows)
     _truth: NDArray[Any]
     _row_weights: NDArray[np.float64]
@@ -35,13 +35,13 @@ class RidgeRowGame(CompiledRowGame):
         self.alpha = arguments.number("alpha", alpha, min=_MIN_ALPHA)
         self.fit_intercept = arguments.flag("fit_intercept", fit_intercept)
         self._row_weights = self._row_weights / self.alpha
-        # With an intercept models shift with the rows, and far from 0 digits would be lost.
+        # With an intercept shifting rows does not change predictions, and far from 0 digits would be lost.
         self._centre = train.values.mean(axis=0) * self.fit_intercept
         features, valid_rows = train.values - self._centre, valid.values - self._centre
         self._basis: NDArray[np.float64] | None = None
         if features.shape[1] > self.n_rows:
             # Coefficients lie in the span of the training rows. In an orthonormal basis of it norms and
-            # predictions are the same, and there are no more features than rows.
+            # predictions are the same, with at most as many features as rows.
             features, valid_rows, self._basis = in_span(features, valid_rows)
         heaviest *= float(self._row_weights.max()) * max(1.0, float(self._weights.table.max(initial=3.0)))
         largest = float(np.square(features).sum(axis=1).max(initial=0.0)) * heaviest
@@ -55,7 +55,7 @@ class RidgeRowGame(CompiledRowGame):
 
     @property
     def _shared(self) -> tuple[Any, ...]:
-        """What ends `_payload`."""
+        """The last part of `_payload`."""
         return (
             self._features,
             self._targets,
@@ -84,7 +84,7 @@ class RidgeRowGame(CompiledRowGame):
         }
 
     def _coefficients(self, sequence: Sequence[int] | NDArray[np.int64], needs: str) -> NDArray[np.float64]:
-        """Coefficients of each model, the intercept last; ValueError if the sequence lacks what it needs."""
+        """Coefficients of each model, the intercept last; ValueError if the sequence has no model."""
         players = self._check_sequence(sequence)
         workspace = self._spare_workspace()
         workspace.intercepts[:] = np.nan

@@ -375,8 +375,8 @@ class TableGame(Game):
 
 
 def _in_all_orders(utilities: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the utilities of all sequences of n players by those of sets, whose bits are the players."""
-    after: dict[int, NDArray[np.float64]] = {}  # the subtree after each set of so many players
+    """Return the utilities of all sequences of n players from those of sets, as bits."""
+    after: dict[int, NDArray[np.float64]] = {}  # utilities of the subtree after each set of so many players
     for size in range(n, -1, -1):
         masks = [sum(1 << player for player in players) for players in combinations(range(n), size)]
         after = {
@@ -389,11 +389,11 @@ def _in_all_orders(utilities: NDArray[np.float64], n: int) -> NDArray[np.float64
 
 
 def _warn_of_sets(listed: Mapping[tuple[int, ...], Any], n: int, order_free: bool) -> None:
-    """Warn if each set of players is listed in one order, as in a game without order."""
+    """Warn if each set of players is listed in one order, as in an order-free game."""
     sets = Counter(frozenset(sequence) for sequence in listed)
     sets.pop(frozenset(), None)
     several = sum(len(players) > 1 for players in sets)
-    # Of two players one sequence says nothing of the kind.
+    # One sequence of two players is no evidence of that.
     every = several == 2**n - n - 1 and (n > 2 or len(sets) == 2**n - 1)
     if order_free or n < 2 or not every or max(sets.values()) > 1:
         return

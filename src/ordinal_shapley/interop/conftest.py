@@ -1,6 +1,6 @@
-"""A module that bridges to a library cannot be imported without it: its doctests run where it is installed.
+"""Leave out the doctests of modules whose library is not installed.
 
-`tests/interop/run.py` makes those environments; here the examples of such modules are left out.
+`tests/interop/run.py` makes environments that have these libraries.
 """
 
 from importlib.util import find_spec

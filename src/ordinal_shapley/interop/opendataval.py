@@ -34,7 +34,7 @@ __all__ = ["ClassicShapleyEvaluator", "OrdinalShapleyEvaluator", "PartialOrdinal
 
 
 class _Evaluator(ModelMixin):
-    """What the evaluators share; no DataEvaluator itself, or OpenDataVal would list it as one."""
+    """Base of the evaluators; not a DataEvaluator itself, or OpenDataVal would list it as one."""
 
     _kind: Any
     pred_model: Any = None
@@ -50,7 +50,7 @@ class _Evaluator(ModelMixin):
         if model == "logistic" and estimator is not None:
             raise ValueError("model is 'logistic', but estimator is another model: expected one of the two")
         self.model = model
-        # An integer stays one, so that values are to the bit those of the estimator with that seed.
+        # An integer stays an integer, so that values are bit-identical to the estimator's with that seed.
         whole = isinstance(random_state, int | np.integer)
         self.random_state = random_state if whole else check_random_state(random_state)
         self.shapley = self._kind(estimator, random_state=self.random_state, **options)
@@ -88,18 +88,18 @@ class _Evaluator(ModelMixin):
         return self
 
     def evaluate_data_values(self) -> NDArray[np.float64]:
-        """Return the values, one a training row."""
+        """Return the values, one per training row."""
         if self.valuation is None:
             raise RuntimeError("there are no values yet: call train_data_values first")
         return np.array(self.valuation.values)
 
     def _forget(self) -> None:
-        """Drop the values, also those that OpenDataVal keeps."""
+        """Drop the values, including those that OpenDataVal keeps."""
         self.valuation = None
         self.__dict__.pop("data_values", None)
 
     def _chosen(self, training: dict[str, Any]) -> dict[str, Any]:
-        """Which model to value rows by, as options of the estimator."""
+        """Return the model to value rows by, as options of the estimator."""
         model = self.pred_model
         if self._options["estimator"] is not None or self.model == "logistic" or model is None:
             return {}
@@ -117,7 +117,7 @@ class _Evaluator(ModelMixin):
         return {"estimator": model.model}
 
     def _scoring(self, regression: bool) -> str:
-        """What OpenDataVal's metric is called here."""
+        """Return the name of OpenDataVal's metric in this library."""
         known, function, ours = (
             (Metrics.NEG_MSE, neg_mse, "neg_mean_squared_error")
             if regression
@@ -233,7 +233,7 @@ class ClassicShapleyEvaluator(_Evaluator, DataEvaluator):
 
 
 class _Network(ClassifierMixin, BaseEstimator):
-    """A network of OpenDataVal's with scikit-learn's interface; what it learns depends on its rows alone."""
+    """An OpenDataVal network with scikit-learn's interface, which depends on its training rows alone."""
 
     def __init__(self, model: Any, shape: tuple[int, ...], training: dict[str, Any]) -> None:
         self.model = model

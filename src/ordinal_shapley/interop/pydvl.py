@@ -42,7 +42,7 @@ def to_valuation_result(valuation: Valuation | ExactValues, *, names: Iterable[A
         fitted estimator.
     names : iterable, optional
         A name for each player, all distinct; pyDVL writes them as strings. By default the names of the
-        players, or else their numbers.
+        players, or else their indices.
 
     Returns
     -------
@@ -155,7 +155,7 @@ class GameUtility(UtilityBase):
         Returns
         -------
         pydvl.valuation.dataset.Dataset
-            The number of the player is its only feature.
+            The index of the player is its only feature.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class GameUtility(UtilityBase):
 
 
 def _distinct_names(names: Iterable[Any] | None, player_names: Any, n: int) -> NDArray[np.str_]:
-    """Return names as strings, which pyDVL needs to be distinct."""
+    """Return names as strings, which must be distinct for pyDVL."""
     if names is None:
         names = range(n) if player_names is None else player_names
     elif isinstance(names, str) or not isinstance(names, Iterable):

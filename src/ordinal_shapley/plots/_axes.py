@@ -1,4 +1,4 @@
-"""What the pictures share: axes, line styles, names."""
+"""Helpers for all pictures: axes, line styles, names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FAINT = "0.75"
-MARKERS = "o^sDvPX<>p"  # differ in shape, and are alternately filled and open
+MARKERS = "o^sDvPX<>p"  # distinct shapes, alternately filled and open
 _COLOURS = ("black", "#0072B2", "#D55E00", "#009E73", "#7F3C8D", "#8C6D00")
-_LABEL_POINTS = 11  # from one line of small text to the next
+_LABEL_POINTS = 11  # line spacing of small text
 _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 
 
@@ -37,7 +37,7 @@ def axes_for(function: str, ax: Axes | None, size: tuple[float, float] = (6.4, 4
 
 
 def line_style(index: int, n_points: int = 0, dash: int | None = None) -> dict[str, Any]:
-    """Dashes, marker, filling and colour of a series, its markers apart from those of other series."""
+    """Dashes, marker, filling and colour of a series, with markers staggered between series."""
     step = max(1, n_points // 8)
     colour = _COLOURS[index % len(_COLOURS)]
     dash = index if dash is None else dash
@@ -53,17 +53,17 @@ def line_style(index: int, n_points: int = 0, dash: int | None = None) -> dict[s
 
 
 def drawn(name: str) -> str:
-    """Return a name so that Matplotlib draws it as it is: no formula between dollar signs, and in legends."""
+    """Escape a name so that Matplotlib draws it unchanged, without formulas, and shows it in legends."""
     return f"{' ' * name.startswith('_')}{name}".replace("$", r"\$")
 
 
 def names_of_players(names: Any, n: int) -> list[str]:
-    """Names to draw for n players: short, and different where the players' are."""
+    """Names to draw for n players: short, and distinct if the players' names are."""
     return [drawn(name) for name in names_of(names, n)]
 
 
 def player_mask(players: Any, n: int, name: str) -> npt.NDArray[np.bool_]:
-    """Whether each of n players is among those given by index; none are for None."""
+    """Mask of n players that are given by index; all False for None."""
     mask = np.zeros(n, dtype=np.bool_)
     if players is None:
         return mask
@@ -96,12 +96,12 @@ def named(results: Any, name: str, kind: str, needed: str) -> dict[str, list[Any
 
 
 def has_room(ax: Axes) -> bool:
-    """Whether the figure makes room for what stands beside the axes."""
+    """Whether the figure's layout makes room beside the axes."""
     return ax.figure.get_layout_engine() is not None
 
 
 def finish(ax: Axes, place: str | None, max_inside: int = 4, title: str | None = None) -> Axes:
-    """Take away the box, and put a legend at a place inside, if any, or beside the axes if it is long."""
+    """Remove the box, and put the legend, if any, at a place inside, or beside the axes if it is long."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     n_lines = len(ax.get_legend_handles_labels()[1])
@@ -117,11 +117,11 @@ def finish(ax: Axes, place: str | None, max_inside: int = 4, title: str | None =
 
 
 def label_ends(ax: Axes) -> Axes:
-    """Finish axes with the name of each line at its right end; a legend inside if there is no room beside."""
+    """Finish axes with each line's name at its right end, or with a legend inside if there is no room."""
     if not has_room(ax):
         return finish(ax, "best", max_inside=len(ax.lines))
     lines: list[Any] = ax.get_legend_handles_labels()[0]
-    ax.get_ylim()  # the limits may be those of before the lines
+    ax.get_ylim()  # the limits may be older than the lines
     ends = [line.get_xydata()[np.isfinite(line.get_ydata())][-1] for line in lines]
     heights = (ax.transScale + ax.transLimits).transform(np.reshape(ends, (-1, 2)))[:, 1]
     gap = _LABEL_POINTS / (72 * ax.get_window_extent().height / ax.figure.dpi)
@@ -136,7 +136,7 @@ def label_ends(ax: Axes) -> Axes:
 
 
 def _apart(heights: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.float64]:
-    """Move heights as little as can be until they lie a gap apart: isotonic regression."""
+    """Move heights as little as possible so that they are a gap apart, by isotonic regression."""
     order, steps = np.argsort(heights, kind="stable"), gap * np.arange(len(heights))
     wanted, n = heights[order] - steps, len(heights)
     moved = np.empty(n)

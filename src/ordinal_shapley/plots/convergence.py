@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.sampling.history import History
 
-_MAX_NAMED = 6  # lines with a style of their own
+_MAX_NAMED = 6  # maximum number of lines with distinct styles
 
 
 def plot_convergence(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SHOWN = 30
-_POSITIONS = 5  # the others together
+_POSITIONS = 5  # the other channels together
 _HATCHES = ("", "", "///", "", "...", "xx")
 
 
@@ -82,7 +82,7 @@ def plot_credit(credit: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def _parts_of(
     credit: Any,
 ) -> tuple[dict[str, npt.NDArray[np.float64]], list[str], npt.NDArray[np.float64] | None]:
-    """Return the parts of the bars by their names; of the bars, the highest first, names and intervals."""
+    """Return the parts of the bars by name, and the names and intervals of the bars, the highest first."""
     if not hasattr(credit, "columns"):
         raise TypeError(
             f"credit is a {type(credit).__name__}, expected the frame that JourneyGame.credit returns"

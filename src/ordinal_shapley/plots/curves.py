@@ -15,7 +15,7 @@ from ordinal_shapley.vocabulary import check_choice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MAX_BANDS = 3  # more of them cannot be separated
+_MAX_BANDS = 3  # more curves cannot be distinguished
 
 _Points = npt.NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def plot_detection(detections: Any, *, ax: Axes | None = None) -> Axes:
     groups = named(detections, "detections", "NoiseDetection", "found")
     ax = axes_for("plot_detection", ax)
     areas = {name: np.mean([detection.auc for detection in group]) for name, group in groups.items()}
-    for name in sorted(groups, key=lambda name: -areas[name]):  # the legend's order is that of the curves
+    for name in sorted(groups, key=lambda name: -areas[name]):  # the legend is in the order of the curves
         at, runs = _runs(name, groups[name], "inspected", "found")
         label = _label(name or "by value", f"AUC {areas[name]:.2f}")
         _draw(ax, label, at, 100 * runs, line_style([*groups].index(name), len(at)), len(groups))
@@ -116,7 +116,7 @@ def _label(name: str, more: str) -> str:
 
 
 def _spread_of(groups: Mapping[str, list[Any]]) -> str:
-    """What the title says of runs."""
+    """Description of the runs for the title."""
     sizes = {len(group) for group in groups.values()}
     if sizes == {1}:
         return ""
@@ -125,7 +125,7 @@ def _spread_of(groups: Mapping[str, list[Any]]) -> str:
 
 
 def _runs(name: str, group: list[Any], x: str, y: str) -> tuple[_Points, _Points]:
-    """Marks in percent, and one row a run."""
+    """Marks in percent, and one row per run."""
     marks = [np.asarray(getattr(run, x), np.float64) for run in group]
     if not all(np.array_equal(other, marks[0]) for other in marks[1:]):
         of = f" of {name!r}" if name else ""

@@ -15,7 +15,7 @@ from ordinal_shapley.plots._axes import axes_for, drawn, finish, line_style, nam
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MAX_NAMED = 8  # players whose names fit beside their points
+_MAX_NAMED = 8  # maximum number of players whose names fit beside their points
 
 
 def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level: float = 0.95) -> Axes:
@@ -66,7 +66,7 @@ def plot_estimates(exact: Any, estimates: Any, *, ax: Axes | None = None, level:
             )
         order = frames.order_like(exact, valuation, "exact", "estimates")
         exact_by[name] = x if order is None else x[order]
-    # Of the game that is played: exact values are those with its validation rows, too.
+    # Monte Carlo errors, because exact values are for the same validation rows.
     intervals = {
         name: group[0].confidence_interval(level, errors="monte_carlo") for name, group in groups.items()
     }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_picture(path: Path, size: tuple[float, float], draw: Callable[[Axes], Any]) -> None:
-    """Write what `draw` draws, without a window; for an SVG the same bytes whenever it is drawn."""
+    """Write the picture of `draw`, without a window; the bytes of an SVG are reproducible."""
     import matplotlib
     from matplotlib.figure import Figure
 

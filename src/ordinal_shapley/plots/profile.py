@@ -11,7 +11,7 @@ from ordinal_shapley.plots._axes import axes_for, finish, names_of_players
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LABELLED_PLAYERS = 40  # up to this many, each player's name fits beside its row
+_LABELLED_PLAYERS = 40  # up to this number each player's name fits beside its row
 _WRITTEN_INCHES = 0.75  # a number fits into a cell of this width
 
 
@@ -58,7 +58,7 @@ def plot_profile(result: Any, *, ax: Axes | None = None) -> Axes:
 
     low, high = float(known.min()), float(known.max())
     extend = "neither"
-    if known.size > 1_000:  # cells of few samples would else take the whole scale
+    if known.size > 1_000:  # otherwise cells with few samples would determine the scale
         ends = np.quantile(known, [0.005, 0.995])
         beyond = (low < ends[0], high > ends[1])
         extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(beyond, "neither")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.valuation.result import Valuation
 
-_LABELLED_PLAYERS = 30  # up to this many, each player's label fits under its point
-_NAMED = 5  # of more, as far as there is room
+_LABELLED_PLAYERS = 30  # up to this number each player's label fits under its point
+_NAMED = 5  # with more players, as far as there is room
 _ROOM = 50  # characters
 
 
@@ -119,7 +119,7 @@ def plot_values(
         ax.set_xticks(at, names, rotation=90, fontsize="small")
         ax.set_xlabel("player")
     else:
-        # Where to look for the first of them in a table.
+        # Where to find the first of them in a table.
         ends = np.cumsum([len(name) + 2 for name in names[:_NAMED]])
         shown = ", ".join(names[: max(1, int((ends <= _ROOM).sum()))])
         ax.set_xlabel(f"players, lowest value first: {shown} … {names[-1]}")

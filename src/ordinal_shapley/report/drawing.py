@@ -1,4 +1,4 @@
-"""Small charts as inline SVG, whose colours are the page's: they read well in light and dark."""
+"""Small charts as inline SVG in the colours of the page, for light and dark mode."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _Points = npt.NDArray[Any]
 
 
 class Picture(NamedTuple):
-    """A chart with its words and its numbers."""
+    """A chart with its text and its numbers."""
 
-    key: str  # name in the page
+    key: str  # its id in the page
     title: str
     caption: str
     svg: str  # markup
-    legend: list[tuple[str, str]]  # the class of a swatch, and its text
+    legend: list[tuple[str, str]]  # CSS class and text of each entry of the legend
     header: list[str]
-    rows: list[list[str]]  # the numbers drawn, for those who can't see it
+    rows: list[list[str]]  # the numbers drawn, for readers who can't see the chart
 
 
 class Axis:
-    """From numbers to places on a line: what must be seen, from `low` to `high`, lies from `start` to `end`.
+    """Map numbers from `low` to `high` to positions from `start` to `end`.
 
-    Equal ratios are equally long if it is `log`; ticks are whole numbers if it is `whole`.
+    Logarithmic if it is `log`; ticks are integers if it is `whole`.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Axis:
         self.log, self.whole = log, whole
 
     def __call__(self, value: float) -> float:
-        """Return the place of a number."""
+        """Return the position of a number."""
         if self.log:
             value = math.log10(value)
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return round numbers in reach, and how to write them."""
+        """Return round numbers in range, and their format."""
         if self.log:
             powers = range(math.floor(self.low), math.ceil(self.high) + 1)
             for factors in ((1, 2, 5), (1, 3), (1,)):
@@ -74,13 +74,13 @@ class Axis:
 
 
 def _step(min_step: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: the smallest that is at least so large."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(min_step))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= min_step * (1 - 1e-9))
 
 
 class Chart:
-    """A chart that is drawn upon; `x` and `y` are what its axes must show."""
+    """A chart to draw on; `x` and `y` are the ranges of its axes."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Chart:
         self._parts: list[str] = []
 
     def line(self, at: _Points, heights: _Points, style: str) -> None:
-        """Draw a line through the points that are known; a dot if there is only one."""
+        """Draw a line through the known points, or a dot if there is only one."""
         known = np.isfinite(at) & np.isfinite(heights)
         if known.sum() == 1:
             x, y = self.x(float(at[known][0])), self.y(float(heights[known][0]))
@@ -108,7 +108,7 @@ class Chart:
         )
 
     def band(self, at: _Points, low: _Points, high: _Points, style: str) -> None:
-        """Fill what lies between two lines."""
+        """Fill the area between two lines."""
         known = np.isfinite(low) & np.isfinite(high)
         if known.sum() > 1:
             around = np.concatenate([at[known], at[known][::-1]])
@@ -124,16 +124,16 @@ class Chart:
         )
 
     def across(self, height: float, style: str) -> None:
-        """Draw a line at a height, over the whole width."""
+        """Draw a horizontal line over the whole width."""
         y = self.y(height)
         self._parts.append(f'<path class="rule {style}" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
 
     def upright(self, at: float, style: str) -> None:
-        """Draw an upright line over the whole height."""
+        """Draw a vertical line over the whole height."""
         self._parts.append(f'<path class="rule {style}" d="M{self.x(at):.1f} {_TOP}V{HEIGHT - _BOTTOM}"/>')
 
     def span(self, start: float, end: float, height: float, style: str) -> None:
-        """Draw a line with a stroke at either end."""
+        """Draw a line with a tick at either end."""
         left, right, y = self.x(start), self.x(end), self.y(height)
         self._parts.append(
             f'<path class="rule {style}" d="M{left:.1f} {y:.1f}H{right:.1f}'
@@ -147,7 +147,7 @@ class Chart:
         header: list[str],
         rows: list[list[str]],
     ) -> Picture:
-        """Return the drawing with its name in the page, title and caption, and its numbers."""
+        """Return the drawing with its id, title and caption, and its numbers."""
         key, title, _ = words
         left, right, foot = _LEFT, WIDTH - _RIGHT, HEIGHT - _BOTTOM
         axes = [

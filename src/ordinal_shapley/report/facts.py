@@ -1,4 +1,4 @@
-"""What a page says of a result: its settings, and how certain it is."""
+"""Text of a report on a result: its settings, and how certain it is."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STOPS = {
 }
 _FDR = 0.1
 _PACKAGES = ("numpy", "numba", "scikit-learn", "pandas")
-# What CITATION.cff says, which a wheel does not hold.
+# A copy of CITATION.cff, which wheels do not contain.
 CITATION = [
     "J. Liu, P. Wang and C. Wu, \u201cData valuation: The partial ordinal Shapley value for machine "
     "learning\u201d, arXiv preprint arXiv:2305.01660, 2023, doi:10.48550/arXiv.2305.01660.",
@@ -62,7 +62,7 @@ BIBTEX = f"""@article{{liu2023partial,
 
 
 def opening(given: Given, table: RowTable) -> Facts:
-    """Return what a reader who was not there must know first, as pairs of bold words and others."""
+    """Return what to know first about the result, as pairs of bold and normal text."""
     valuation, game, noun, n = given.valuation, given.game, given.noun, len(given.valuation)
     n_below, n_other = int(table.below.sum()), int(table.other.sum())
     n_suspects, checked = int((table.below | table.other).sum()), valuation.evidence is not None
@@ -113,7 +113,7 @@ def opening(given: Given, table: RowTable) -> Facts:
 
 
 def settings(given: Given, more: Mapping[str, Any]) -> Facts:
-    """Return what was estimated, of what and how, in pairs of a term and its words."""
+    """Return what was estimated, for which players and how, as pairs of terms and texts."""
     valuation, noun = given.valuation, given.noun
     ranges = ", ".join(f"{start:,} to {stop - 1:,}" for start, stop in valuation.ranges)
     packages = [f"{name} {version(name)}" for name in _PACKAGES]
@@ -141,7 +141,7 @@ def settings(given: Given, more: Mapping[str, Any]) -> Facts:
 
 
 def stop_words(valuation: Valuation) -> str:
-    """Say why a run ended."""
+    """Describe why a run ended."""
     rules = [name.strip() for name in valuation.stopped_by.replace("|", ",").replace("&", ",").split(",")]
     return " and ".join(STOPS.get(rule, rule) for rule in rules)
 
@@ -154,7 +154,7 @@ def _why_it_stopped(given: Given) -> str:
 
 
 def run(given: Given) -> Facts:
-    """Return how the run went, in pairs of a term and its words."""
+    """Return how the run went, as pairs of terms and texts."""
     valuation, seconds = given.valuation, given.valuation.seconds
     speed = ""
     if seconds > 0:
@@ -168,7 +168,7 @@ def run(given: Given) -> Facts:
 
 
 def certainty(given: Given) -> Facts:
-    """Return how certain the values are, in pairs of a term and its words."""
+    """Return how certain the values are, as pairs of terms and texts."""
     valuation, noun = given.valuation, given.noun
     model = score_words(valuation, given.game)
     facts = [("Score reached", model)] * bool(model)
@@ -201,7 +201,7 @@ def _median_and_largest(errors: NDArray[np.float64]) -> str:
 
 
 def not_covered(given: Given) -> list[str]:
-    """Return what the standard errors say nothing about."""
+    """Return what the standard errors do not cover."""
     valuation, noun = given.valuation, given.noun
     percent = 50 * (1 - given.level)
     expected = len(valuation) * percent / 100

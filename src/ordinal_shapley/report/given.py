@@ -1,4 +1,4 @@
-"""What a page is made of, checked."""
+"""The checked input of a report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_KINDS = 20  # floats with more distinct values are not classes
 
 
 class Given(NamedTuple):
-    """What a page is made of."""
+    """The input of a report."""
 
     valuation: Valuation
     X: pd.DataFrame | None  # the players' own columns
@@ -30,13 +30,13 @@ class Given(NamedTuple):
     classes: bool  # whether labels are classes, and not measurements
     game: Game | None
     history: History | None
-    noun: str  # what to call the players: "row" or "player"
+    noun: str  # noun for the players: "row" or "player"
     level: float  # of the intervals
-    names: list[str]  # short ones, for pictures
+    names: list[str]  # short names, for pictures
 
 
 def read(valuation: Valuation, X: Any, y: Any, game: Any, history: Any, level: float) -> Given:
-    """Check what was given, and find what a game knows of its rows."""
+    """Check the input, and look up the rows' labels in the game."""
     n = len(valuation)
     if n == 0:
         raise ValueError("there are no values, expected those of one player at least")
@@ -88,5 +88,5 @@ def _frame(X: Any, n: int, valuation: Valuation) -> pd.DataFrame:
 
 
 def texts(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels as the texts to print."""
+    """Return labels as text to print."""
     return np.array([str(label) for label in labels.tolist()], dtype=object)

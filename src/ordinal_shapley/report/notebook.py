@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.valuation.result import Valuation
 
-_ENDS = 5  # players shown at either end
+_ENDS = 5  # number of players shown at either end
 _MAX_LABEL = 40
-_WIDTH, _HEIGHT = 140, 14  # of the picture of an interval
+_WIDTH, _HEIGHT = 140, 14  # width of the picture of an interval
 _CELL = "text-align:right;white-space:nowrap;padding:2px 10px"
 _QUIET = "opacity:0.7"
 _LINE = "<p style='margin:0 0 4px'>"
 
 
 def summary(valuation: Valuation) -> str:
-    """Return a table that stands in any page, light or dark: text and lines have the page's colour."""
+    """Return a table for any page, light or dark: text and lines have the page's colour."""
     frame = valuation.to_frame().assign(error=shown_errors(valuation))
     ranked = frame.iloc[valuation.ranking()]
     n = len(frame)
@@ -67,7 +67,7 @@ def summary(valuation: Valuation) -> str:
 
 
 def _certainty(frame: pd.DataFrame, reliability: float) -> str:
-    """How many CIs are entirely below and above 0, and how reliable the values are."""
+    """Numbers of CIs entirely below and above 0, and the reliability of the values."""
     known = int(frame["error"].notna().sum())
     below, above = int((frame["ci_high"] < 0).sum()), int((frame["ci_low"] > 0).sum())
     words = "No player has a standard error yet"
@@ -96,7 +96,7 @@ def _rows(frame: pd.DataFrame, digits: int, start: float, end: float) -> str:
 
 
 def _interval(value: float, low: float, high: float, start: float, width: float) -> str:
-    """A dot on a line, beside a stroke at 0."""
+    """A dot on a line, with a tick at 0."""
     if not math.isfinite(value):
         return ""
 

@@ -1,4 +1,4 @@
-"""The page: what each section holds, and what is left out for want of what it needs."""
+"""The page: the content of each section, and the sections left out because their input is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ordinal_shapley.report.text import count, covered, is_better, number, short
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
-_MAX_CLASSES = 50  # in the table of classes
+_MAX_CLASSES = 50  # maximum rows in the table of classes
 
 
 def page(
@@ -38,10 +38,10 @@ def page(
     settings: Mapping[str, Any] | None,
     warnings: Iterable[str],
 ) -> str:
-    """Return the page, and write it if there is a path; the arguments are those of `Valuation.to_html`."""
+    """Return the page, and write it if there is a path; arguments as for `Valuation.to_html`."""
     if path is not None:
         file_name("path", path)
-        with replacing(path, keep=False):  # what can't be written is found before the work
+        with replacing(path, keep=False):  # fails before the work if the file can't be written
             pass
     if find_spec("jinja2") is None:
         raise ImportError("the report needs Jinja2; install it with: pip install 'ordinal-shapley[report]'")
@@ -63,7 +63,7 @@ def page(
         "n": n,
         "level": f"{100 * level:g}",
         "opening": facts.opening(given, table),
-        "poor": classes and by_order,  # at finding label errors
+        "poor": classes and by_order,  # poor at finding label errors
         "unpredicted": classes and valuation.evidence is None,
         "warnings": [str(line) for line in warnings],
         "settings": facts.settings(given, settings or {}),
@@ -106,16 +106,16 @@ def _fill(content: dict[str, Any]) -> str:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     style, script = (loader.get_source(environment, f"page.{kind}")[0] for kind in ("css", "js"))
-    # No script runs but this one, whatever a label holds, and nothing is fetched.
+    # Only this script may run, whatever labels contain, and nothing is fetched.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     html = environment.get_template("page.html").render(
         **content, style=Markup(style), script=Markup(script), digest=digest, markup=Markup
     )
-    return html.encode("utf-8", "replace").decode()  # of names that are no text, such as half characters
+    return html.encode("utf-8", "replace").decode()  # names may contain lone surrogates
 
 
 def _classes(given: Given) -> list[list[str]]:
-    """One line per class: how its values are spread."""
+    """One row per class: the distribution of its values."""
     if not given.classes:
         return []
     assert given.labels is not None
@@ -142,7 +142,7 @@ def _convergence(given: Given) -> list[Picture]:
 
 
 def _removal(given: Given) -> tuple[Picture | None, str]:
-    """The picture and what to know about it, or why there is none."""
+    """The picture and its explanation, or why there is none."""
     game, noun = given.game, given.noun
     if game is None:
         return None, "To see how the score changes, pass the game of these values as game."
@@ -150,7 +150,7 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
         return None, f"This requires at least two {noun}s with values."
     try:
         curves = removal_curves(game, given.valuation)
-    except (RuntimeError, TypeError, ValueError) as error:  # of a utility that some sequences don't have
+    except (RuntimeError, TypeError, ValueError) as error:  # some sequences may have no utility
         return None, f"The utility without some of the {noun}s could not be computed: {error}"
     validation = game._n_valid is not None
     on = " on the validation rows" if validation else ""
@@ -175,7 +175,7 @@ def _removal(given: Given) -> tuple[Picture | None, str]:
 
 
 def _removal_verdict(curves: Removal, noun: str) -> str:
-    """What the curves say of the values, over the first half of the marks."""
+    """Interpretation of the curves over the first half of the marks."""
     half = max(2, len(curves.removed) // 2)
     high, low, random = (
         float(np.mean(line[..., :half])) for line in (curves.high, curves.low, curves.random)

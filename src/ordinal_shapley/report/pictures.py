@@ -1,4 +1,4 @@
-"""The pictures of a report: how values are spread, how the run came to them, what removal does."""
+"""The pictures of a report: distribution of values, convergence of the run, effect of removal."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 _MAX_BARS = 40
-_FOLLOWED = 3  # players at either end
-_EARLY = 0.1  # share of a run that is not drawn
-_MAX_LINES = 25  # of numbers below a picture
+_FOLLOWED = 3  # number of players at either end
+_EARLY = 0.1  # share of a run, at its start, that is not drawn
+_MAX_LINES = 25  # maximum rows of numbers below a picture
 
 _Numbers = npt.NDArray[np.float64]
 
 
 def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
-    """How the values are spread, with a typical interval for scale; None if no value is known."""
+    """Distribution of the values, with a typical interval for scale; None if no value is known."""
     values = valuation.values[np.isfinite(valuation.values)]
     if not values.size:
         return None
@@ -59,7 +59,7 @@ def histogram(valuation: Valuation, noun: str, level: float) -> Picture | None:
 
 
 def _edges(values: _Numbers) -> _Numbers:
-    """Edges of bars, of which 0 is one if it is in reach."""
+    """Edges of bars, including 0 if it is in range."""
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         half = 0.05 * (abs(low) or 1.0)
@@ -73,7 +73,7 @@ def _edges(values: _Numbers) -> _Numbers:
 
 
 def convergence(history: History, names: list[str], level: float) -> list[Picture]:
-    """How the values of some players went, the errors of all, and what the stopping rule saw."""
+    """Course of the values of some players, of the errors of all, and of the stopping rule's readings."""
     return [_courses(history, names, level), *_errors(history), *_readings(history)]
 
 
@@ -84,7 +84,7 @@ def _courses(history: History, names: list[str], level: float) -> Picture:
     order = order[np.isfinite(values[-1][order])]
     few = len(order) <= 2 * _FOLLOWED
     chosen = order if few else np.concatenate([order[:_FOLLOWED], order[-_FOLLOWED:]])
-    # What came early was noise, beside which nothing else would be seen.
+    # Early values are noise whose scale would hide everything else.
     late = at >= _EARLY * at[-1]
     at, values, half = at[late], values[late], half[late]
     shown = np.concatenate([(values + sign * np.nan_to_num(half))[:, chosen].ravel() for sign in (-1, 1)])
@@ -154,7 +154,7 @@ def _readings(history: History) -> list[Picture]:
 
 
 def removal(curves: Removal, score: str, noun: str) -> Picture:
-    """What is left of the score as players go."""
+    """The score as players are removed."""
     share = 100 * curves.removed / curves.n_players
     lines = (curves.high, curves.low, curves.random.mean(axis=0))
     every = np.concatenate([*lines, curves.random.ravel()])
@@ -188,5 +188,5 @@ def _span(at: npt.NDArray[np.int64]) -> tuple[float, float]:
 
 
 def _some(n: int) -> npt.NDArray[np.intp]:
-    """The last of n lines and others, evenly."""
+    """Indices of some of n lines, evenly spaced, including the last."""
     return np.unique(np.linspace(0, n - 1, min(n, _MAX_LINES)).round().astype(np.intp))

@@ -1,4 +1,4 @@
-"""How the score changes as players go by their values, or at random."""
+"""The score as players are removed by their values, or at random."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 _MARKS = 20
 _MAX_ORDERS, _MAX_RANDOM = 5, 5
-_MIN_ORDERS, _MIN_RANDOM = 2, 3  # also for games that train any model, which takes long
-_ROWS = 20_000  # with more, there are fewer orders
+_MIN_ORDERS, _MIN_RANDOM = 2, 3  # even for games that fit models in Python, which takes long
+_ROWS = 20_000  # with more players there are fewer orders
 
 
 class Removal(NamedTuple):
-    """Scores of the players left, at each mark."""
+    """Scores of the remaining players, at each mark."""
 
     n_players: int
     removed: npt.NDArray[np.int64]  # (n_marks,), from 0
-    high: npt.NDArray[np.float64]  # (n_marks,) with the highest values gone
+    high: npt.NDArray[np.float64]  # (n_marks,) with the highest values removed
     low: npt.NDArray[np.float64]
-    random: npt.NDArray[np.float64]  # (n_runs, n_marks) with others gone, drawn at random
-    n_orders: int  # of the players left that each score is the mean of; 1 where order plays no part
+    random: npt.NDArray[np.float64]  # (n_runs, n_marks) with random players removed
+    n_orders: int  # of the remaining players, over which scores are means; 1 if order is irrelevant
 
 
 def removal_curves(game: Game, valuation: Valuation) -> Removal:
-    """Play the game with the players left: in random orders, the same for all curves, where order matters.
+    """Evaluate the remaining players, in the same random orders for all curves if order matters.
 
-    Players without a value go last. Equal seeds at every call, so the same result gives the same page.
+    Players without a value are removed last. The seed is fixed, so the same result gives the same page.
     """
     n = game.n_players
     generator = np.random.default_rng(0)

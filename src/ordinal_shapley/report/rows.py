@@ -1,4 +1,4 @@
-"""The table of all players: their values, and the columns that they came with."""
+"""The table of all players: their values and their own columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation
 
 MAX_COLUMNS = 60
-PAGE = 25  # rows to begin with
+PAGE = 25  # rows shown at first
 _MAX_TEXT = 1_000
 _FIGURES = {"std. error": "stderr", "low": "ci_low", "high": "ci_high"}
 _BOTH = {
     "std. error": "stderr_total", "Monte Carlo error": "stderr", "low": "ci_low", "high": "ci_high",
 }  # fmt: skip
-_MAX_EXACT = 2**53  # of the whole numbers of JavaScript
+_MAX_EXACT = 2**53  # largest exact integer of JavaScript
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -32,12 +32,12 @@ class Column(NamedTuple):
 
     title: str
     kind: str  # "number" or "text"
-    own: bool  # of the rows, and not of the result
-    digits: int | None  # None for as many as a number has, six significant ones at most
-    cells: list[Any]  # None where there is none
+    own: bool  # whether it is a column of the rows, not of the result
+    digits: int | None  # None for as many as a number has, at most six significant ones
+    cells: list[Any]  # None for missing values
 
     def text(self, row: int) -> str:
-        """Return a cell for people to read."""
+        """Return the text of a cell."""
         cell = self.cells[row]
         if cell is None:
             return "\u2013"
@@ -55,17 +55,17 @@ class RowTable(NamedTuple):
     """The table."""
 
     columns: list[Column]
-    order: npt.NDArray[np.intp]  # the players as the page opens: suspects first, the most suspicious on top
-    below: npt.NDArray[np.bool_]  # whose CI is entirely below 0
-    other: npt.NDArray[np.bool_]  # of whom another label is predicted with confidence
-    n_left_out: int  # columns of the rows that are not shown
+    order: npt.NDArray[np.intp]  # initial order of the players: suspects first, the most suspicious on top
+    below: npt.NDArray[np.bool_]  # players whose CI is entirely below 0
+    other: npt.NDArray[np.bool_]  # players for which another label is predicted with confidence
+    n_left_out: int  # number of columns of the rows that are not shown
 
     def column(self, title: str) -> Column:
         """Return a column of the result."""
         return next(column for column in self.columns if column.title == title and not column.own)
 
     def data(self) -> str:
-        """Return all as JSON that can stand in a page."""
+        """Return everything as JSON for embedding in a page."""
         ends = [x for title in ("value", "low", "high") for x in self.column(title).cells if x is not None]
         content = {
             "columns": [column._asdict() for column in self.columns],
@@ -80,7 +80,7 @@ class RowTable(NamedTuple):
 def row_table(
     valuation: Valuation, X: pd.DataFrame | None, labels: npt.NDArray[Any] | None, noun: str, level: float
 ) -> RowTable:
-    """Put the result, the labels and the rows' own columns side by side."""
+    """Join the result, the labels and the rows' own columns."""
     frame = valuation.to_frame(level)
     digits = decimals(shown_errors(valuation), frame["value"].to_numpy())
     names = frame.index
@@ -131,14 +131,14 @@ def _figure(title: str, cells: pd.Series[Any], digits: int) -> Column:
 
 
 def _column(title: str, cells: Any, *, own: bool) -> Column:
-    """A column of whatever type."""
+    """Return a column of any type."""
     kind = getattr(cells.dtype, "kind", "O")
     title = title[:_MAX_TEXT]
     if kind in "iuf":
         pandas = hasattr(cells, "iloc")
         numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan) if pandas else cells.astype(np.float64)
         finite = numbers[np.isfinite(numbers)]
-        # The largest itself may be the next one, rounded.
+        # The largest may be rounded up to the next power of ten.
         exact = kind == "f" or not (np.abs(finite) >= _MAX_EXACT).any()
         if exact and not np.isinf(numbers).any():
             whole = kind in "iu" or bool((finite == np.round(finite)).all())

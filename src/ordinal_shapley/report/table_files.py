@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.valuation.result import Valuation
 
-_INDEX = "player"  # what a file calls the column of names
+_INDEX = "player"  # name of the column of player names in a file
 
 
 def write_csv(valuation: Valuation, path: str | PathLike[str], level: float) -> None:
@@ -46,7 +46,7 @@ def write_parquet(valuation: Valuation, path: str | PathLike[str], level: float)
 
 
 def _named_frame(valuation: Valuation, level: float) -> pd.DataFrame:
-    """Return the table with named index columns: names that are tuples of one length have several."""
+    """Return the table with named index columns, several for names that are tuples of one length."""
     frame = valuation.to_frame(level)
     if frame.index.nlevels == 1:
         return frame.rename_axis(_INDEX)

@@ -1,4 +1,4 @@
-"""A result in numbers and words, for pages, notebooks and screens."""
+"""Numbers and text about a result, for reports, notebooks and screens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-12
 _SETTLED = 0.5
-# Errors fall with the root of the permutations: half of them takes three times as many more.
+# Errors fall with the root of the permutations: to halve them takes three times as many in addition.
 _MORE_TO_HALVE = 3.0
-_MIN_BLOCKS = 10  # of validation rows, as in sampling
+_MIN_BLOCKS = 10  # minimum number of validation rows, as in sampling
 
 
 def decimals(errors: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> int:
-    """Return the decimals that show two digits of a typical standard error, or else of a typical value."""
+    """Return the decimals for two digits of a typical standard error, or else of a typical value."""
     for numbers in (errors, values):
         sizes = np.abs(np.asarray(numbers, dtype=np.float64))
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
@@ -29,7 +29,7 @@ def decimals(errors: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -
 
 
 def number(value: float, digits: int | None = None, sign: str = "") -> str:
-    """Return a number for people to read, with a real minus; "?" for one that is not known."""
+    """Return a number as text, with a proper minus sign; "?" if it is unknown."""
     if not math.isfinite(value):
         return "?"
     style = f".{digits}f" if digits is not None else ".0f" if abs(value) >= 1000 else ".4g"
@@ -37,17 +37,17 @@ def number(value: float, digits: int | None = None, sign: str = "") -> str:
 
 
 def short(text: str, longest: int = 80) -> str:
-    """Return the text, cut if it is very long."""
+    """Return the text, shortened if it is very long."""
     return text if len(text) <= longest else text[: longest - 1] + "\u2026"
 
 
 def count(n: int, noun: str) -> str:
-    """Return so many of something."""
+    """Return a count with its noun."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def is_better(valuation: Valuation) -> bool | None:
-    """Whether the model of all rows is better than the baseline; None if that is not known."""
+    """Whether the model of all rows is better than the baseline; None if unknown."""
     full, baseline = valuation.full_score, valuation.baseline_score
     if full is None or baseline is None:
         return None
@@ -55,7 +55,7 @@ def is_better(valuation: Valuation) -> bool | None:
 
 
 def score_words(valuation: Valuation, game: Any = None) -> str:
-    """Say what the model of all rows scores, and what the baseline scores; "" if it is not known."""
+    """Report the scores of the model of all rows and of the baseline; "" if unknown."""
     if valuation.full_score is None:
         return ""
     n_folds, ordered = len(valuation.moments.parts), game is not None and not game.order_free
@@ -71,7 +71,7 @@ def score_words(valuation: Valuation, game: Any = None) -> str:
 
 
 def baseline_of(game: Any) -> str:
-    """Say what the baseline is in a game of training rows, if that is known."""
+    """Describe the baseline of a game of training rows, if it is known."""
     if game is None or game.scoring in ("roc_auc", "neg_log_loss"):
         return "a constant prediction"
     if getattr(game, "classes_", None) is None:
@@ -80,12 +80,12 @@ def baseline_of(game: Any) -> str:
 
 
 def shown_errors(valuation: Valuation) -> npt.NDArray[np.float64]:
-    """Return the standard errors that are shown beside the values, and that intervals are made of."""
+    """Return the standard errors to show beside the values, and to use for intervals."""
     return valuation.stderr if valuation.stderr_total is None else valuation.stderr_total
 
 
 def covered(valuation: Valuation, game: Any = None) -> str:
-    """Say what the standard errors cover."""
+    """Describe what the standard errors cover."""
     if valuation.stderr_total is None:
         uncovered = [*valuation.sampler.biases]
         if valuation.full_score is not None or (game is not None and game._n_valid is not None):
@@ -102,7 +102,7 @@ def covered(valuation: Valuation, game: Any = None) -> str:
 
 
 def why_monte_carlo(valuation: Valuation, game: Any) -> str:
-    """Say why errors don't cover the choice of validation rows; "" if they do, or it is not known."""
+    """Describe why errors don't cover the choice of validation rows; "" if they do, or if unknown."""
     if valuation.stderr_total is not None or game is None or game._n_valid is None:
         return ""
     if valuation.sampler.biases:
@@ -116,7 +116,7 @@ def why_monte_carlo(valuation: Valuation, game: Any) -> str:
 
 
 def sum_words(valuation: Valuation, noun: str = "row") -> str:
-    """Say what the values of a cross-fitted game sum to; "" for any other."""
+    """Describe the sum of the values of a cross-fitted game; "" for other games."""
     moments, n = valuation.moments, len(valuation.moments.parts)
     if n < 2 or valuation.kind.size_words or valuation.sampler.biases:
         return ""
@@ -132,7 +132,7 @@ def sum_words(valuation: Valuation, noun: str = "row") -> str:
 
 
 def reliability_words(valuation: Valuation) -> str:
-    """Say what the reliability is and means, and what would halve errors; "" if it is not known."""
+    """Report and explain the reliability, and what would halve errors; "" if unknown."""
     reliability = valuation.reliability
     if math.isnan(reliability):
         return ""

@@ -1,4 +1,4 @@
-"""What a run evaluates before its first permutation: models of all rows, a pilot, what rules compare with."""
+"""Evaluations before the first permutation of a run: models of all rows, a pilot, targets of rules."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from ordinal_shapley_kernels.walks import NO_RULE
 
 _BASELINE_ORDERS = 10
 _TARGET_ORDERS = 20
-# The mean of full orders that cost much is near enough with a standard error of this share of it, and what a
-# rule compares with of this share of its tolerance.
+# A mean over expensive full permutations may have a standard error of this share of it, and the target of a
+# rule one of this share of its tolerance.
 _NEAR_SCORE = 0.005
 _NEAR_TARGET = 0.1
 _FEW = 6  # permutations of a pilot that evaluate all sizes
-_DEAR = 20.0  # others leave those out that cost more than the dearest divided by this
-# Work that took less tells little about how long more of it will take.
+_DEAR = 20.0  # the others leave out sizes that cost more than the maximum divided by this
+# Shorter times are unreliable for a forecast.
 _MIN_TIMED = 0.1
 
 
 class Ahead:
-    """Evaluates what a run must know first, shows it, ends when time is up, and learns how long fits take."""
+    """Evaluates what a run needs first, within its time and with progress, and measures the time of fits."""
 
     def __init__(
         self,
@@ -53,16 +53,16 @@ class Ahead:
         n_folds: int = 1,
     ) -> None:
         self._game, self._rule = game, rule
-        self._n_folds = n_folds  # that share a pilot
+        self._n_folds = n_folds  # number of folds that share a pilot
         self._n_jobs, self._clock, self._bar = n_jobs, clock, bar
-        self.evaluations = 0  # that count among those of the run
-        # Seconds for what costs 1 by the game's formula, on all workers together; None while it is not known.
+        self.evaluations = 0  # counted in the run's total
+        # Seconds per unit of the game's relative costs, with all workers; None while unknown.
         self.pace: float | None = None
-        self._full: dict[int, list[float]] = {}  # utilities of random orders, by game
+        self._full: dict[int, list[float]] = {}  # utilities of random full permutations, by game
 
     @contextmanager
     def _phase(self, what: str, unit: str, total: int, figure: str) -> Iterator[Callable[[int, int], None]]:
-        """Show a piece of work, and raise if time was up at its end; gives what tells how far it is."""
+        """Show a piece of work, and raise if time is up at its end; yields a function to report progress."""
         clock, bar, began = self._clock, self._bar, time.monotonic()
         done = 0
         self._show(unit, total, figure)
@@ -88,9 +88,9 @@ class Ahead:
         )
 
     def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:
-        """Look at permutations, on all workers; time is up if they are fewer.
+        """Look at permutations, with all workers; if fewer are returned, time is up.
 
-        `tell` hears of the index of the next and of the evaluations so far.
+        `tell` gets the index of the next one and the evaluations so far.
         """
         from joblib import delayed
 
@@ -119,14 +119,14 @@ class Ahead:
         return made
 
     def scores(self, game: Game, seed: int) -> Scores:
-        """Return the scores of models of all rows and of the baseline; None where players own no rows."""
+        """Return the scores of the model of all rows and of the baseline; None if players own no rows."""
         count, score = -(-game.scored_orders // self._n_folds), None
         if not count:
             return None, None
         what = "the score of the model of all rows"
         with self._phase(what, "models", count, "scoring the model of all rows") as tell:
-            # The given order may be a sorted one, and no better than any other.
-            # Of a model that fails here, and may not in the run.
+            # In random orders, as the given order may be sorted. A model that fails here need not fail in the
+            # run.
             with suppress(RuntimeError, UtilityError), game._listening():
                 made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tell(done, 0))
                 score = float(np.mean(made)) if made else None
@@ -136,10 +136,10 @@ class Ahead:
     def _full_utilities(
         self, game: Game, seed: int, max_count: int, tolerance: float, tell: Callable[[int], None]
     ) -> list[float]:
-        """Return utilities of random orders of all players, apart from those that are walked.
+        """Return utilities of random full permutations, which are independent of the run's.
 
-        They are `max_count`, or fewer that are dear and agree: the standard error of their mean is within
-        `tolerance`, relative to it. Fewer still if time is up.
+        There are `max_count`, or fewer if they are expensive and the relative standard error of their mean is
+        within `tolerance`. Fewer still if time is up.
         """
         found = self._full.setdefault(id(game), [])
         cost = float(game._relative_costs(np.array([game.n_players]), jump=True)[0])
@@ -156,11 +156,11 @@ class Ahead:
         return scored
 
     def plan(self, plan: Plan) -> Plan:
-        """Add to a plan what the truncation rule must know first."""
+        """Add the target of the truncation rule and control variates to a plan."""
         if self._rule is not None:
             plan = self._rule.prepare(plan, self)
         if plan.in_out and plan.design.own_baselines and not len(plan.baselines):
-            # Rows of one Latin square depend on one another, so none is compared with others.
+            # Rows of a Latin square depend on one another, so they cannot provide control variates.
             figure = "scoring full permutations for control variates"
             with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tell:
                 cancellation = self._clock.cancellation()
@@ -172,7 +172,7 @@ class Ahead:
         return plan
 
     def prepared(self, plan: Plan) -> Game:
-        """Return the game, with what fits begin at where the plan evaluates prefixes far apart."""
+        """Return the game, with starting points for fits if the plan evaluates distant prefixes."""
         clock, bar = self._clock, self._bar
         if plan.in_out < 1.0 or not len(plan.inclusion):
             return self._game
@@ -187,13 +187,13 @@ class Ahead:
 
     def with_inclusion(self, plan: Plan, count: int, min_probability: float) -> Plan:
         """Give a plan inclusion probabilities, after a pilot of so many permutations."""
-        if len(plan.inclusion):  # a checkpoint has them
+        if len(plan.inclusion):  # from a checkpoint
             return plan
         game = self._game
         count = min(count, max(_FEW, -(-count // self._n_folds)))
         sizes = pilot_sizes(pilot_places(plan), plan.in_out < 1.0)
         figure = f"pilot: choosing inclusion probabilities by {len(sizes)} sizes of {count:,} permutations"
-        # The largest sizes can take nearly all of the time, and a few permutations tell enough of them.
+        # The largest sizes can take most of the time, and a few permutations of them are enough.
         costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
         few, cheap = min(_FEW, count), int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
         with self._phase("the pilot", "pilot orders", count, figure) as tell:
@@ -210,7 +210,7 @@ class Ahead:
         return with_probabilities(plan, game, made, min_probability)
 
     def score_target(self, target: str, tol: float, seed: int) -> float:
-        """Return the full score for a rule of this tolerance."""
+        """Return the full score for a rule with this tolerance."""
         game = self._game
         count = 1 if target == "given" else _TARGET_ORDERS
         figure = "scoring full permutations for the truncation rule"
@@ -226,7 +226,7 @@ class Ahead:
         return float(np.mean(scored))
 
     def expected(self, plan: Plan, n_permutations: int | None) -> float | None:
-        """Return about how many seconds so many permutations will take, None if nothing tells."""
+        """Return the approximate seconds that so many permutations will take, None if unknown."""
         if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
         sizes = np.arange(1, plan.longest + 1)

@@ -1,4 +1,4 @@
-"""Blocks of validation rows, by which a run keeps its sums: for the effect of other validation rows."""
+"""Blocks of validation rows, for standard errors that cover the choice of validation rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.sampler import PermutationSampler
 
 _N_BLOCKS = 20
-_MIN_BLOCKS = 10  # fewer say little of a variance
-_MAX_SUMS = 400_000  # numbers in sums by block
-_BLOCKS = 0x9E3779B97F4A7C15  # makes a key of its own
+_MIN_BLOCKS = 10  # fewer would estimate a variance poorly
+_MAX_SUMS = 400_000  # maximum numbers in sums by block
+_BLOCKS = 0x9E3779B97F4A7C15  # derives a separate key
 
 
 def with_blocks(plan: Plan, game: Game, sampler: PermutationSampler) -> Plan:
-    """Return the plan with blocks of validation rows, drawn at random by its seed; without if there are none.
+    """Return the plan with random blocks of validation rows, by its seed, or unchanged if they do not apply.
 
-    They are for scores that are means over the validation rows, in runs without bias: an error that covers
-    the choice of these rows and not a bias would promise too much.
+    They apply to scores that are means over the validation rows, in unbiased runs: errors that cover the
+    choice of these rows but not a bias would be misleading.
     """
     shares = game._row_shares
     n_blocks = 0 if shares is None else min(_N_BLOCKS, len(shares), _MAX_SUMS // game.n_players)

@@ -1,8 +1,8 @@
-"""The file that a run is kept in, so that it can go on after it was ended in any way.
+"""The file in which a run is saved, so that it can be resumed however it ended.
 
-It is a file of a `Valuation` (`Valuation.load` reads it) with what a run needs besides. Only whole shards are
-in it, and what is added up after them is the same in any run that long, so a run that goes on gives the bits
-of one that was never stopped.
+It is a file of a `Valuation` (`Valuation.load` reads it) with the additional state of a run. Only complete
+shards are in it, and later ones are added in the same way in any run, so a resumed run is bit-identical to
+one that was never stopped.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ordinal_shapley.valuation.file import File, read_file, write_file
 from ordinal_shapley.valuation.settings import Settings
 
 _FORMAT = 4
-# What a pilot adds to a plan.
+# Fields of a plan that come from a pilot.
 _OF_PILOT = ("baselines", "inclusion", "block_baselines")
-# In this order a difference is reported.
+# Differences are reported in this order.
 _COMPARED = ("version", "seed", "kind", "sampler", "position_profile", "game")
 Scores: TypeAlias = tuple[float | None, float | None]
-# Between writes a run works this many times as long as one took.
+# Time between writes, in multiples of the duration of the last one.
 _SPACING = 20.0
 
 
@@ -49,24 +49,24 @@ class Keeper:
         self._pilots: list[dict[str, Any]] = []
         if path is not None and Path(path).exists():
             self._file = _read(path, self._name)
-        # Of the run that the file is of, if there is one.
+        # Seed of the run in the file, if there is one.
         self.seed = None if self._file is None else self._file.settings.seed
 
     def recall(self, plans: Sequence[Plan]) -> tuple[list[Plan], Scores] | None:
-        """Return the plans with what pilots told them, and scores, as the file has them; None without one."""
+        """Return the plans with the results of pilots, and the scores, from the file; None without a file."""
         if self._file is None:
             return None
         self._scores, self._pilots = _ahead(self._file)
-        told = zip(plans, self._pilots, strict=True)
-        return [plan._replace(**pilot) for plan, pilot in told], self._scores
+        pairs = zip(plans, self._pilots, strict=True)
+        return [plan._replace(**pilot) for plan, pilot in pairs], self._scores
 
     def remember(self, plans: Sequence[Plan], scores: Scores) -> None:
-        """Keep what pilots told the plan of each fold, and scores, with the run."""
+        """Keep the results of the pilot of each fold, and the scores, for the file."""
         self._scores = scores
         self._pilots = [{name: getattr(plan, name) for name in _OF_PILOT} for plan in plans]
 
     def begin(self, settings: Settings, player_names: NDArray[Any] | None, first: int) -> None:
-        """Take in what the run is, before it begins; ValueError if the file is of another run."""
+        """Set the settings of the run before it begins; ValueError if the file is of another run."""
         if self._path is None:
             return
         self._settings, self._player_names, self._first = settings, player_names, first
@@ -83,9 +83,9 @@ class Keeper:
             )
 
     def state(self, before: State, made: str) -> State:
-        """Return the state to go on from; `before` is that of a new run, whose fingerprint is `made`.
+        """Return the state to resume; `before` is that of a new run, whose fingerprint is `made`.
 
-        ValueError if the file is of a run whose game says something else, OSError if none can be written.
+        ValueError if the game of the file has other utilities, OSError if no file can be written.
         """
         if self._path is None:
             return before
@@ -102,12 +102,12 @@ class Keeper:
         return self._written
 
     def offer(self, state: State, seconds: float) -> None:
-        """Write the state, unless it was written a moment ago."""
+        """Write the state, unless the last write is recent."""
         if self._path is not None and time.monotonic() >= self._next:
             self.save(state, seconds)
 
     def save(self, state: State, seconds: float) -> None:
-        """Write the state; warn if that fails, for the file keeps an earlier one and the run can go on."""
+        """Write the state; only warn if that fails, as the file keeps an earlier one and the run goes on."""
         if self._path is None or state is self._written:
             return
         try:
@@ -120,7 +120,7 @@ class Keeper:
             self._warned = False
 
     def holds(self) -> str:
-        """Say what is kept where."""
+        """Report what is saved, and where."""
         count = 0 if self._written is None else self._written.moments.n_permutations
         return f"{count:,} permutations are kept in {self._name}"
 
@@ -130,7 +130,7 @@ class Keeper:
         moments, total = state.moments, state.seconds + seconds
         more: dict[str, NDArray[Any]] = {"block": state.block}
         for k, pilot in enumerate(self._pilots):
-            more |= {f"{name}_{k}": told for name, told in pilot.items()}
+            more |= {f"{name}_{k}": array for name, array in pilot.items()}
         for k, (rounds, values) in enumerate(state.memory.values()):
             more |= {f"rounds_{k}": rounds, f"values_{k}": values}
         run = {
@@ -158,7 +158,7 @@ class Keeper:
 
 @contextmanager
 def keeping(path: str | os.PathLike[str] | None) -> Iterator[Keeper]:
-    """Hold the checkpoint for one run; an interrupt says what is kept."""
+    """Hold the checkpoint for one run; an interrupt reports what is saved."""
     if path is None:
         yield Keeper(None)
         return
@@ -192,7 +192,7 @@ def _read(path: str | os.PathLike[str], name: str) -> File:
             )
         _state(file)
         _ahead(file)
-    except KeyError as error:  # names are what a damaged archive may lose unnoticed
+    except KeyError as error:  # a damaged archive may lack members without an error
         raise _unusable(name, f"it lacks {error}") from error
     except ValueError as error:
         if str(error).startswith("checkpoint"):
@@ -211,7 +211,7 @@ def _unusable(name: str, why: str) -> ValueError:
 
 
 def _state(file: File) -> State:
-    """The state that a file holds; KeyError if something is not there."""
+    """The state in a file; KeyError if something is missing."""
     run, more = file.header["run"], file.more
     return State(
         file.moments,
@@ -224,7 +224,7 @@ def _state(file: File) -> State:
 
 
 def _ahead(file: File) -> tuple[Scores, list[dict[str, Any]]]:
-    """Scores, and what the pilot of each fold told; KeyError if something is not there."""
+    """The scores and the results of the pilot of each fold; KeyError if something is missing."""
     full, baseline = file.header["run"]["scores"]
     n_folds = len(file.moments.parts)
     pilots = [{name: file.more[f"{name}_{k}"] for name in _OF_PILOT} for k in range(n_folds)]

@@ -1,4 +1,4 @@
-"""Stopping rules of convergence: they end a run by its values or their standard errors."""
+"""Stopping rules of convergence, based on the values or their standard errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values = NDArray[np.float64]
 
 
 class _Convergence(StoppingRule):
-    """A rule about the values or their errors: one check serves them all."""
+    """A rule about the values or their errors; all use the same check."""
 
     def begin(self) -> Check:
         """Return a fresh check, for one run."""
@@ -24,9 +24,9 @@ class _Convergence(StoppingRule):
 
     @abstractmethod
     def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
-        """Say whether to stop, the figure to show, and what was measured.
+        """Return whether to stop, the figure to show, and the measurements.
 
-        A rule with a ``window`` gets the values at the ends of the rounds in it.
+        A rule with a ``window`` gets the values at the ends of its rounds.
         """
 
 
@@ -44,10 +44,10 @@ class _ConvergenceCheck(Check):
         return self.converged
 
     def _earlier(self, progress: Progress, window: int) -> list[Values]:
-        """Values of the rounds in the window and of the latest before it; none if it isn't full.
+        """Values of the rounds in the window and of the latest round before it; none if it isn't full.
 
-        Without one at or before its start a last, short round would be compared over a few permutations
-        only and look converged.
+        Without the latter a last, short round would only be compared over a few permutations and look
+        converged.
         """
         now, start = progress.n_permutations, progress.n_permutations - window
         while len(self._history) > 1 and self._history[1][0] <= start:
@@ -131,14 +131,14 @@ class RelativeChange(_Convergence):
 
 
 def _relative_change(values: Values, earlier: Values, floor: float) -> float:
-    """Return the mean relative change of the values known at both times; inf when there is no scale."""
+    """Return the mean relative change of the values known at both times; inf if there is no scale."""
     known = ~np.isnan(values) & ~np.isnan(earlier)
     size = np.abs(values[known])
     if known.any() and (values[known] == earlier[known]).all():
         return 0.0
     if not known.any() or not (size.any() or floor):
         return math.inf
-    with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, as those at 0 do
+    with np.errstate(over="ignore"):  # values that fell to almost 0 give inf, like those at 0
         scale = np.maximum(size, max(float(size.mean()), floor))
         return float((np.abs(values[known] - earlier[known]) / scale).mean())
 
@@ -185,7 +185,7 @@ class MaxStandardError(_Convergence):
         arguments.integer("min_permutations", self.min_permutations)
 
     def _look(self, progress: Progress, earlier: list[Values]) -> tuple[bool, str, list[Reading]]:
-        largest = float(progress.stderr.max())  # NaN if one is
+        largest = float(progress.stderr.max())  # NaN if any is NaN
         known = progress.values[~np.isnan(progress.values)]
         spread = float(known.std()) if self.relative and len(known) else 1.0
         shown = "unknown"
@@ -275,7 +275,7 @@ def _agreement(values: Values, earlier: Values, k: int | None) -> tuple[float, f
 
 
 def _correlation(now: Values, then: Values) -> float:
-    """Spearman's correlation; 1 for equal rankings, also where all players are of one rank."""
+    """Spearman's correlation; 1 for equal rankings, even if all players have the same rank."""
     from scipy.stats import rankdata
 
     one, two = rankdata(now), rankdata(then)

@@ -1,4 +1,4 @@
-"""Designs: how permutations depend on one another, and what follows for their errors."""
+"""Designs: dependence between permutations, and its consequences for errors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ordinal_shapley_kernels.permutations import ANTITHETIC, INDEPENDENT, LATIN
 
 @dataclass(frozen=True)
 class Design:
-    """How the permutations of a run depend on one another; each by itself is as random as in any other."""
+    """Dependence between the permutations of a run; each single permutation is uniformly random."""
 
     name: str
     code: int  # of the kernel
-    permutations: int | None = 1  # in an independent replicate, that has errors; None for one for each player
-    of_all: bool = False  # whether it needs permutations of all players, so no class sampling
-    # Whether prefix utilities are compared with another stream, for all of a replicate depend on one another.
+    permutations: int | None = 1  # per independent replicate; None for as many as players
+    of_all: bool = False  # whether it requires permutations of all players, so no class sampling
+    # Whether control variates come from another stream, because permutations of a replicate are dependent.
     own_baselines: bool = False
     shares_places: bool = False  # whether a player may be in the middle of two permutations of a replicate
 

@@ -254,20 +254,20 @@ def sample_values(
 
 
 def _of_run(plan: Plan, game: Game, kind: Value, sampler: PermutationSampler, seed: int) -> Plan:
-    """Return a plan with what the seed and the game say."""
+    """Return the plan with its seed, weights of sequences, utility of the empty sequence and blocks."""
     plan = plan._replace(seed=seed, weight_game=make_weight_game(kind, game.n_players), empty_value=game(()))
     return with_blocks(plan, game, sampler)
 
 
 def _scored(pilots: Sequence[Ahead], folds: Sequence[Game]) -> list[tuple[Ahead, Game]]:
-    """Return the folds whose models of all rows are scored: two are enough where that takes long."""
+    """Return the folds whose models of all rows are scored: two are enough if that takes long."""
     cost = folds[0]._relative_costs(np.array([folds[0].n_players]), jump=True)[0]
     n_scored = len(folds) if cost * len(folds) <= folds[0]._much else 2
     return [*zip(pilots, folds, strict=True)][:n_scored]
 
 
 def _mean(scores: list[float | None]) -> float | None:
-    """Return the mean score of the folds, None if one has none."""
+    """Return the mean score of the folds, None if one is missing."""
     known = [score for score in scores if score is not None]
     return None if len(known) < len(scores) else float(np.mean(known))
 
@@ -309,7 +309,7 @@ def _warn_of(moments: Moments | Folds, plan: Plan, game: Game) -> None:
 
 @contextmanager
 def _reporting(games: Sequence[Game], plans: Sequence[Plan]) -> Iterator[None]:
-    """Say which utility or weight the kernels could not use, and why."""
+    """Raise an error that names the utility or weight that kernels could not use, and the reason."""
     with ExitStack() as stack:
         weight_game = plans[0].weight_game
         try:
@@ -326,7 +326,7 @@ def _reporting(games: Sequence[Game], plans: Sequence[Plan]) -> Iterator[None]:
 
 def _digest(settings: Settings, plans: Sequence[Plan], played: Sequence[Game]) -> str:
     """Fingerprint of game, options and minor version."""
-    # Another minor version may draw other permutations of the same seed: they don't pool.
+    # Another minor version may draw other permutations by the same seed, which must not be pooled.
     minor = settings.version.split(".")[:2]
     parts: list[Any] = []
     for plan, game in zip(plans, played, strict=True):
@@ -336,7 +336,7 @@ def _digest(settings: Settings, plans: Sequence[Plan], played: Sequence[Game]) -
 
 
 def as_rule(stopping: Any, n_permutations: Any, n_folds: int = 1) -> StoppingRule:
-    """Return the rule that stops a run with these arguments, of a game of so many folds."""
+    """Return the stopping rule for these arguments and this number of folds."""
     if stopping is not None and not isinstance(stopping, StoppingRule):
         raise TypeError(f"stopping is {stopping!r}, expected a rule such as RelativeChange(0.05)")
     if n_permutations is None:

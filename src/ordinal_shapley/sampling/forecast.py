@@ -1,4 +1,4 @@
-"""How long a run will take, said before it begins."""
+"""Forecast of the time of a run before it begins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.stopping import StoppingRule
 from ordinal_shapley.sampling.truncation import Roulette, TruncationRule
 
-# Of compiled games, whose progress is worth no word unless the run is really long.
+# For compiled games, for which only really long runs are reported.
 _VERY_LONG_SECONDS = 600.0
 
 

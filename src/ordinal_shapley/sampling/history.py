@@ -60,7 +60,7 @@ class History(StoppingRule):
         self.max_rounds = arguments.integer("max_rounds", max_rounds, max=_MAX_ROUNDS)
         self._rounds: list[_Round] = []
         self._every = 1
-        self.taken_up_at = 0  # permutations of the checkpoint that the run went on from
+        self.taken_up_at = 0  # permutations of the checkpoint that the run resumed
 
     def begin(self) -> Check:
         """Forget the last run, and return a fresh check."""

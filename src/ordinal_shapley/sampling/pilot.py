@@ -1,4 +1,4 @@
-"""The pilot of `Roulette` looks at some sizes of a few permutations, and gives inclusion probabilities."""
+"""The pilot of `Roulette` evaluates some sizes of a few permutations, for inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.shards import order_weights, other_stream, walked, workspace_of
 
-# In/out: prefixes of a permutation that are evaluated. Fewer would do with fewer utilities still, but a model
-# that starts from a prefix far shorter takes longer to fit.
+# In/out: maximum number of prefixes evaluated per permutation. Fewer would take even fewer utilities, but a
+# model that starts from a far shorter prefix takes longer to fit.
 _MAX_PREFIXES = 8
-# Sizes that the pilot looks at; of twice as many places it looks at all.
+# Number of sizes that the pilot evaluates; up to twice as many places it evaluates all.
 _GRID = 30
-# Marginal contributions shrink with the place, and probabilities beyond this one may do so, too.
+# Marginal contributions shrink with the place, and minimum probabilities do so beyond this place.
 _MIN_TO = 100
-# Of larger prefixes the weight is so small altogether that a guess of how they vary will do.
+# Larger prefixes have less total weight than this, so their variance need not be measured.
 _LITTLE = 1e-3
-_SCORES = 0x5DEECE66D  # makes a key of its own, so that scores are independent of the run
+_SCORES = 0x5DEECE66D  # derives a separate key, so that scores are independent of the run
 
 
 class Look(NamedTuple):
-    """What one permutation tells of the sizes looked at."""
+    """Results of one permutation at the sizes of the pilot."""
 
     utilities: NDArray[np.float64]  # of its prefixes
-    marginals: NDArray[np.float64]  # above the size looked at before, times the weight of the players before
+    marginals: NDArray[np.float64]  # over the previous size, times the weight of the players before
     evaluations: int
     block_utilities: NDArray[np.float64]  # by blocks of validation rows, of shape (n_sizes, n_blocks)
     seconds: float = 0.0  # that it took
 
 
 def pilot_plan(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
-    """Return a plan that evaluates these sizes, of permutations that are independent of the plan's own."""
+    """Return a plan that evaluates these sizes in permutations that are independent of the run's."""
     return _at_sizes(other_stream(plan), sizes)
 
 
@@ -50,14 +50,14 @@ def pilot_places(plan: Plan) -> int:
 
 
 def score_plan(game: Game, seed: int) -> Plan:
-    """Return a plan that evaluates random orders of all players."""
+    """Return a plan that evaluates random full permutations."""
     n = game.n_players
     strata = (np.arange(n), np.array([0, n]), np.array([n]))
     return _at_sizes(Plan(*strata, game.player_sizes, seed ^ _SCORES, False, 0.0), np.array([n]))
 
 
 def _at_sizes(plan: Plan, sizes: NDArray[np.int64]) -> Plan:
-    # Systematic sampling with probabilities of 1 and 0 leaves nothing to chance.
+    # Systematic sampling with probabilities of 1 and 0 is deterministic.
     inclusion = np.zeros(plan.n_places)
     inclusion[sizes - 1] = 1.0
     return plan._replace(in_out=1.0, inclusion=inclusion)
@@ -68,7 +68,7 @@ def look(
 ) -> Look | UtilityError | None:
     """Evaluate the sizes of a plan in permutation `index`; None if there was no time.
 
-    As for a shard, the arrays of plan and game are direct arguments. A failure is handed in.
+    As for a shard, the arrays of plan and game are direct arguments. A failure is returned.
     """
     plan, began = Plan(*arguments[:n_plan]), time.monotonic()
     try:
@@ -82,15 +82,15 @@ def look(
         took = time.monotonic() - began
         return Look(run.utilities[0, seen], marginals[0, seen], run.evaluations, by_block, took)
     except UtilityError as error:
-        error.permutation = None  # a number in another stream tells nobody anything
+        error.permutation = None  # its index in another stream is meaningless
         return error
 
 
 def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
     """Return the sizes of prefixes that the pilot evaluates, from 1 to all places.
 
-    About thirty however many places there are, at equal distances of their logarithms. With `pairs` the size
-    before each is there, too: marginal contributions are differences of neighbours.
+    About thirty for any number of places, equally spaced on a log scale. With `pairs` also the size before
+    each, as marginal contributions are differences of neighbours.
     """
     if n_places <= 2 * _GRID:
         return np.arange(1, n_places + 1)
@@ -101,19 +101,19 @@ def pilot_sizes(n_places: int, pairs: bool) -> NDArray[np.int64]:
 def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probability: float) -> Plan:
     r"""Give each place a probability of being evaluated, and a control variate.
 
-    If what is evaluated at place k, at a cost :math:`c_k`, with probability :math:`p_k` adds :math:`v_k /
-    p_k` to a variance, variance times cost, :math:`\sum v_k / p_k \sum c_k p_k`, is least for :math:`p_k
-    \propto \sqrt{v_k / c_k}`. Between the sizes that were looked at :math:`v_k` is interpolated: that is as
-    good as any guess, for no probability makes a bias.
+    If evaluating place k with probability :math:`p_k` costs :math:`c_k` each time and adds :math:`v_k / p_k`
+    to a variance, variance times cost, :math:`\sum v_k / p_k \sum c_k p_k`, is minimal for :math:`p_k \propto
+    \sqrt{v_k / c_k}`. Between the sizes of the pilot :math:`v_k` is interpolated, which is good enough
+    because no probabilities cause a bias.
     """
     n = plan.n_places
     seen = pilot_sizes(pilot_places(plan), plan.in_out < 1.0)
-    # Some permutations stop short of the largest sizes.
+    # Some permutations do not reach the largest sizes.
     utilities, marginals = np.full((2, len(looks), len(seen)), np.nan)
     for t, look in enumerate(looks):
         utilities[t, : len(look.utilities)] = look.utilities
         marginals[t, : len(look.marginals)] = look.marginals
-    # Probabilities don't depend on the unit of the utilities, but squares of some are out of range.
+    # Probabilities don't depend on the scale of the utilities, but squares of some would overflow.
     unit = max(np.nanmax(np.abs(utilities)), np.nanmax(np.abs(marginals))) or 1.0
     sizes = np.arange(1, n + 1)
     costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
@@ -121,11 +121,11 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
     weights = np.append(squares[:-1] / sizes[:-1] + squares[1:] / (n - sizes[:-1]), squares[-1] / n)
     needed = plan.in_out**2 * _between(seen, np.nanvar(utilities / unit, axis=0), n) * weights
     if plan.in_out < 1.0:
-        # The size before must have been looked at; that before the first is known.
+        # The size before must have been evaluated; before the first it is the empty sequence.
         follows = np.diff(seen, prepend=0) == 1
         found = np.nanmean((marginals[:, follows] / unit) ** 2, axis=0)
         needed += (1.0 - plan.in_out) ** 2 * _between(seen[follows], found, n) * squares
-        # What no larger size exceeds, relative to the largest of all.
+        # The maximum over larger sizes, relative to the overall maximum.
         ceiling = np.sqrt(np.maximum.accumulate(squares[::-1])[::-1] / squares.max())
         probabilities = _falling(needed, costs, min_probability * ceiling)
     else:
@@ -140,7 +140,7 @@ def with_probabilities(plan: Plan, game: Game, looks: Sequence[Look], min_probab
 def _block_baselines(
     plan: Plan, looks: Sequence[Look], seen: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Mean utilities by blocks of validation rows, at all sizes."""
+    """Mean utilities by block of validation rows, at all sizes."""
     utilities = np.full((len(looks), len(seen), plan.n_blocks), np.nan)
     for t, look in enumerate(looks):
         utilities[t, : len(look.utilities)] = look.block_utilities
@@ -149,14 +149,14 @@ def _block_baselines(
 
 
 def _between(seen: NDArray[np.int64], found: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """What was found at some sizes, at all sizes from 1 to n."""
+    """Interpolate results at some sizes to all sizes from 1 to n."""
     return np.interp(np.log(np.arange(1, n + 1)), np.log(seen), found)
 
 
 def _falling(
     needed: NDArray[np.float64], costs: NDArray[np.float64], min_probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Probabilities of marginal contributions: each needs the utility before, so these must not rise."""
+    """Probabilities for marginal contributions: each needs the utility before, so they must not increase."""
     from sklearn.isotonic import isotonic_regression
 
     a_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
@@ -173,8 +173,8 @@ def _spread(
     costs: NDArray[np.float64],
     min_probability: float,
 ) -> NDArray[np.float64]:
-    """Probabilities of prefixes: few of each permutation, for they tell much the same."""
-    # What would be best if utilities of all sizes varied alike, and is never far from it.
+    """Probabilities for prefixes: few of each permutation, because they are highly correlated."""
+    # Optimal if utilities of all sizes had the same variance, and never far from optimal.
     safe = np.sqrt(weights / costs)
     best = np.sqrt(needed / costs)
     if not best.max() > 0.0:
@@ -186,12 +186,12 @@ def _spread(
 
 
 def n_prefixes(n_places: int) -> int:
-    """Return how many prefixes of a permutation are evaluated on average."""
+    """Return the mean number of prefixes evaluated per permutation."""
     return min(_MAX_PREFIXES, max(2, n_places // 4))
 
 
 def _scaled(probabilities: NDArray[np.float64], total: int) -> NDArray[np.float64]:
-    """Multiply probabilities so that they sum to `total`, none being above 1."""
+    """Scale probabilities so that they sum to `total` and none is above 1."""
     capped = np.zeros(len(probabilities), bool)
     scaled = np.ones(len(probabilities))
     while not capped.all():

@@ -1,4 +1,4 @@
-"""What a run does, in numbers: which players a permutation holds, and which of its prefixes are evaluated."""
+"""The plan of a run: players of its permutations, and which of their prefixes are evaluated."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ordinal_shapley.values.base import Value
 from ordinal_shapley.values.weighted_ordinal import check_small_sets
 from ordinal_shapley_kernels.walks import NO_RULE
 
-# Permutations a shard. It must never depend on the number of workers: results are added shard by shard.
+# Permutations per shard. It must never depend on the number of workers, as results are added by shard.
 SHARD_SIZE = 10
-# A weight of 1 / |S|! is 0 in double precision from here on.
+# With more players a weight of 1 / |S|! is 0 in double precision.
 _MAX_WEIGHTED = 170
 
 
@@ -26,25 +26,25 @@ class Plan(NamedTuple):
     """Arguments of a shard besides its range and the game."""
 
     members: NDArray[np.int64]  # players, stratum after stratum
-    starts: NDArray[np.int64]  # where each stratum begins in `members`, and the end
-    quota: NDArray[np.int64]  # players that a permutation holds of each stratum
+    starts: NDArray[np.int64]  # starts of the strata in `members`, and the end
+    quota: NDArray[np.int64]  # number of players of each stratum in a permutation
     sizes: NDArray[np.int64]  # rows of each player
     seed: int  # key of the permutation stream
-    keep_chosen: bool  # whether only the permutations in which a player is drawn count for it
+    keep_chosen: bool  # whether only permutations in which a player is drawn count for it
     empty_value: float
     design: Design = design_of("independent")
     in_out: float = 0.0  # share of the in/out contribution; the rest is marginal
-    profile: bool = False  # whether contributions are kept by position
-    # Control variates of prefix utilities by place; if empty, the means over others of the shard.
+    profile: bool = False  # whether contributions are recorded by position
+    # Control variates of prefix utilities by place; if empty, the means over the rest of the shard.
     baselines: NDArray[np.float64] = np.zeros(0)
-    inclusion: NDArray[np.float64] = np.zeros(0)  # each place's probability of being evaluated; empty for 1
-    # n times the weight of each size of what is before a player; empty where all weigh alike.
+    inclusion: NDArray[np.float64] = np.zeros(0)  # inclusion probability of each place; empty for 1
+    # n times the weight of each number of players before; empty if all weights are equal.
     factors: NDArray[np.float64] = np.zeros(0)
-    # Block of each validation row and what it weighs there; empty without blocks.
+    # Block of each validation row and its weight there; empty without blocks.
     block_of: NDArray[np.int64] = np.zeros(0, np.int64)
     block_weights: NDArray[np.float64] = np.zeros(0)
     block_baselines: NDArray[np.float64] = np.zeros((0, 0))  # as `baselines`, by block
-    fold: int = 0  # number of the game among those of a cross-fitted one
+    fold: int = 0  # index of the fold in a cross-fitted game
     weight_game: Game | None = None  # weights of sequences among the orders of their players
     # The truncation rule, as in the walk kernel.
     rule: int = NO_RULE
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether shards are counted from the start of a replicate, and none reaches into the next."""
+        """Whether shards start anew with each replicate, so that none crosses into the next."""
         return self.design.permutations is None or SHARD_SIZE % self.replicate_size != 0
 
     @property
@@ -74,24 +74,24 @@ class Plan(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Players of the largest prefix that tells anything."""
+        """Number of players in the largest prefix with weight."""
         return int(np.flatnonzero(self.factors)[-1]) + 1 if len(self.factors) else self.n_places
 
     @property
     def size_factors(self) -> NDArray[np.float64]:
-        """The factors; 1 where all sizes weigh alike."""
+        """The factors; 1 if all sizes have equal weights."""
         return self.factors if len(self.factors) else np.ones(self.n_places)
 
     @property
     def recorded(self) -> bool:
-        """Whether contributions are made of recorded orders; else the walk itself writes them."""
+        """Whether contributions are computed from recorded orders; else the walk itself writes them."""
         return self.in_out > 0.0 or self.profile or self.weight_game is not None
 
 
 def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_profile: bool) -> Plan:
-    """Return what a run does, but for its seed, utilities and what its truncation rule must know.
+    """Return the plan of a run, without its seed, utilities and the target of its truncation rule.
 
-    ValueError if game, value and sampler do not go together.
+    ValueError if game, value and sampler do not fit together.
     """
     value.check(game)
     profile = arguments.flag("position_profile", position_profile)
@@ -120,7 +120,7 @@ def make_plan(game: Game, value: Value, sampler: PermutationSampler, position_pr
 
 
 def _check_whole(sampler: PermutationSampler) -> None:
-    """ValueError if a sampler estimates something else than what size weights say."""
+    """ValueError if a sampler cannot estimate a value with size weights."""
     if sampler.draws_classes:
         raise ValueError(
             "use method 'auto' or 'mc': size_weights need permutations of all players, but class_fraction "
@@ -134,7 +134,7 @@ def _check_whole(sampler: PermutationSampler) -> None:
 
 
 def check_first(first_permutation: Any, plan: Plan) -> int:
-    """The first permutation, which begins a replicate, and a shard where shards share control variates."""
+    """Check that the first permutation begins a replicate, or a shard if shards have control variates."""
     first = arguments.integer("first_permutation", first_permutation, min=0, max=2**62 - 1)
     step, why = plan.replicate_size, "permutations of this design depend on one another in such blocks"
     if plan.in_out and not plan.in_blocks:
@@ -145,7 +145,7 @@ def check_first(first_permutation: Any, plan: Plan) -> int:
 
 
 def make_weight_game(value: Value, n_players: int) -> Game | None:
-    """The weights of sequences, as a game; some of their sums are checked."""
+    """Return the weights of sequences as a game, after checking some of their sums."""
     game = value.weight_game(n_players)
     if game is None:
         return None

@@ -1,4 +1,4 @@
-"""The loop of a run: shards in order of their index, until the stopping rule says stop."""
+"""The loop of a run: shards in order of their index, until the stopping rule stops it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from ordinal_shapley.sampling.shards import fold_of, shard_end, shard_ranges, wa
 from ordinal_shapley.sampling.state import State
 from ordinal_shapley.sampling.stopping import Check, Progress, StoppingRule
 
-# How many shards a worker may be ahead of those that have been added up.
+# Number of shards that a worker may be ahead of those that have been added.
 _SHARDS_AHEAD = 2
 
 
 class Clock:
-    """When a call began, when its time is up, and what its time went into.
-
-    It is one that only goes forward, whatever is done to the time of day.
-    """
+    """Start and deadline of a call, and what its time was spent on, by a monotonic clock."""
 
     def __init__(self, began: float, max_seconds: float | None) -> None:
         self._began = began
@@ -43,24 +40,24 @@ class Clock:
         return time.monotonic() >= self._deadline
 
     def cancellation(self) -> Cancellation:
-        """Return what tells workers that time is up; each piece of work needs its own."""
+        """Return an object that signals workers when time is up; each piece of work needs its own."""
         return Cancellation(self._deadline)
 
     def note(self, what: str, began: float) -> None:
-        """Remember what the time since `began` went into."""
+        """Record what the time since `began` was spent on."""
         self._spent.append((what, time.monotonic() - began))
 
     def end(self) -> None:
-        """Let time be up."""
+        """End the time now."""
         self._deadline = -math.inf
 
     def seconds(self) -> float:
-        """Seconds so far; not less than the limit when time is up."""
+        """Seconds so far; at least the limit if time is up."""
         minimum = self._limit if self._limit is not None and self.time_is_up else 0.0
         return max(time.monotonic() - self._began, minimum)
 
     def check(self, n_permutations: int) -> None:
-        """TimeoutError if time is up and there is nothing to show for it."""
+        """TimeoutError if time is up without any permutation."""
         if n_permutations == 0 and self.time_is_up:
             total = time.monotonic() - self._began
             rest = total - sum(seconds for _, seconds in self._spent)
@@ -84,10 +81,10 @@ def run_shards(
     clock: Clock,
     keeper: Keeper,
 ) -> tuple[State, Check]:
-    """Walk shards until the rule says stop.
+    """Walk shards until the rule stops the run.
 
-    Shards run ahead on the workers, but are added up in order and the rule is looked at between fixed rounds,
-    so what comes out does not depend on who was fast.
+    Workers run ahead, but shards are added in order and the rule is checked after fixed rounds, so results do
+    not depend on the speed of workers.
     """
     from joblib import delayed
 
@@ -109,7 +106,7 @@ def run_shards(
         for ends in shard_ranges(start, end, plan)
         for k in [fold_of(ends[0], len(plans))]
     )
-    kept = state  # after whole shards only: from there a longer run goes on to the same bits
+    kept = state  # after complete shards only, so that a resumed run is bit-identical
     ahead = _SHARDS_AHEAD * SHARD_SIZE * n_workers(n_jobs)
     cancellation.horizon = start + ahead
     with running(tasks, n_jobs, games[0]._prefer, cancellation) as shards:
@@ -139,7 +136,7 @@ def run_shards(
 
 
 def _says_stop(check: Check, state: State, stopping: StoppingRule, average: str, clock: Clock) -> bool:
-    """Ask the rule at the end of a round, and where it will stop for certain."""
+    """Check the rule at the end of a round, and at its limits."""
     moments, limits = state.moments, (stopping.max_permutations, stopping.max_evaluations)
     so_far = (moments.n_permutations, moments.n_evaluations)
     at_limit = any(limit is not None and n >= limit for n, limit in zip(so_far, limits, strict=True))

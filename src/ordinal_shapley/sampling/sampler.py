@@ -81,7 +81,7 @@ class PermutationSampler(Described):
     strata: Any = None
     average: str = "all"
     contribution: str | None = None
-    _column: ClassVar[Any] = None  # the strata as they came, if they have an index
+    _column: ClassVar[Any] = None  # the original strata, if they have an index
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "truncation", as_truncation(self.truncation))
@@ -96,7 +96,7 @@ class PermutationSampler(Described):
             return
         share = arguments.number("class_fraction", self.class_fraction, above=0.0, max=1.0)
         object.__setattr__(self, "class_fraction", share)
-        if self.strata is not None:  # its length is checked when there is a game
+        if self.strata is not None:  # the length is checked with the game
             object.__setattr__(self, "_column", self.strata if hasattr(self.strata, "iloc") else None)
             object.__setattr__(self, "strata", arrays.as_array(self.strata, "strata", "player"))
         if design.of_all:
@@ -108,7 +108,7 @@ class PermutationSampler(Described):
     def matched(self, rows: Any, of: str) -> PermutationSampler:
         """Return the sampler with strata in the order of `rows`, a frame or a game, if they have an index.
 
-        ValueError if the index is of other rows; `of` is what messages call the rows.
+        ValueError if the index is of other rows; `of` is the name of the rows in messages.
         """
         order = order_like(self._column, rows, "strata", of)
         return self if order is None else replace(self, strata=self.strata[order])
@@ -145,7 +145,7 @@ class PermutationSampler(Described):
 
     @property
     def words(self) -> str:
-        """What it does, in a few words."""
+        """A short description."""
         parts = ["full permutations" if self.rule is None else self.rule.words]
         if self.class_fraction is not None:
             parts.append(f"a share of {self.class_fraction:.4g} of each class")
@@ -158,7 +158,7 @@ class PermutationSampler(Described):
         return ", ".join(parts)
 
     def contribution_to(self, value: Value) -> str:
-        """Return what estimates a value; ValueError if that is not what the sampler takes."""
+        """Return the contribution that estimates a value; ValueError if the sampler has another one."""
         if self.contribution is None:
             return value.contributions[0] if value.contributions else ""
         if self.contribution not in value.contributions:
@@ -190,7 +190,7 @@ class PermutationSampler(Described):
             )
         sizes = np.bincount(classes)
         sizes = sizes[sizes > 0]
-        # 0.7 * 90 is 62.99999999999999 in floating point, and 63 was meant.
+        # 0.7 * 90 is 62.99999999999999 in floating point, but means 63.
         quota = np.maximum(1, np.floor(self.class_fraction * sizes + 1e-9)).astype(np.int64)
         members = np.argsort(classes, kind="stable").astype(np.int64)
         return members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), quota
@@ -217,7 +217,7 @@ def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
 
 
 def as_truncation(truncation: Any) -> TruncationRule | None:
-    """Return the rule that a name stands for, or the rule itself; None for none."""
+    """Return the rule of a name, or the rule itself; None for no rule."""
     if truncation is None or isinstance(truncation, TruncationRule):
         return truncation
     if isinstance(truncation, str) and truncation in _RULES:

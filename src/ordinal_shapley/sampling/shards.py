@@ -41,9 +41,10 @@ from ordinal_shapley_kernels.walks import (
     walk,
 )
 
-# Sums are over the players of a shard alone where all of them are more than so many times its places.
+# Shards have sums for their own players only if the number of all players exceeds their places by this
+# factor.
 _FEW = 4
-_OTHER = 0x2545F4914F6CDD1D  # makes another stream of permutations of a seed
+_OTHER = 0x2545F4914F6CDD1D  # derives another stream of permutations from a seed
 
 
 class WeightError(UtilityError):
@@ -51,7 +52,7 @@ class WeightError(UtilityError):
 
 
 class Credits(NamedTuple):
-    """What the contributions to some orders are made of, by order and place, as in the kernel's Record."""
+    """Input of the contributions to some orders, by order and place, as in the kernel's Record."""
 
     orders: NDArray[np.int64]
     baselines: NDArray[np.float64]
@@ -63,25 +64,25 @@ class Credits(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What a worker hands in."""
+    """The result of a worker."""
 
-    moments: Moments  # over the permutations, fewer than were asked for if time was up
+    moments: Moments  # over the permutations, fewer than requested if time was up
     unconverged: int = 0
-    players: NDArray[np.int64] | None = None  # whom the sums are of: None for all, others were not drawn
-    # For a position profile: one of its own for each shard that waits to be added would take too much memory.
+    players: NDArray[np.int64] | None = None  # the players of the sums, None for all; others were not drawn
+    # For the position profile, because a profile for each shard would take too much memory.
     record: Credits | None = None
-    failure: UtilityError | None = None  # handed in, not raised, so that the shards before count
+    failure: UtilityError | None = None  # returned, not raised, so that earlier shards count
 
 
 def prepare_kernels(game: Game) -> None:
-    """Compile what a run will need, at once."""
+    """Compile the kernels that a run will need, all at once."""
     prepare(walk, evaluate_sequence, draw_many, add_replicates, add_block_contributions, *game._entries)
 
 
 def shard_end(first: int, plan: Plan) -> int:
-    """Where the shard that begins at permutation `first` ends: at a multiple of the shard size.
+    """Return the end of the shard that begins at permutation `first`: a multiple of the shard size.
 
-    Of units that these would cut they are counted from the start, and no shard reaches into the next.
+    If that would split replicates, shards are counted from the start of each replicate and end with it.
     """
     start = first - first % plan.replicate_size if plan.in_blocks else 0
     stop = start + ((first - start) // SHARD_SIZE + 1) * SHARD_SIZE
@@ -113,7 +114,7 @@ def walk_shard(
     """Walk permutations first..stop-1, or as many as there is time for.
 
     The arrays of plan and game are direct arguments (`n_plan` entries of a Plan, then the game's payload),
-    so that a backend that ships arrays apart from tasks finds them.
+    so that a backend that sends arrays separately from tasks finds them.
     """
     plan = Plan(*arguments[:n_plan])
     cancellation.await_turn(first)
@@ -146,7 +147,7 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
         plan, evaluations = with_baselines(plan, game, first, first + 1, cancellation)
     run = walked(plan, game, first, stop, cancellation)
     n_permutations = run.next - first
-    # A run of as many permutations would need baselines, which there is no time for.
+    # A run of so few permutations would need baselines, for which there is no time.
     if n_permutations == 0 or _needs_baselines(plan, n_permutations):
         return Shard(_nothing(plan))
     walks = Walks(run.first, *(getattr(run, name)[:n_permutations] for name in Walks._fields[1:]))
@@ -201,9 +202,9 @@ def _walk_shard(plan: Plan, game: Any, first: int, stop: int, cancellation: Canc
 def _those_drawn(
     plan: Plan, walks: Walks, credited: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.float64]]:
-    """Players of whom something is known, if they are few, and the orders and contributions in their numbers.
+    """The players drawn, if they are few, and the orders and contributions with their indices.
 
-    Of a million players some hundreds come before a walk ends: sums over them take no time in the others.
+    A walk may end after some hundreds of a million players: sums should take no time for the others.
     """
     longest = int(walks.n_drawn.max())
     if plan.in_blocks or plan.n_blocks or _FEW * len(walks.orders) * longest > len(plan.members):
@@ -216,12 +217,12 @@ def _those_drawn(
 
 
 def _needs_baselines(plan: Plan, n_permutations: int) -> bool:
-    """Whether a shard of so many permutations has nothing else to centre with."""
+    """Whether a shard of so many permutations has no other control variates."""
     return bool(plan.in_out) and not len(plan.baselines) and n_permutations <= plan.replicate_size
 
 
 class Walks(NamedTuple):
-    """Permutations that were walked to their end, as in the kernel's Walk, by permutation and place."""
+    """Completed permutations, as in the kernel's Walk, by permutation and place."""
 
     first: int
     orders: NDArray[np.int64]
@@ -233,9 +234,9 @@ class Walks(NamedTuple):
 
 
 def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) -> None:
-    """Add what a shard says of each player at each position; `profile` is that of Moments."""
+    """Add a shard's contributions by player and position; `profile` is that of Moments."""
     add_profile(Record(**record._asdict(), contributions=(0, 0), profile=profile))
-    # No sums of squares where a cell has several contributions of one unit.
+    # No sums of squares where a cell has several contributions of one replicate.
     if plan.replicate_size > 1 and plan.in_out:
         profile[SQUARES] = math.nan
     elif plan.design.shares_places and profile.shape[1] % 2:
@@ -243,18 +244,18 @@ def add_to_profile(plan: Plan, record: Credits, profile: NDArray[np.float64]) ->
 
 
 def other_stream(plan: Plan) -> Plan:
-    """The same plan for permutations that are independent of it, with a record of all utilities."""
+    """Return the same plan for independent permutations, with a record of all utilities."""
     return plan._replace(seed=plan.seed ^ _OTHER, design=design_of("independent"), profile=True)
 
 
 def with_baselines(
     plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation
 ) -> tuple[Plan, int]:
-    """Centre prefix utilities with means over some permutations of another stream; and the evaluations."""
+    """Return the plan with control variates from permutations of another stream, and the evaluations."""
     try:
         run = walked(other_stream(plan), game, first, stop, cancellation)
     except UtilityError as error:
-        error.permutation = None  # a number in another stream tells nobody anything
+        error.permutation = None  # its index in another stream is meaningless
         raise
     by_block = run.block_utilities.mean(axis=0) if plan.n_blocks else plan.block_baselines
     return plan._replace(baselines=run.utilities.mean(axis=0), block_baselines=by_block), run.evaluations
@@ -267,7 +268,7 @@ def _numbered(error: UtilityError, permutation: int) -> UtilityError:
 
 def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellation) -> Walk:
     """Walk permutations first..stop-1, or as far as there is time; UtilityError at one that is not finite."""
-    # As large as the players are many, so shards that one thread walks share it.
+    # Its size is the number of players, so the shards of a thread share it.
     held, key = vars(cancellation.scratch), f"{plan.seed} {plan.design.code} {plan.fold}"
     permutations = held.pop(key, None) or make_permutation_state(
         plan.members, plan.starts, plan.quota, plan.seed, plan.design.code
@@ -289,29 +290,29 @@ def walked(plan: Plan, game: Any, first: int, stop: int, cancellation: Cancellat
         patience=plan.patience,
         target=plan.target,
     )
-    # Without the JIT the random stream's arithmetic is numpy's, which warns when it wraps round.
+    # Without the JIT numpy does the random stream's arithmetic, and warns of overflow.
     with np.errstate(over="ignore" if config.DISABLE_JIT else "warn"):
         status = run_in_steps(lambda budget: walk(game, run, budget), PAUSED, cancellation)
     if status == FAILED:
         length = plan.quota.sum() if run.place == MEASURING else run.place + 1
         index = run.next
         raise _numbered(UtilityError(run.orders[index - first, :length].tolist(), game.failure()), index)
-    if game.has_raised:  # where no utility came after it
+    if game.has_raised:  # if no utility was evaluated after it
         raise UtilityError(run.orders[-1, : run.lengths[-1]].tolist())
-    if status == DONE:  # else its players are out of order
+    if status == DONE:  # else the order of its players is not restored
         held[key] = permutations
     return run
 
 
 def _record(plan: Plan, walks: Walks, weights: NDArray[np.float64]) -> Credits:
-    """What the contributions to the orders of walks are made of; their utilities are written over."""
+    """Return the input of the contributions to the orders of walks, whose utilities are overwritten."""
     utilities = walks.utilities
     if len(plan.baselines):
         baselines = np.tile(plan.baselines, (len(utilities), 1))
     else:
         baselines = _baselines_of(utilities, plan.replicate_size)
     whole = utilities[:, -1].copy()
-    centred = np.subtract(utilities, baselines, out=utilities)  # of many players they are large
+    centred = np.subtract(utilities, baselines, out=utilities)  # in place, as they are large for many players
     if len(plan.inclusion):
         centred /= plan.inclusion
         centred[np.isnan(centred)] = 0.0
@@ -380,7 +381,7 @@ def _baselines_of(utilities: NDArray[np.float64], replicate_size: int) -> NDArra
 
 
 def order_weights(plan: Plan, walks: Walk | Walks) -> NDArray[np.float64]:
-    """What marginal contributions are multiplied by: j! and the weight of the j players before, else 1."""
+    """Factors of marginal contributions: j! times the weight of the j players before, else 1."""
     if plan.weight_game is None:
         return np.ones((1, 1))
     weights = np.ones_like(walks.marginals)

@@ -1,4 +1,4 @@
-"""How far a run is: all that it needs to go on."""
+"""State of a run: everything needed to resume it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ordinal_shapley.sampling.shards import Shard, add_to_profile
 from ordinal_shapley.sampling.stopping import Memory
 from ordinal_shapley.valuation.moments import Folds, Moments
 
-# Stopping rules look at the values every so many permutations, a multiple of the shard size.
+# Permutations between checks of stopping rules, a multiple of the shard size.
 ROUND_SIZE = 100
 
 
@@ -21,17 +21,17 @@ class State(NamedTuple):
     """State of a run after some shards."""
 
     moments: Moments | Folds
-    block: NDArray[np.float64]  # sums over the replicate at hand, where one is longer than a shard
+    block: NDArray[np.float64]  # sums over the current replicate, if it is longer than a shard
     unconverged: int = 0
-    seconds: float = 0.0  # that earlier calls took
-    round_ends: bool = False  # whether a round ends here that the stopping rule has not looked at
+    seconds: float = 0.0  # time of earlier calls
+    round_ends: bool = False  # whether a round ends here that the stopping rule has not checked
     memory: Memory = {}  # noqa: RUF012 - never changed
 
     @classmethod
     def before(
         cls, plans: Sequence[Plan], n_evaluations: Sequence[int], players: Sequence[Any], n_players: int
     ) -> State:
-        """Return the state before the first permutation, after some evaluations, of each fold."""
+        """Return the state before the first permutation, given the evaluations so far by fold."""
         parts = []
         for plan, evaluations in zip(plans, n_evaluations, strict=True):
             n = len(plan.members)
@@ -44,8 +44,8 @@ class State(NamedTuple):
     def plus(self, shard: Shard, plan: Plan, first: int, *, keep: bool) -> State:
         """Return the state after one more shard, which began at permutation `first`.
 
-        What is large, the profile and sums of many players in few of which something changes, is changed in
-        place unless this state is to be kept, too.
+        Large arrays, the profile and sums over many players of which few change, are changed in place unless
+        this state is kept as well.
         """
         before = self.moments.parts[plan.fold]
         if shard.players is not None:

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments
 
-# Permutations are numbered by int64, with room for a first one.
+# Permutations have int64 indices, with room for a first one.
 _MAX_PERMUTATIONS = 2**62
 
-# What checks must know of earlier rounds to go on after a break: by rule (its repr), the numbers of
-# permutations at the ends of rounds and the values there.
+# Memory of checks for resuming a run: by rule (its repr), the numbers of permutations at the ends of rounds
+# and the values there.
 Memory: TypeAlias = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 
 class Progress(NamedTuple):
-    """How far a run has come, as a rule sees it at the end of a round."""
+    """Progress of a run at the end of a round, as rules see it."""
 
     values: NDArray[np.float64]  # the estimate so far
     stderr: NDArray[np.float64]  # its standard error; both NaN for players with too few permutations
@@ -30,31 +30,31 @@ class Progress(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a rule measures, as a number."""
+    """A measurement of a rule."""
 
-    name: str  # for people to read
+    name: str  # readable name
     value: float  # NaN while it is unknown
-    limit: float  # where the rule says stop
+    limit: float  # at which the rule stops the run
 
 
 class Check(ABC):
     """The running state of one rule in one run; call it at the end of every round."""
 
-    figure: str = ""  # what the rule looks at, for people to read; "" if it has nothing to say
-    fired: str = ""  # the rule, or rules, that said stop at the last call; "" if none did
-    converged: bool = False  # whether a rule that said stop then is one of convergence
-    readings: tuple[Reading, ...] = ()  # the same as `figure`, as numbers
+    figure: str = ""  # readable form of `readings`; "" if there are none
+    fired: str = ""  # the rule, or rules, that wanted to stop at the last call; "" if none
+    converged: bool = False  # whether one of these is a rule of convergence
+    readings: tuple[Reading, ...] = ()  # measurements as numbers
 
     @abstractmethod
     def __call__(self, progress: Progress) -> bool:
-        """Take in the state at the end of a round, and say whether to stop."""
+        """Return whether to stop, given the state at the end of a round."""
 
     def memory(self) -> Memory:
-        """Return what a check of the same rule needs to go on from here in another run."""
+        """Return what a check of the same rule needs to continue in a resumed run."""
         return {}
 
     def recall(self, memory: Memory, n_permutations: int) -> None:  # noqa: B027 - most rules remember nothing
-        """Go on from what a check remembered; one that finds nothing of its rule begins anew."""
+        """Continue from the memory of a check; start afresh if it has nothing for this rule."""
 
 
 class StoppingRule(ABC):
@@ -256,7 +256,7 @@ class _PairCheck(Check):
         self._need_both = need_both
 
     def __call__(self, progress: Progress) -> bool:
-        # Every check sees every round: a rule that looks back must not miss one.
+        # Every check must see every round, as some rules look back.
         answers = [check(progress) for check in self._checks]
         stop = all(answers) if self._need_both else any(answers)
         fired = [check for check, yes in zip(self._checks, answers, strict=True) if yes and stop]
@@ -264,7 +264,7 @@ class _PairCheck(Check):
         self.readings = tuple(reading for check in self._checks for reading in check.readings)
         self.converged = any(check.converged for check in fired)
         if not self._need_both and self.converged:
-            # Converged and at the cap in one round: it is convergence that counts.
+            # If a run converges and reaches a limit in the same round, it counts as converged.
             fired = [check for check in fired if check.converged]
         self.fired = (" & " if self._need_both else " | ").join(check.fired for check in fired)
         return stop

@@ -1,4 +1,4 @@
-"""Truncation rules: which utilities of a permutation are not evaluated."""
+"""Truncation rules: which prefixes of a permutation are not evaluated."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ if TYPE_CHECKING:
 
 _MAX_PILOT = 10_000
 _TARGETS = ("mean", "given")
-# What rules do that end permutations early.
+# Bias of rules that end permutations early.
 _ENDS_EARLY = "the bias of ending permutations early, which counts players after the end as 0"
 
 
 class TruncationRule(Described, ABC):
-    """Says which utilities of a permutation are not evaluated."""
+    """Decides which prefixes of a permutation are not evaluated."""
 
-    name: ClassVar[str]  # the word that stands for it with its defaults
-    words: ClassVar[str]  # what it does, in a few words
-    bias: ClassVar[str] = ""  # what it does to estimates, in words; "" if it leaves their expectation alone
-    # Whether the target of the plan stands in for what is not evaluated, not each permutation's own score.
+    name: ClassVar[str]  # name of the rule with its defaults
+    words: ClassVar[str]  # short description
+    bias: ClassVar[str] = ""  # description of the bias of estimates; "" if unbiased
+    # Whether the plan's target replaces utilities that are not evaluated, instead of each permutation's own
+    # score.
     one_target: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, plan: Plan, ahead: Ahead) -> Plan:
-        """Return the plan with the rule in it, after evaluating what it must know first."""
+        """Return the plan with the rule in it, after evaluating what the rule needs."""
 
     def lengths(
         self, utilities: NDArray[np.float64], has_model: NDArray[np.bool_], target: float
     ) -> NDArray[np.intp]:
-        """Return how many players of each permutation are evaluated; not asked of a rule without bias.
+        """Return how many players of each permutation are evaluated; for biased rules only.
 
-        `utilities` and `has_model` are of each prefix, from the empty one, of shape (n_permutations,
-        n_places + 1); `target` is that of the plan.
+        `utilities` and `has_model` are by prefix, from the empty one, of shape (n_permutations, n_places +
+        1); `target` is that of the plan.
         """
         raise NotImplementedError
 
 
 def _first_end(ends: NDArray[np.bool_], has_model: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the length of the first prefix with a model at which a rule holds, or the full length."""
+    """Return the length of the first prefix with a model at which the rule ends, or the full length."""
     ends = ends & has_model
     ends[:, -1] = True
     return np.asarray(np.argmax(ends, axis=1))

@@ -1,11 +1,11 @@
-"""The words that options take, in Python and on the command line alike."""
+"""The choices of options, in Python and on the command line."""
 
 from __future__ import annotations
 
 from typing import Any
 
 VALUES = ("ordinal", "partial_ordinal", "classic")
-# Those with a closed form for journeys; a value that is added is not among them by itself.
+# Values with a closed form for journeys, to which new values do not belong automatically.
 JOURNEY_VALUES = ("ordinal", "partial_ordinal", "classic")
 CONTRIBUTIONS = ("marginal", "in_out")
 CASES = ("within", "between")

@@ -179,7 +179,7 @@ def leave_one_out(game: Game, n_jobs: int | None = None) -> NDArray[np.float64]:
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used; the message names it. Or if a utility is no finite number.
+        If an argument cannot be used; the message names it. Or if a utility is not a finite number.
     RuntimeError
         If the function of a `FunctionGame` raises or the model of an `EstimatorGame` fails.
 

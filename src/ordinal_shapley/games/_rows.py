@@ -237,7 +237,7 @@ class CompiledRowGame(RowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
+            If ``sequence`` is not a sequence of distinct players.
         """
         return float(self._evaluate(sequence, every=False)[0])
 
@@ -259,7 +259,7 @@ class CompiledRowGame(RowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players.
+            If ``sequence`` is not a sequence of distinct players.
 
         Examples
         --------

@@ -326,7 +326,7 @@ class LogisticGame(CompiledRowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players, or lacks a class.
+            If ``sequence`` is not a sequence of distinct players, or lacks a class.
 
         Examples
         --------

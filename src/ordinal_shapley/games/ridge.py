@@ -220,7 +220,7 @@ class RidgeGame(RidgeRowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players, or its rows weigh nothing.
+            If ``sequence`` is not a sequence of distinct players, or its rows weigh nothing.
 
         Examples
         --------

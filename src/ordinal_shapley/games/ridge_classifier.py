@@ -161,7 +161,7 @@ class RidgeClassifierGame(RidgeRowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is no sequence of distinct players, or has no model.
+            If ``sequence`` is not a sequence of distinct players, or has no model.
 
         Examples
         --------

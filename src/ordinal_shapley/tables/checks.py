@@ -1,4 +1,4 @@
-"""What a table must have to be valued: every value, and targets that are classes or numbers."""
+"""Requirements of a table to be valued: no missing values, and targets that are classes or numbers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.tables.table import Table
 from ordinal_shapley.vocabulary import MISSING
 
-# More classes than this, or floats with more distinct values than the second, is no classification.
+# More classes than the first, or floats with more distinct values than the second, are not classes.
 _MAX_CLASSES = 100
 _MAX_FLOATS = 20
-_MAX_NAMED = 5  # columns
+_MAX_NAMED = 5  # maximum columns listed
 
 
 def check_table(table: Table, numbers: bool, impute: bool) -> Table:
@@ -62,7 +62,7 @@ def _with_classes(table: Table) -> Table:
             f"--target: column {target.name!r} has {distinct:,} different labels in {len(target):,} rows: "
             "name a column of classes"
         )
-    if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # else it would wrap
+    if whole and target.min() >= -(2.0**63) and target.max() < 2.0**63:  # otherwise it would overflow
         return replace(table, target=target.astype(np.int64))
     target = target.astype(str)
     warn_of_alike(target.unique(), f"labels of column {target.name!r}")

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import pandas as pd
 
-# So many whole numbers without a gap are hardly measured.
+# So many integers without a gap are unlikely to be measurements.
 _LONG_COUNT = 10
-# So few different texts may be names of groups, whatever they look like.
+# So few distinct texts may be names of groups, whatever they look like.
 _FEW_TEXTS = 20
 _FEW_DATES = 5
-# Of a text that so few rows share on average, little can be learned.
+# Texts shared by so few rows on average are of little use to a model.
 _FEW_ROWS_PER_TEXT = 5
 _ID_NAME = re.compile(
     r"((.*[\s_.\-])?(id|uid|uuid|guid|key|no|nr)|ids|index|row|rownames?|number)", re.IGNORECASE
 )
 _CAMEL_ID = re.compile(r".*[a-z](Id|ID)")
-# As in 1,5 and 5 % and $3.20 and 7 kg; what is around the number is alike in all values.
+# As in 1,5 and 5 % and $3.20 and 7 kg; the text around the number is the same in all values.
 _NOTATION = re.compile(r"\s*([<>~$€£]?)\s*[+-]?\d+(?:[.,]\d+)*\s*(%|[^\W\d_]{0,4})\s*")
-# With so few different numbers texts among them may be codes, too.
+# With so few distinct numbers texts among them may be codes as well.
 _FEW_NUMBERS = 5
-# So many texts without a digit may each stand for a missing value, and more are categories.
+# Up to so many distinct texts without a digit may mark missing values; more are categories.
 _MAX_MARKS = 2
 _TIME = r"([T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-# pandas takes too much for a date: "1,5" and "version 1.2.0" among others.
+# pandas takes too many texts for dates, such as "1,5" and "version 1.2.0".
 _DATE = re.compile(
     rf"\s*(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})"
     rf"|\d{{1,2}}[\s-]{_MONTH}[\s-]\d{{2,4}}|{_MONTH}\s\d{{1,2}},?\s\d{{4}}){_TIME}\s*",
@@ -37,7 +37,7 @@ _DATE = re.compile(
 
 
 class OddColumn(NamedTuple):
-    """A column that is hardly a feature, what to say of it, and whether it can be the row IDs."""
+    """A column that is unlikely to be a feature, the warning, and whether it can be the row IDs."""
 
     name: str
     what: str
@@ -45,7 +45,7 @@ class OddColumn(NamedTuple):
 
 
 def find_odd_columns(frame: pd.DataFrame) -> Iterator[OddColumn]:
-    """Yield the columns that are hardly features."""
+    """Yield the columns that are unlikely to be features."""
     import pandas as pd
     from pandas.api import types
 
@@ -71,7 +71,7 @@ def _oddity_of_numbers(column: pd.Series, numbers: pd.Series, named: bool) -> st
 
     if len(numbers) <= 2 or not numbers.is_unique:
         return ""
-    # Whole numbers of which one is missing are read as floats.
+    # Integers with missing values are read as floats.
     with_gaps = len(numbers) < len(column) and (numbers % 1 == 0).all()
     if not (types.is_integer_dtype(column.dtype) or with_gaps):
         return ""
@@ -103,7 +103,7 @@ def _oddity_of_texts(texts: pd.Series, named: bool, n_rows: int) -> str:
 def find_odd_numbers(column: pd.Series, decimal: str = ".") -> pd.Series:
     """Return the texts in a column that are not numbers, if it seems to be one of numbers; else none.
 
-    They are spoilt numbers if one has a digit; texts without, such as "?", stand for missing values.
+    They are malformed numbers if one has a digit; texts without, such as "?", mark missing values.
     """
     import pandas as pd
     from pandas.api import types

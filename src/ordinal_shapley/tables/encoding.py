@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Encoder", "column_pipeline"]
 
 RowNamer = Callable[[Hashable], str]
-# Squares of numbers up to two to this power, and down to its inverse, are in range.
+# Squares of numbers up to two to this power, and down to its inverse, do not overflow or underflow.
 _MAX_EXPONENT = 400
-# So few numbers that are text may be codes.
+# So few distinct numbers in a column of text may be codes.
 _FEW_NUMERALS = 20
 
 
@@ -58,7 +58,7 @@ def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> Colum
     Raises
     ------
     TypeError, ValueError
-        If ``X`` is no DataFrame, or a column cannot be prepared; the message names row and column.
+        If ``X`` is not a DataFrame, or a column cannot be prepared; the message names row and column.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def column_pipeline(X: Any, *, raw: bool = False, impute: bool = False) -> Colum
 
 
 def as_text(X: Any) -> pd.DataFrame:
-    """Return columns of categories as text, missing values as a category of their own."""
+    """Return columns of categories as text, with a category for missing values."""
     X = as_pandas(X, "X")
     text: pd.DataFrame = X.astype(object).where(X.notna(), MISSING).astype(str).astype(object)
     return text
 
 
 def as_floats(X: Any) -> pd.DataFrame:
-    """Return columns of numbers in which objects, pd.NA among them, are floats."""
+    """Return columns of numbers with objects, such as pd.NA, as floats."""
     numbers: pd.DataFrame = with_numbers(as_pandas(X, "X"), flags=False)
     return numbers
 
@@ -102,8 +102,8 @@ def as_marks(X: Any) -> pd.DataFrame:
 
 
 def times_powers_of_two(X: Any, exponents: list[int]) -> npt.NDArray[np.float64]:
-    """Return columns times powers of two, which lose no digit."""
-    largest = np.finfo(np.float64).max  # what is beyond is refused once it is standardised
+    """Return columns scaled by powers of two, without rounding errors."""
+    largest = np.finfo(np.float64).max  # larger numbers are refused after standardising
     return np.asarray(np.ldexp(np.asarray(X, np.float64), exponents).clip(-largest, largest))
 
 
@@ -218,7 +218,7 @@ class Encoder:
         return list(self._names)
 
     def _clean(self, frame: pd.DataFrame, name_row: RowNamer) -> pd.DataFrame:
-        """Return the table with numbers as floats, or say which value stands in the way."""
+        """Return the table with numbers as floats; errors name the value that is not a number."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
@@ -240,7 +240,7 @@ class Encoder:
         return pd.DataFrame(columns, index=frame.index)
 
     def _scaling(self, numbers: pd.DataFrame, given: pd.DataFrame) -> Any:
-        """Return what makes numbers complete, objects among those given too, and puts them on one scale."""
+        """Return the transformer that imputes and standardises numbers, of which `given` may hold objects."""
         steps: list[Any] = []
         if not given.select_dtypes(object).empty:
             steps.append(FunctionTransformer(as_floats, feature_names_out="one-to-one"))
@@ -249,7 +249,7 @@ class Encoder:
         if not self.raw:
             exponents = [int(np.frexp(numbers[name].abs().max())[1]) for name in numbers]
             if max(map(abs, exponents), default=0) > _MAX_EXPONENT:
-                # Else the squares of tiny numbers would vanish, and those of huge ones overflow.
+                # Otherwise squares of tiny numbers would underflow, and those of huge ones overflow.
                 powers = {"exponents": [-exponent for exponent in exponents]}
                 steps.append(
                     FunctionTransformer(times_powers_of_two, kw_args=powers, feature_names_out="one-to-one")
@@ -287,7 +287,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _with_text_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with text for column names, as scikit-learn asks, each name once."""
+    """Return the table with distinct column names of text, as scikit-learn requires."""
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         missing = "rows" if frame.shape[0] == 0 else "feature columns"
         raise ValueError(f"the table has no {missing}")
@@ -327,7 +327,7 @@ def _as_numbers(
 
 
 def _reject_disguised(column: pd.Series, name_row: RowNamer) -> None:
-    """Refuse text that would become many meaningless categories: spoilt numbers."""
+    """Refuse text that would become many meaningless categories: malformed numbers."""
     import pandas as pd
 
     odd = find_odd_numbers(column)

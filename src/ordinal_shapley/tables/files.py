@@ -1,4 +1,4 @@
-"""Files as frames: CSV, also compressed, and what else pandas reads."""
+"""Files as frames: CSV, also compressed, and other formats of pandas."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-# How texts are read that are to stay as they are written: 007 and NA.
+# Options to read texts unchanged, such as 007 and NA.
 TEXTS: dict[str, Any] = {"dtype": str, "keep_default_na": False}
 ADD_NAMES = "add a line above it that names the columns"
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
-# Other files: the function of pandas that reads them, and what it needs.
+# Other formats: the function of pandas that reads them, and the package that it requires.
 _READERS = {
     ".parquet": ("read_parquet", "pyarrow"),
     ".xlsx": ("read_excel", "openpyxl"),
@@ -31,12 +31,12 @@ _READERS = {
 
 
 class File(NamedTuple):
-    """The content of a file, read once, for it may be a pipe."""
+    """The content of a file, read once, as it may be a pipe."""
 
     name: str
     content: bytes  # CSV, with blank lines in place of those before the header
     marks: Marks
-    texts: Sequence[str] = ()  # columns that are known to hold text
+    texts: Sequence[str] = ()  # columns known to hold text
 
     def frame(self, dtype: Any = None, **options: Any) -> pd.DataFrame:
         """Return the frame, with at least one row; the options are those of `pandas.read_csv`."""
@@ -64,7 +64,7 @@ class File(NamedTuple):
 
 
 def open_file(path: Path, what: str, marks: Marks) -> File:
-    """Read a file, in the format that its name says; `what` says what is expected to be in it.
+    """Read a file in the format of its name; `what` is its expected content, for messages.
 
     `marks` are those of CSV, unless its first line names the separator, like Excel's ``sep=;``.
     """
@@ -80,20 +80,20 @@ def open_file(path: Path, what: str, marks: Marks) -> File:
 
 
 def read_texts(path: Path, what: str, sep: str = COMMAS.sep) -> pd.DataFrame:
-    """Read all columns of a file as texts, for the command that knows what they mean.
+    """Read all columns of a file as texts, for a command that knows their meaning.
 
-    `what` says what is expected to be in the file.
+    `what` is the expected content of the file, for messages.
     """
     return open_file(path, what, Marks(sep)).frame(**TEXTS)
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name of a file is that of a table."""
+    """Whether a file has the name of a table."""
     return any(ending.lower() in (".csv", *_READERS) for ending in path.suffixes)
 
 
 def check_file(path: Path, what: str) -> None:
-    """ValueError unless there is a file; `what` says of what."""
+    """ValueError unless the file exists; `what` is its expected content."""
     if not path.exists():
         raise ValueError(f"there is no file {str(path)!r}")
     if path.is_dir():
@@ -107,7 +107,7 @@ def _decompressed(path: Path) -> bytes:
         with get_handle(path, "rb", compression="infer", is_text=False) as opened:
             content: bytes = opened.handle.read()
             return content
-    except Exception as error:  # each format has its own
+    except Exception as error:  # each format has its own exceptions
         raise ValueError(f"{path.name} can't be decompressed: {error}") from error
 
 
@@ -126,7 +126,7 @@ def _converted(path: Path, reader: str, package: str) -> File:
             frame = frame[(frame != "").any(axis=1)]
     except ImportError as error:
         raise ValueError(f"reading {path.name} needs {package}: pip install {package}") from error
-    except Exception as error:  # each reader has its own
+    except Exception as error:  # each reader has its own exceptions
         raise ValueError(f"{path.name} can't be read: {error}") from error
     return File(path.name, frame.to_csv(index=False, header=typed).encode(), COMMAS, texts)
 
@@ -145,7 +145,7 @@ def _from_header(content: bytes, sep: str) -> tuple[bytes, str]:
         if named:
             sep = named[1].decode()
         elif text.strip() and not text.startswith(b"#"):
-            # A line with as many names as the next has values is a header, whatever it begins with.
+            # A line with as many names as the next one has values is a header, even if it begins with #.
             if previous.startswith(b"#") and previous.count(sep.encode()) == text.count(sep.encode()) > 0:
                 start, n = start - len(previous), n - 1
             break
@@ -156,7 +156,7 @@ def _from_header(content: bytes, sep: str) -> tuple[bytes, str]:
 def _check_header(name: str, header: Sequence[str], sep: str) -> None:
     """ValueError if column names repeat, or the only column is really several."""
     repeated = [column for k, column in enumerate(header) if column and column in header[:k]]
-    if repeated:  # pandas would rename the second
+    if repeated:  # pandas would rename the second one
         raise ValueError(
             f"{name} has more than one column {repeated[0]!r}; if its first line is a row of values, "
             f"{ADD_NAMES}"

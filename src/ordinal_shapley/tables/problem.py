@@ -1,4 +1,4 @@
-"""From tables to what a game of training rows takes: rows drawn, split and encoded."""
+"""From tables to arguments of a game of training rows: rows drawn, split and encoded."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ordinal_shapley.tables.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-# So many classes that are numbers may be numbers to predict.
+# More numeric classes than this may be a numeric target.
 _MANY_NUMBERS = 10
-# So many rows on both sides are not alike by chance, if they are so many times as many as twins on one side.
+# So many common rows are suspicious, unless duplicates among training rows are frequent as well.
 _MIN_COPIES = 10
 _MAX_COPIES = 0.2
 _MAX_FOR_TWINS = 2
@@ -27,14 +27,14 @@ _MAX_FOR_TWINS = 2
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a game of training rows takes; results name the rows by the index of `X`."""
+    """Arguments for a game of training rows; results name the rows by the index of `X`."""
 
     name: str
     X: pd.DataFrame
     y: npt.NDArray[Any]
-    X_valid: Any  # a DataFrame, or None where rows are to be cross-fitted
+    X_valid: Any  # a DataFrame, or None for cross-fitting
     y_valid: Any  # an array, or None
-    frame: pd.DataFrame  # the training rows as they were read, columns that are not features first
+    frame: pd.DataFrame  # the original training rows, columns that are not features first
     target: str  # the column to predict
 
 
@@ -51,7 +51,7 @@ def draw(table: Table, rows: int, seed: int) -> Table:
     shares = counts.to_numpy() * (rows / n)
     quotas = np.maximum(1, shares.astype(np.int64))
     while gap := rows - int(quotas.sum()):
-        # One row more for the class that lacks most, or less for the one that has most too many.
+        # Add a row to the class with the largest deficit, or take one from that with the largest excess.
         ahead = np.where((gap < 0) & (quotas == 1), -np.inf, np.sign(gap) * (shares - quotas))
         quotas[ahead.argmax()] += np.sign(gap)
     generator = np.random.default_rng(seed)
@@ -66,7 +66,7 @@ def draw(table: Table, rows: int, seed: int) -> Table:
 def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> tuple[Table, Table]:
     """Split off a stratified fraction; both parts stay in the order of the table.
 
-    `option` is the one that would name a file in place of the split.
+    `option` is the option that could name a file instead of the split.
     """
     from sklearn.model_selection import train_test_split
 
@@ -97,7 +97,7 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
 
 
 def _lone_class(table: Table, counts: pd.Series, option: str) -> str:
-    """Say which class can't be split, and what may be behind it."""
+    """Describe which class can't be split, and possible reasons."""
     from ordinal_shapley.common.arrays import plain
 
     rarest = plain(counts.idxmin())
@@ -112,7 +112,7 @@ def _lone_class(table: Table, counts: pd.Series, option: str) -> str:
 
 
 def encode(train: Table, valid: Table | None, *, raw: bool, impute: bool = False) -> Problem:
-    """Encode both tables, or the only one, with what the training table teaches, after the last checks."""
+    """Encode both tables, or the only one, by the training table, after the last checks."""
     import pandas as pd
 
     y, y_valid = _targets(train, valid)
@@ -137,12 +137,12 @@ def encode(train: Table, valid: Table | None, *, raw: bool, impute: bool = False
 def _warn_of_copies(
     X: pd.DataFrame, y: npt.NDArray[Any], X_valid: pd.DataFrame, y_valid: npt.NDArray[Any]
 ) -> None:
-    """Warn if many validation rows are training rows, value for value.
+    """Warn if many validation rows are exact copies of training rows.
 
-    In a table of few categories many are, by chance: but then as many training rows are like others.
+    In a table of few categories many are, at random: but then many training rows equal other training rows.
     """
     rows, rows_valid = (
-        # No row differs by the sign of a zero.
+        # Rows do not differ by the sign of a zero.
         [(row.tobytes(), target) for row, target in zip(X.to_numpy() + 0.0, y.tolist(), strict=True)]
         for X, y in ((X, y), (X_valid, y_valid))
     )

@@ -62,7 +62,7 @@ def read_like(table: Table, path: Path, impute: bool = False) -> Table:
     from pandas.api import types
 
     columns = [*table.frame.items(), (table.target.name, table.target)]
-    # Text is not read as numbers, whatever it looks like here.
+    # Columns of text are not read as numbers, whatever they look like here.
     texts = [str(name) for name, column in columns if not types.is_numeric_dtype(column.dtype)]
     other = _read(path, str(table.target.name), table.names, table.marks, texts)
     marked = [str(name) for name, column in other.frame.items() if not types.is_numeric_dtype(column.dtype)]
@@ -91,7 +91,7 @@ def _read(path: Path, target: str, names: str | None, marks: Marks, texts: Seque
 
 
 def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
-    """Return the table with missing values for the texts, without a digit, in these columns of numbers."""
+    """Return the table with missing values instead of texts without digits in these columns of numbers."""
     frame = table.frame.copy()
     for name in columns:
         numbers, odd = split_numbers(frame[name], table.marks.decimal)
@@ -106,7 +106,7 @@ def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
 
 
 def _numeric(table: Table) -> Iterator[Hashable]:
-    """Yield the columns of numbers that have texts among them; ValueError if these are spoilt numbers."""
+    """Yield the columns of numbers that contain texts; ValueError if these are malformed numbers."""
     for name, column in table.frame.items():
         odd = find_odd_numbers(column, table.marks.decimal)
         spoilt = with_digits(odd)
@@ -124,7 +124,7 @@ def _check_has_header(name: str, frame: pd.DataFrame, target: str) -> None:
     """ValueError if the first line of a file seems to be a row of values: most are numbers or occur below."""
     numbers = [number for column in frame if (number := _as_number(column)) is not None]
     steps = {b - a for a, b in pairwise(numbers)}
-    labels = len(steps) == 1 and steps <= {1.0, 2.0, 5.0, 10.0}  # columns that are numbered, or years
+    labels = len(steps) == 1 and steps <= {1.0, 2.0, 5.0, 10.0}  # column numbers, or years
 
     def is_value(column: Hashable) -> bool:
         return (_as_number(column) is not None and not labels) or column in set(frame[column].astype(str))
@@ -155,7 +155,7 @@ def _check_names(table: Table, column: str) -> None:
 
 
 def _warn_of_columns(table: Table) -> None:
-    """Warn of columns that are hardly features."""
+    """Warn of columns that are unlikely to be features."""
     for name, what, can_name in find_odd_columns(table.frame):
         if table.marks.decimal == "." and "with commas" in what:
             what = what.replace("write them as in", "give --decimal , if they are decimals, write them as in")

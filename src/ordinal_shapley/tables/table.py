@@ -1,4 +1,4 @@
-"""Rows as features and targets, with what names one of them in a message."""
+"""Rows as features and targets, with names of rows for messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Marks(NamedTuple):
-    """What stands between the columns of a file, and in its decimal numbers."""
+    """Separator and decimal mark of a file."""
 
     sep: str = ","
     decimal: str = "."
@@ -33,23 +33,23 @@ class Table:
     frame: pd.DataFrame
     target: pd.Series  # classes, or floats where numbers are to be predicted
     left_out: pd.DataFrame  # columns that are not features
-    names: str | None = None  # the one of them that names the rows
+    names: str | None = None  # the one that names the rows
     content: bytes | None = None  # of the file, if there is one
     marks: Marks = COMMAS
 
     @property
     def has_numbers(self) -> bool:
-        """Whether targets are numbers and not classes, which never are floats."""
+        """Whether targets are numbers; classes are never floats."""
         return self.target.dtype.kind == "f"
 
     def name_row(self, label: Hashable) -> str:
-        """Return what a message calls a row: its index and, for a file, its line."""
+        """Return the name of a row in messages: its index and, for a file, its line."""
         if self.content is None:
             return f"row {label}"
         return f"row {label} (line {line_of(self.content, label, self.marks.sep)} of {self.name})"
 
     def name_first(self, rows: Any) -> str:
-        """Return what a message calls the first row for which a mask holds."""
+        """Return the name in messages of the first row for which a mask is True."""
         return self.name_row(self.target.index[int(rows.argmax())])
 
     def take(self, rows: npt.NDArray[Any]) -> Table:
@@ -58,7 +58,7 @@ class Table:
         return replace(self, **parts)
 
     def drop(self, columns: Sequence[str], option: str = "--drop") -> Table:
-        """Return the table without these columns, which an option names; ValueError if it has none such."""
+        """Return the table without these columns, which an option names; ValueError if it lacks one."""
         import pandas as pd
 
         known = [*map(str, self.frame), *self.left_out]
@@ -74,7 +74,7 @@ class Table:
 
 
 def hint_at(name: str, columns: Sequence[Any]) -> str:
-    """Say which columns there are: those with similar names, or else the first."""
+    """List columns: those with similar names, or else the first ones."""
     names = [str(column) for column in columns]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
@@ -83,7 +83,7 @@ def hint_at(name: str, columns: Sequence[Any]) -> str:
 
 
 def line_of(content: bytes, position: Hashable, sep: str) -> int | str:
-    """Return the line where a record begins: line breaks in quotes, and blank lines, make them differ."""
+    """Return the line where a record begins, which depends on line breaks in quotes and blank lines."""
     before = csv.field_size_limit(2**31 - 1)
     try:
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=sep)

@@ -1,4 +1,4 @@
-"""The file a valuation is kept in: one ``.npz``, with no pickle in it."""
+"""The file of a valuation: one ``.npz``, without pickle."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ordinal_shapley.valuation.settings import Settings
 _FORMAT = "ordinal-shapley valuation 4"
 _Made = TypeVar("_Made")
 
-# What describes a result besides its settings, and as what JSON gives it back.
+# Fields of a result besides its settings, and their types in JSON.
 FIELDS: dict[str, type] = {"converged": bool, "stopped_by": str, "seconds": float}
-# What else may be known, or is None.
+# Further fields, which may be None.
 OPTIONAL = {"full_score": float, "baseline_score": float, "sampling_seconds": float, "model": str}
 
 
 class File(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     moments: Moments | Folds
     ranges: Ranges
@@ -44,7 +44,7 @@ class File(NamedTuple):
 
 
 def write_file(path: str | PathLike[str], file: File) -> None:
-    """Write the sums, from which all else is made again, and what describes them."""
+    """Write the sums, from which everything else is computed, and their description."""
     file_name("path", path)
     stored, kind = _encode_labels(file.player_names)
     header = {
@@ -66,7 +66,7 @@ def write_file(path: str | PathLike[str], file: File) -> None:
         arrays |= {_of_fold(name, k): getattr(part, name) for name in Moments._fields[:N_ARRAYS]}
     if isinstance(file.moments, Folds):
         arrays |= {_of_fold("players", k): players for k, players in enumerate(file.moments.players)}
-    content = io.BytesIO()  # so that a full disk meets a plain write, and no archive half closed
+    content = io.BytesIO()  # so that a full disk fails a plain write, not a half-closed archive
     np.savez(content, header=np.array(json.dumps(header)), labels=stored, **arrays)
     with replacing(path) as temporary:
         temporary.write_bytes(content.getbuffer())
@@ -96,7 +96,7 @@ def read_file(path: str | PathLike[str]) -> File:
         if {name: type(entry) for name, entry in fields.items()} != FIELDS:
             raise ValueError(f"its fields are {', '.join(fields)}, expected {', '.join(FIELDS)}")
         return File(moments, ranges, settings, labels, fields, header, more)
-    except Exception as error:  # whatever a damaged file makes of its readers
+    except Exception as error:  # damaged files may raise anything
         raise _no_valuation(path, error) from error
 
 
@@ -105,7 +105,7 @@ def _of_fold(name: str, fold: int) -> str:
 
 
 def _read_moments(file: Any, header: dict[str, Any]) -> Moments | Folds:
-    """Return the sums in an archive; ValueError or KeyError if they are not such."""
+    """Return the sums in an archive; ValueError or KeyError if they are invalid."""
     parts = []
     for k, counts in enumerate(header["counts"]):
         arrays = [file[_of_fold(name, k)] for name in Moments._fields[:N_ARRAYS]]
@@ -136,7 +136,7 @@ _PROBABILITIES = ("self_confidence", "predicted_probability", "agreeing_neighbor
 
 
 def pack_evidence(evidence: LabelEvidence) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what a file holds of evidence: for its header, and as arrays."""
+    """Return the evidence for a file: its part of the header, and arrays."""
     (given, kind), (predicted, _) = map(_encode_labels, (evidence.given_label, evidence.predicted_label))
     arrays = {"evidence.given": given, "evidence.predicted": predicted}
     known = {name: getattr(evidence, name) for name in _PROBABILITIES}
@@ -162,7 +162,7 @@ def _unpack_evidence(file: File, n_players: int) -> LabelEvidence | None:
 
 
 def read_valuation(path: str | PathLike[str], make: Callable[..., _Made]) -> _Made:
-    """Make something of what `write_file` wrote; ValueError if the file holds something else."""
+    """Decode the content of a file that `write_file` wrote; ValueError if it is something else."""
     file = read_file(path)
     try:
         known = file.header.get("optional", {})  # not in checkpoints
@@ -181,7 +181,7 @@ def _no_valuation(path: str | PathLike[str], error: Exception) -> ValueError:
 
 
 def same_labels(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    """Whether two results have the same labels, NaN and what a file keeps of a label being equal."""
+    """Whether two results have the same labels, with NaN equal to NaN and labels as a file keeps them."""
     if first is None or second is None:
         return first is second
     ours, theirs = (json.dumps([_plain(x)[0] for x in labels.tolist()]) for labels in (first, second))
@@ -198,7 +198,7 @@ def as_labels(labels: NDArray[Any] | Sequence[Any]) -> NDArray[Any]:
 
 
 def _encode_labels(labels: NDArray[Any] | None) -> tuple[NDArray[Any], str]:
-    """Return labels as an array that needs no pickle, and how to read it back."""
+    """Return labels as an array that needs no pickle, and how to decode it."""
     if labels is None:
         return np.array(0), "none"
     if labels.dtype.kind in "biufcUSmM":
@@ -211,7 +211,7 @@ def _encode_labels(labels: NDArray[Any] | None) -> tuple[NDArray[Any], str]:
 
 
 def _plain(label: object) -> tuple[Any, bool]:
-    """Return the label as JSON can hold it, and whether it comes back as it was."""
+    """Return the label as JSON can hold it, and whether it is unchanged when read again."""
     if isinstance(label, np.generic):
         label = label.item()
     if label is None or isinstance(label, str | bool | int | float):

@@ -1,4 +1,4 @@
-"""Sums over permutations, from which every value and standard error is made."""
+"""Sums over permutations, from which values and standard errors are computed."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ Ranges = tuple[tuple[int, int], ...]
 
 # The fields of Moments that are arrays come first.
 N_ARRAYS = 8
-# What adding up some equal samples makes of their distances from the mean, relative to that.
+# Rounding error of a sum of equal samples, relative to it.
 _NOISE = 16 * float(np.finfo(np.float64).eps)
 
 
 class Moments(NamedTuple):
     """Sums over a set of permutations; those of disjoint sets can be pooled.
 
-    Standard errors are made of *replicates*, sets of permutations that are independent of one another: each
+    Standard errors are based on *replicates*, sets of permutations that are independent of one another: each
     permutation in the independent design, a pair in the antithetic, a block of n in the Latin one. The first
     five arrays have shape (n,).
 
-    The same sums by blocks of validation rows tell what other validation rows would change.
+    The same sums by blocks of validation rows estimate the effect of other validation rows.
     """
 
     # Of contributions; a permutation in which the player was truncated or not in the sampled set adds 0.
     sums: NDArray[np.float64]
-    # Permutations that count: with average="selected" those with the player in the sampled set, else all.
+    # Number of permutations that count: with average="selected" those that draw the player, else all.
     chosen: NDArray[np.int64]
-    replicate_sums: NDArray[np.float64]  # over complete replicates, of the sums over a replicate
-    replicate_spread: NDArray[np.float64]  # squared distances of the same from their mean over `replicates`
-    replicates: NDArray[np.int64]  # complete ones that count for the player
-    # Sums, sums of squares and numbers of the contributions [i, k] of player i at position k: (3, n, n), or
+    replicate_sums: NDArray[np.float64]  # over complete replicates
+    replicate_spread: NDArray[np.float64]  # sum of squared distances of the replicates' sums from their mean
+    replicates: NDArray[np.int64]  # number of complete replicates that count for the player
+    # Sums, sums of squares and counts of the contributions [i, k] of player i at position k: (3, n, n), or
     # (3, 0, 0).
     profile: NDArray[np.float64]
     block_sums: NDArray[np.float64]  # `sums` by block, (n, n_blocks)
-    # `replicate_spread` summed over the blocks where each permutation is a replicate, else 0; (n,), or (0,)
-    # without blocks.
+    # `replicate_spread` summed over blocks if each permutation is a replicate, else 0; (n,), or (0,) without
+    # blocks.
     block_spread: NDArray[np.float64]
-    replicate_size: int  # permutations of a replicate
-    n_replicates: int  # complete ones
+    replicate_size: int  # permutations per replicate
+    n_replicates: int  # number of complete replicates
     n_permutations: int
-    n_evaluations: int  # those of full orders included
-    walk_length: int  # players (with groups: rows) evaluated, summed over the walks
-    completed_stops: int  # walks that truncation ended at the first prefix that had a model
+    n_evaluations: int  # including those of full permutations
+    walk_length: int  # players (with groups: rows) evaluated, over all walks
+    completed_stops: int  # walks that truncation ended at the first prefix with a model
 
     @classmethod
     def zeros(cls, n: int, replicate_size: int = 1, n_profile: int = 0, n_blocks: int = 0) -> Moments:
-        """Return the moments of no permutation at all, for ``n`` players."""
+        """Return the moments of zero permutations, for ``n`` players."""
         return cls(
             np.zeros(n),
             np.zeros(n, dtype=np.int64),
@@ -67,7 +67,7 @@ class Moments(NamedTuple):
         )
 
     def plus(self, other: Moments) -> Moments:
-        """Return the moments of both sets of permutations of one run together, in new arrays."""
+        """Return the moments of both sets of permutations of one run combined, in new arrays."""
         total = Moments._make(map(operator.add, self, other))
         spread = _pooled_spread(
             (self.replicate_sums, self.replicate_spread, self.replicates),
@@ -91,12 +91,12 @@ class Moments(NamedTuple):
 
     @property
     def n_players(self) -> int:
-        """Players that the sums are of."""
+        """Number of players in the sums."""
         return len(self.sums)
 
     @property
     def parts(self) -> tuple[Moments, ...]:
-        """The moments of each fold: of the only one."""
+        """The moments of each fold, here of the only one."""
         return (self,)
 
     def with_part(self, fold: int, part: Moments) -> Moments:
@@ -108,7 +108,7 @@ class Moments(NamedTuple):
         return Moments._make(np.copy(part) if isinstance(part, np.ndarray) else part for part in self)
 
     def plus_some(self, other: Moments, players: NDArray[np.int64]) -> Moments:
-        """Return the moments of both sets together, if `other` is of some players and the rest were in none.
+        """Return the moments of both sets combined, if `other` has sums for some players and 0 for the rest.
 
         The arrays are changed in place.
         """
@@ -123,7 +123,7 @@ class Moments(NamedTuple):
         return Moments._make([*self[:first], *counts])
 
     def plus_replicate(self, sums: NDArray[np.float64]) -> Moments:
-        """Return the moments with one more complete replicate, whose permutations have been added before."""
+        """Return the moments with one more complete replicate, whose permutations are already included."""
         one = (sums, np.zeros_like(sums), np.ones_like(self.replicates))
         return self._replace(
             replicate_sums=self.replicate_sums + sums,
@@ -138,30 +138,31 @@ class Moments(NamedTuple):
         """Return the mean contributions, their standard errors and how many permutations count for each.
 
         The means are over all permutations or, with `average` "selected", over those in which the player was
-        chosen. They are NaN without a permutation, standard errors below two complete replicates.
+        chosen. They are NaN without a permutation, and standard errors with fewer than two complete
+        replicates.
         """
         counts, replicates = self.chosen.astype(np.int64), self.replicates.astype(np.int64)
         spread = self.replicate_spread
         if average == "all":
             counts[:] = self.n_permutations
-            # Replicates in which the player was not are 0: further values to be spread about the mean.
+            # Replicates without the player count as values of 0.
             absent = (self.replicate_sums * 0.0, self.replicate_sums * 0.0, self.n_replicates - replicates)
             spread = _pooled_spread((self.replicate_sums, spread, replicates), absent)
             replicates[:] = self.n_replicates
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = self.sums / counts
             means = self.replicate_sums / replicates
-            # Below the rounding error of the sums, this is noise about samples that are all equal.
+            # A spread below the rounding error of the sums means that all samples are equal.
             noise = replicates * (_NOISE * means) ** 2
             stderr = np.sqrt(np.where(spread <= noise, 0.0, spread) / (replicates - 1) / replicates)
         return values, stderr / self.replicate_size, counts
 
     def stderr_total(self, average: str) -> NDArray[np.float64] | None:
-        """Return standard errors that cover the choice of validation rows, too; None without blocks.
+        """Return standard errors that also cover the choice of validation rows; None without blocks.
 
-        A jackknife over the blocks, which are nearly of one size (Efron and Stein, "The jackknife estimate of
-        variance", 1981): the variance of their estimates divided by their number, less what Monte Carlo noise
-        adds to it, joins the variance of the values.
+        A jackknife over the blocks, which have nearly equal sizes (Efron and Stein, "The jackknife estimate
+        of variance", 1981): the variance of the blocks' estimates divided by their number, minus the part due
+        to Monte Carlo noise, is added to the variance of the values.
         """
         n, n_blocks = self.n_permutations, self.n_blocks
         if not n_blocks:
@@ -171,7 +172,7 @@ class Moments(NamedTuple):
             return np.full_like(stderr, np.nan)
         within = stderr**2
         between = np.var(self.block_sums / n, axis=1, ddof=1) / n_blocks
-        # Noise that blocks do not share makes them differ, too.
+        # Noise that blocks do not share also makes them differ.
         own = self.block_spread / (n - 1) / n / n_blocks
         apart = np.maximum(own - within, 0.0) / (n_blocks - 1) if self.replicate_size == 1 else 0.0
         return np.asarray(np.sqrt(within + np.maximum(between - apart, 0.0)))
@@ -182,20 +183,20 @@ class Moments(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             values = sums / counts
             spread = squares - sums * values
-            # Below the rounding error of the sums, this is noise about samples that are all equal.
+            # A spread below the rounding error of the sums means that all samples are equal.
             spread[spread <= counts * np.finfo(np.float64).eps * squares] = 0.0
-            return values, np.sqrt(spread / (counts - 1) / counts)  # 0 / 0 below two samples
+            return values, np.sqrt(spread / (counts - 1) / counts)  # 0 / 0 with fewer than two samples
 
 
 class Folds(NamedTuple):
-    """The moments of a cross-fitted game: of each fold about the players that train in it."""
+    """The moments of a cross-fitted game: of each fold, for the players of that fold."""
 
     parts: tuple[Moments, ...]
-    players: tuple[NDArray[np.int64], ...]  # whom the sums of each are of, increasing
+    players: tuple[NDArray[np.int64], ...]  # the players of each fold, increasing
     n_players: int
 
     def plus(self, other: Folds) -> Folds:
-        """Return the moments of both sets of permutations of one run together."""
+        """Return the moments of both sets of permutations of one run combined."""
         return self._replace(parts=tuple(map(Moments.plus, self.parts, other.parts)))
 
     def with_part(self, fold: int, part: Moments) -> Folds:
@@ -222,12 +223,12 @@ class Folds(NamedTuple):
 
     @property
     def completed_stops(self) -> int:
-        """Walks that truncation ended at the first prefix that had a model."""
+        """Walks that truncation ended at the first prefix with a model."""
         return self._total("completed_stops")
 
     @property
     def n_replicates(self) -> int:
-        """Complete replicates, if each fold has some; else 0."""
+        """Number of complete replicates if every fold has some, else 0."""
         fewest = min(part.n_replicates for part in self.parts)
         return self._total("n_replicates") if fewest else 0
 
@@ -249,7 +250,7 @@ class Folds(NamedTuple):
             return sums / n_folds, np.where(n_folds > 0, np.sqrt(squares) / n_folds, np.nan), counts
 
     def stderr_total(self, average: str) -> NDArray[np.float64] | None:
-        """Return standard errors that cover the choice of validation rows in each fold, too; or None."""
+        """Return standard errors that also cover the choice of validation rows in each fold, or None."""
         squares, n_folds = np.zeros((2, self.n_players))
         for part, players in zip(self.parts, self.players, strict=True):
             if part.n_permutations:
@@ -266,10 +267,10 @@ _Part = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
 def _pooled_spread(one: _Part, two: _Part) -> NDArray[np.float64]:
-    """Sum of squared distances from the common mean, of two sets with their sums, spreads and numbers.
+    """Sum of squared distances from the common mean, given sums, spreads and sizes of two sets.
 
     Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances"
-    (1982): unlike a difference of sums of squares it loses nothing where the mean is large.
+    (1982): unlike a difference of sums of squares it loses no precision if the mean is large.
     """
     (sums_1, spread_1, n_1), (sums_2, spread_2, n_2) = one, two
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -279,7 +280,7 @@ def _pooled_spread(one: _Part, two: _Part) -> NDArray[np.float64]:
 
 
 def join_ranges(parts: Iterable[Ranges]) -> Ranges:
-    """Return the ranges in order, neighbours joined, empty ones dropped; ValueError on overlap."""
+    """Return the sorted ranges, with neighbours joined and without empty ones; ValueError on overlap."""
     ranges = sorted((start, stop) for part in parts for start, stop in part if start < stop)
     joined = ranges[:1]
     for (_, before), (start, stop) in pairwise(ranges):

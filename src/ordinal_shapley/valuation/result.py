@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ordinal_shapley.sampling.sampler import PermutationSampler
     from ordinal_shapley.values.base import Value
 
-# What parts of one estimate have in common, in the order in which a difference is reported.
+# Settings that parts of one estimate must share, in the order in which differences are reported.
 _SHARED = ("kind", "sampler", "position_profile", "seed", "game")
 _SCORES = ("full_score", "baseline_score")
 
@@ -251,7 +251,7 @@ class Valuation(Views):
         Raises
         ------
         TypeError
-            If ``path`` is no path.
+            If ``path`` is not a path.
         OSError
             If the file cannot be written.
         """
@@ -281,7 +281,7 @@ class Valuation(Views):
         Raises
         ------
         TypeError
-            If ``path`` is no path.
+            If ``path`` is not a path.
         OSError
             If the file cannot be read.
         ValueError
@@ -308,7 +308,7 @@ class Valuation(Views):
         Raises
         ------
         TypeError
-            If `valuations` is no iterable of Valuation.
+            If `valuations` is not an iterable of Valuation.
         ValueError
             If there is none, if they differ in value, sampler, seed, game, player names or minor version of
             the library, or if ranges overlap.
@@ -334,7 +334,7 @@ class Valuation(Views):
                 raise TypeError(f"valuations holds a {type(part).__name__}, expected a Valuation")
         if not parts:
             raise ValueError("valuations is empty, expected at least one Valuation")
-        # In order of their first permutation, so that the order given does not change a bit.
+        # In order of their first permutation, so that results do not depend on the order given.
         parts.sort(key=lambda part: part.ranges[:1])
         first = parts[0]
         for part in parts[1:]:

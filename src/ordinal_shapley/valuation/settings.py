@@ -1,4 +1,4 @@
-"""What a run is, as one object: screens print it, files hold it, runs that go on or are pooled compare it."""
+"""The settings of a run as one object, to print, to save, and to compare when runs are resumed or pooled."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from ordinal_shapley.values.base import Value
 
 _DIGEST_LENGTH = 32
-# What users call them.
+# Public names.
 _ARGUMENTS = {"kind": "value", "sampler": "method", "seed": "random_state"}
 
 
 class Settings(NamedTuple):
-    """What a run is, but for how many permutations it takes."""
+    """The settings of a run, except how many permutations it takes."""
 
-    kind: Value  # what is estimated
+    kind: Value  # value that is estimated
     sampler: PermutationSampler  # how
     seed: int  # key of the permutation stream
-    position_profile: bool = False  # whether contributions are kept by position
-    game: Mapping[str, str] = {}  # its options: themselves where they are short, or a digest
+    position_profile: bool = False  # whether contributions are recorded by position
+    game: Mapping[str, str] = {}  # its options, or their digests if they are long
     version: str = ""  # of the library
     digest: str = ""  # fingerprint of game and options; "" while it is not known
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a file holds of it."""
+        """Return it as JSON for a file."""
         objects = {"kind": self.kind.settings(), "sampler": self.sampler.settings()}
         return {**self._asdict(), **objects, "game": dict(self.game)}
 
     @classmethod
     def from_json(cls, held: dict[str, Any]) -> Settings:
-        """Return what `to_json` came from; KeyError, ValueError or TypeError if it is something else."""
+        """Return settings from `to_json`; KeyError, ValueError or TypeError if it is something else."""
         objects = {name: from_settings(held[name]) for name in ("kind", "sampler")}
         made = cls(**{**held, **objects})
         if not all(isinstance(text, str) for text in (made.version, made.digest, *made.game.values())):
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
         return made._replace(seed=int(made.seed))
 
     def differences(self, other: Settings, *names: str) -> list[str]:
-        """Return in what the other differs, in the order of `names`, with both where they are short."""
+        """Return the differences from another, in the order of `names`, with both values if short."""
         found = []
         for name in names:
             ours, theirs = getattr(self, name), getattr(other, name)
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
 
 
 def in_short(option: Any) -> str:
-    """Return an option of a game as text: itself where that is short, else its digest."""
+    """Return an option of a game as text: the option itself if it is short, else its digest."""
     if option is None or isinstance(option, bool | int | float | str | np.number):
         return json.dumps(option.item() if isinstance(option, np.number) else option)
     return digest(*option) if isinstance(option, tuple) else digest(option)
@@ -81,12 +81,12 @@ def _of_games(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
 
 
 def _both(name: str, theirs: str | None, ours: str | None) -> str:
-    """Say in which way a setting differs, where both are readable."""
+    """Describe how a setting differs, if both values are readable."""
     if theirs is None or ours is None or _is_digest(theirs) or _is_digest(ours):
         return name
     return f"{name} ({theirs} there, {ours} here)"
 
 
 def _is_digest(text: str) -> bool:
-    # Texts are quoted, numbers of 32 characters are of no setting.
+    # Texts are quoted, and no setting is a number of 32 characters.
     return len(text) == _DIGEST_LENGTH and not text.startswith('"')

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Views:
-    """What `Valuation` offers to readers; it has the values."""
+    """Methods of `Valuation` for reading values."""
 
     values: NDArray[np.float64]
     stderr: NDArray[np.float64]
@@ -37,7 +37,7 @@ class Views:
     evidence: LabelEvidence | None
 
     def _errors(self, errors: str) -> NDArray[np.float64]:
-        """The standard errors that intervals are made of."""
+        """Return the standard errors for intervals."""
         check_choice("errors", errors, ERRORS)
         known = errors == "total" and self.stderr_total is not None
         return self.stderr_total if known else self.stderr  # type: ignore[return-value]
@@ -82,7 +82,7 @@ class Views:
         if known.sum() < 2:
             return math.nan
         values = self.values[known]
-        unit = float(np.abs(values).max()) or 1.0  # squares of some are out of range
+        unit = float(np.abs(values).max()) or 1.0  # squares of some would overflow
         spread = float(np.var(values / unit, ddof=1))
         if not spread > 0.0:
             return math.nan
@@ -232,7 +232,7 @@ class Views:
         return frame[shown].sort_values("combined_rank", kind="stable")
 
     def _discoveries(self, fdr: float, errors: str) -> NDArray[np.bool_]:
-        """Of whom Benjamini and Hochberg's procedure rejects that the value is 0 or more."""
+        """Players for which Benjamini and Hochberg's procedure rejects a value of 0 or more."""
         p = _normal(self.values, self._errors(errors))
         p[(self.values == 0) & (self._errors(errors) == 0)] = 1.0
         known = np.sort(p[np.isfinite(p)])
@@ -276,7 +276,7 @@ class Views:
         Raises
         ------
         TypeError, ValueError
-            If ``path`` is no path or ``level`` no number between 0 and 1.
+            If ``path`` is not a path or ``level`` not a number between 0 and 1.
         OSError
             If the file cannot be written.
         """
@@ -301,7 +301,7 @@ class Views:
         ImportError
             If pyarrow is not installed.
         TypeError, ValueError
-            If ``path`` is no path or ``level`` no number between 0 and 1.
+            If ``path`` is not a path or ``level`` not a number between 0 and 1.
         OSError
             If the file cannot be written.
         """
@@ -385,7 +385,7 @@ class Views:
 
 
 def _normal(gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal probabilities below the gaps; where an error is 0, whether the gap is above 0."""
+    """Normal probabilities below the gaps; if an error is 0, whether the gap is above 0."""
     # erfc keeps its relative accuracy far out in the tail, where 1 - cdf would round to 0.
     return np.array(
         [0.5 * math.erfc(-gap / (error * math.sqrt(2))) if error else gap > 0

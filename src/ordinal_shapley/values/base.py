@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from ordinal_shapley.exact.enumeration import Scope, Totals
     from ordinal_shapley.games.base import Game
 
-# How far sums and utilities that should be equal may be apart.
+# Tolerance for sums and utilities that should be equal.
 TOLERANCE = 1e-9
 
 
 class Value(Described, ABC):
     """A way to attribute a game's utility to its players."""
 
-    name: ClassVar[str]  # the word that stands for it where it has no options
-    # What permutations can estimate it by, the default first: "marginal", what a player adds at the end of
-    # those before it, or "in_out", utilities of all prefixes.
+    name: ClassVar[str]  # its name without options
+    # Contributions that estimate it, the default first: "marginal", what a player adds at the end of those
+    # before it, or "in_out", utilities of all prefixes.
     contributions: ClassVar[tuple[str, ...]] = ("marginal",)
-    order_free: ClassVar[bool] = False  # whether it is for games in which order plays no part
-    needs_mean_utilities: ClassVar[bool] = False  # whether exact values need those of the orders of each set
+    order_free: ClassVar[bool] = False  # whether it is for games in which order does not matter
+    needs_mean_utilities: ClassVar[bool] = False  # whether exact values need those over the orders of sets
 
     @property
     def insertion(self) -> str:
@@ -43,22 +43,22 @@ class Value(Described, ABC):
 
     @property
     def title(self) -> str:
-        """Its name as a heading has it."""
+        """Its name in a heading."""
         return self.name.replace("_", " ").capitalize()
 
     def check(self, game: Game) -> None:
-        """ValueError unless the game has such a value and its options fit."""
+        """ValueError unless the value is defined for the game and its options fit."""
 
     def try_game(self, game: Game) -> None:
         """Warn if a few random sequences contradict what the user declared."""
 
     @property
     def size_words(self) -> str:
-        """Which sizes of coalitions count, in words; "" if all do alike."""
+        """Which sizes of coalitions count, in words; "" if all count equally."""
         return ""
 
     def by_size(self, n_players: int) -> NDArray[np.float64]:
-        """Return the weight of each number of players before; empty if all weigh alike."""
+        """Return the weight of each number of players before; empty if all weights are equal."""
         return np.zeros(0)
 
     def played(self, game: Game) -> Game:
@@ -78,14 +78,14 @@ class Value(Described, ABC):
         return kernels.ALL, np.zeros(n_players, np.int64)
 
     def instead(self, enumerates_all: bool) -> str:
-        """Return what would make its enumeration cheaper, in words; "" if nothing."""
+        """Return advice on a cheaper enumeration; "" if there is none."""
         return ""
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
         """Return what players add by position, from the sums of an enumeration.
 
-        [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean, or the
-        one that `by_size` weighs.
+        [i, k]: mean over the sets of k players of what player i adds to them; the value is the mean over k,
+        weighted by `by_size`.
         """
         return marginal_profile(totals, scope, scope.kind != kernels.ALL)
 
@@ -93,7 +93,7 @@ class Value(Described, ABC):
 def differing(
     game: Game, n_tried: int, stand_in: Callable[[NDArray[np.int64]], NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float, float] | None:
-    """Return a random sequence and what should have its utility, with both utilities, if these differ."""
+    """Return a random sequence and one that should have its utility, with both utilities, if these differ."""
     rng = np.random.default_rng(0)
     n = game.n_players
     for _ in range(n_tried if n > 1 else 0):
@@ -108,7 +108,7 @@ def differing(
 def marginal_profile(totals: Totals, scope: Scope, sums_to_one: bool) -> NDArray[np.float64]:
     """[i, k]: mean over the sets S of k players of what i adds to the orders of S.
 
-    With `sums_to_one` the orders of a set that were added up have weights that sum to 1, else each weighs 1.
+    With `sums_to_one` the sums are over orders of a set with weights that sum to 1, else each has weight 1.
     """
     n = scope.n_players
     sets = [math.comb(n - 1, k) if sums_to_one else math.perm(n - 1, k) for k in range(n)]

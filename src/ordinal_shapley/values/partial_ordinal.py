@@ -76,7 +76,7 @@ class PartialOrdinal(Value):
             raise ValueError("partition and case belong together: give both or neither")
         if self.case is not None:
             check_choice("case", self.case, CASES)
-            # Its length is checked when there is a game.
+            # Its length is checked with the game.
             object.__setattr__(self, "partition", arrays.as_array(self.partition, "partition", "player"))
 
     def _groups(self, n_players: int) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ class PartialOrdinal(Value):
             self._groups(game.n_players)
 
     def try_game(self, game: Game) -> None:
-        """Warn if random sequences differ in utility from what stands for them."""
+        """Warn if random sequences differ in utility from their representatives."""
         if self.partition is None:
             return
         groups, code = self._groups(game.n_players), CASE_CODES[str(self.case)]
@@ -105,17 +105,17 @@ class PartialOrdinal(Value):
             )
 
     def played(self, game: Game) -> Game:
-        """Return the game that evaluates the sequences that stand for others."""
+        """Return the game that evaluates representatives."""
         if self.case is None:
             return game
         return RearrangedGame(game, self._groups(game.n_players), CASE_CODES[self.case])
 
     def enumerated(self, n_players: int) -> tuple[int, NDArray[np.int64]]:
-        """Return all sequences, or with a partition those that stand for others."""
+        """Return all sequences, or with a partition the representatives."""
         if self.case is None:
             return super().enumerated(n_players)
         return CASE_CODES[self.case], self._groups(n_players)
 
     def instead(self, enumerates_all: bool) -> str:
-        """Return what would make its enumeration cheaper."""
+        """Return advice on a cheaper enumeration."""
         return "give partition and case if only some orders matter" if enumerates_all else ""

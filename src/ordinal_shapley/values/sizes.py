@@ -49,7 +49,7 @@ class SizeWeights(Described):
         if self.family == "up_to":
             largest = min(n, self.largest or n)
             return np.where(np.arange(n) < largest, 1.0 / largest, 0.0)
-        # Of n players the weights themselves, and all that they are products of, are soon out of range.
+        # In logarithms, because the weights and their factors soon overflow or underflow.
         s = np.arange(n - 1.0)
         ratios = (n - 1 - s) / (s + 1)
         if self.family == "beta":
@@ -61,7 +61,7 @@ class SizeWeights(Described):
 
     @property
     def words(self) -> str:
-        """What they are, in a few words."""
+        """A short description."""
         if self.family == "beta":
             return f"Beta({self.a:g}, {self.b:g}) weights"
         return "Banzhaf weights" if self.family == "banzhaf" else f"sizes up to {self.largest:,}"
@@ -165,7 +165,7 @@ def sizes_up_to(largest: int) -> SizeWeights:
 
 
 def as_size_weights(weights: Any) -> SizeWeights | NDArray[np.float64]:
-    """Return size weights as a value keeps them; an array's length is checked when there is a game."""
+    """Return size weights as a value keeps them; the length of an array is checked with the game."""
     if isinstance(weights, SizeWeights):
         return weights
     if isinstance(weights, str):
@@ -187,7 +187,7 @@ def as_size_weights(weights: Any) -> SizeWeights | NDArray[np.float64]:
 
 
 def weights_of(weights: SizeWeights | NDArray[np.float64], n_players: int) -> NDArray[np.float64]:
-    """Return size weights for a number of players; ValueError if they are of another number."""
+    """Return size weights for a number of players; ValueError if they are for another number."""
     if isinstance(weights, SizeWeights):
         return weights.of(n_players)
     if len(weights) != n_players:
@@ -201,7 +201,7 @@ def weights_of(weights: SizeWeights | NDArray[np.float64], n_players: int) -> ND
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeWeighted(Value):
-    """What values share that take size weights."""
+    """Base of values with size weights."""
 
     size_weights: Any = None
     _meaning: ClassVar[str] = ""
@@ -219,12 +219,12 @@ class SizeWeighted(Value):
 
     @property
     def title(self) -> str:
-        """Its name as a heading has it."""
+        """Its name in a heading."""
         return super().title if self.size_weights is None else f"Size-weighted {self.name}"
 
     @property
     def size_words(self) -> str:
-        """Which sizes count, in words; "" if all do alike."""
+        """Which sizes count, in words; "" if all count equally."""
         if isinstance(self.size_weights, SizeWeights):
             return self.size_weights.words
         return "" if self.size_weights is None else f"{len(self.size_weights):,} given weights"
@@ -234,5 +234,5 @@ class SizeWeighted(Value):
         self.by_size(game.n_players)
 
     def by_size(self, n_players: int) -> NDArray[np.float64]:
-        """Return the weight of each number of players before; empty if all weigh alike."""
+        """Return the weight of each number of players before; empty if all weights are equal."""
         return np.zeros(0) if self.size_weights is None else weights_of(self.size_weights, n_players)

@@ -20,7 +20,7 @@ from ordinal_shapley.values.base import TOLERANCE, Value, marginal_profile
 if TYPE_CHECKING:
     from ordinal_shapley.exact.enumeration import Scope, Totals
 
-_CHECKED_SETS = 10  # of each size
+_CHECKED_SETS = 10  # number of sets of each size
 _MAX_CHECKED = 4
 
 
@@ -83,13 +83,13 @@ class WeightedOrdinal(Value):
             game = self.order_weight
         else:
             game = FunctionGame(self.order_weight, n_players)
-            game._callback.name = "it"  # messages begin with "order_weight: "
+            game._callback.name = "it"  # prefixes messages with "order_weight: "
         if game.n_players != n_players:
             raise ValueError(f"order_weight is a game of {game.n_players} players, expected {n_players}")
         return game
 
     def profile(self, totals: Totals, scope: Scope) -> NDArray[np.float64]:
-        """[i, k]: mean over the sets of k players of what i adds to their orders, as these weigh."""
+        """[i, k]: mean over the sets of k players of what i adds to their orders, weighted."""
         return marginal_profile(totals, scope, True)
 
 
@@ -105,7 +105,7 @@ def check_sum(total: float, players: tuple[int, ...]) -> None:
 def check_small_sets(game: Game) -> None:
     """ValueError if the weights of some small sets, drawn at random, do not sum to 1.
 
-    All sets would be as much work as an exact value.
+    Checking all sets would be as much work as an exact value.
     """
     rng = np.random.default_rng(0)
     n = game.n_players

@@ -1,1 +1,1 @@
-"""Estimates against exact values: what is noise, and what the method of sampling costs in bias."""
+"""Estimates against exact values: the noise, and the bias of the sampling method."""

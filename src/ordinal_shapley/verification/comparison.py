@@ -157,7 +157,7 @@ class Verification:
 
     @property
     def _rounding(self) -> float:
-        """How far numbers may be apart that would be equal without rounding."""
+        """Difference that may be due to rounding."""
         return _rounding(self.exact, self.estimate)
 
     def _holds(self, centre: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -309,7 +309,7 @@ def verify(
         max_seconds=math.inf,
     )
     exact = replace(exact, player_names=game.player_names, seconds=time.perf_counter() - began)
-    # Without truncation, and with it: the exact values as they are wherever the method samples just those.
+    # Expectations without and with truncation; exact values where full permutations are sampled.
     whole = np.full(len(exact), math.nan) if note else exact.values
     if utilities is not None and not everyone:
         whole = _settle(expectation(utilities, plan, None), exact.values)
@@ -320,7 +320,7 @@ def verify(
 
 
 def _drawn_by(game: Game, valuation: Valuation) -> tuple[Plan, TruncationRule | None]:
-    """Return the plan of a run of the game that it evaluated, and its truncation rule if that is biased."""
+    """Return the plan of the run of this game, and its truncation rule if that is biased."""
     sampler = valuation.sampler
     plan = make_plan(game, valuation.kind, sampler, False)._replace(seed=valuation.seed)
     rule = sampler.rule
@@ -332,7 +332,7 @@ def _drawn_by(game: Game, valuation: Valuation) -> tuple[Plan, TruncationRule | 
 
 
 def _why_unknown(game: Game, value: Value, scope: Scope, budget: Budget) -> str:
-    """Why the expectation of what is sampled is not computed; "" if it is."""
+    """Why the expectation of the estimate is not computed; "" if it is."""
     n = game.n_players
     if n > _MAX_PLAYERS:
         return f"the orders of {n} players are too many to go through all of them (up to {_MAX_PLAYERS} are)"
@@ -349,7 +349,7 @@ def _all_sequences(n: int) -> Scope:
 
 
 def _tabulate(game: Game, value: Value, scope: Scope, budget: Budget, progress: bool) -> Utilities:
-    """Evaluate all sequences; where order does not matter, one of each set."""
+    """Evaluate all sequences; if order does not matter, one of each set."""
     n = game.n_players
     by_set = value.order_free
     if not by_set:
@@ -366,7 +366,7 @@ def _tabulate(game: Game, value: Value, scope: Scope, budget: Budget, progress: 
 
 
 def _settle(expected: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return expectations, corrected where they differ from the exact value by rounding only."""
+    """Return expectations, replaced by the exact values where only rounding separates them."""
     return np.where(np.abs(expected - exact) <= _rounding(exact, expected), exact, expected)
 
 
@@ -376,7 +376,7 @@ def _rounding(*values: NDArray[np.float64]) -> float:
 
 
 def _ranks(values: NDArray[np.float64], rounding: float) -> NDArray[np.float64]:
-    """Return ranks from 1, the mean rank for values that are equal but for rounding."""
+    """Return ranks from 1, the mean rank for values that are equal within rounding."""
     from scipy.stats import rankdata
 
     order = np.argsort(values)
@@ -386,6 +386,6 @@ def _ranks(values: NDArray[np.float64], rounding: float) -> NDArray[np.float64]:
 
 
 def _largest(values: NDArray[np.float64]) -> float:
-    """Return the number that is furthest from 0; NaN if there is none."""
+    """Return the number with the largest absolute value; NaN if there is none."""
     known = values[~np.isnan(values)]
     return float(known[np.argmax(np.abs(known))]) if known.size else math.nan

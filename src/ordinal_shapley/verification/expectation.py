@@ -1,8 +1,8 @@
-"""What sampling estimates, exactly: the mean of its contributions over everything that it can draw.
+"""Exact expectation of estimates: the mean contribution over everything that can be drawn.
 
-Every ordered selection with the quotas of the classes is equally likely. So the expectation is the mean, over
-all of them, of what the players of one are credited with. Only numpy works here, not the kernels that sample:
-that the two agree is a check.
+Every ordered selection with the quotas of the classes is equally likely. So the expectation is the mean over
+all of them of the contributions to one. It uses numpy, not the kernels that sample, so that each is a check
+of the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ordinal_shapley.sampling.plan import Plan
 from ordinal_shapley.sampling.truncation import TruncationRule
 from ordinal_shapley_kernels.table import subtree_sizes
 
-# Selections looked at together.
+# Selections processed together.
 _CHUNK = 20_000
 
 Floats = NDArray[np.float64]
@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
 class Utilities(NamedTuple):
     """Utilities of all sequences of n players."""
 
-    values: Floats  # by sequence, in preorder; or by set of players, as bits, if that is all that matters
+    values: Floats  # by sequence, in preorder; or by set of players, as bits, if order does not matter
     models: NDArray[np.bool_]  # which sets of players, as bits, have a model
-    weights: Floats  # what multiplies marginal contributions to a sequence, in preorder; empty for 1
+    weights: Floats  # factors of marginal contributions to a sequence, in preorder; empty for 1
 
     @property
     def by_set(self) -> bool:
@@ -37,7 +37,7 @@ class Utilities(NamedTuple):
 
 
 def expectation(utilities: Utilities, plan: Plan, rule: TruncationRule | None) -> Floats:
-    """Return the expected estimate of each player, by a plan whose permutations a rule may end early."""
+    """Return the expected estimate of each player, for a plan whose permutations a rule may end early."""
     n = len(plan.members)
     classes = np.empty(n, np.int64)
     classes[plan.members] = np.repeat(np.arange(len(plan.quota)), np.diff(plan.starts))
@@ -49,7 +49,7 @@ def expectation(utilities: Utilities, plan: Plan, rule: TruncationRule | None) -
         lengths: NDArray[np.intp] = np.full(len(orders), orders.shape[1])
         if rule is not None:
             lengths = rule.lengths(reached, models, plan.target)
-            if rule.one_target:  # the walk kernel fills in what the rule compares with
+            if rule.one_target:  # the walk kernel replaces the rest by the target of the rule
                 full = np.full(len(orders), plan.target)
         credits = _credits(reached, lengths, full, factors, plan.in_out)
         players = orders.ravel()
@@ -109,7 +109,7 @@ def _nodes(orders: NDArray[np.int8], n: int) -> NDArray[np.int64]:
 def _credits(
     reached: Floats, lengths: NDArray[np.intp], full: Floats, factors: Floats, in_out: float
 ) -> Floats:
-    """What the player at each place of each row is credited with, when walks end after `lengths` players."""
+    """Contribution of the player at each place of each row, if walks end after `lengths` players."""
     n_places = reached.shape[1] - 1
     evaluated = np.arange(1, n_places + 1) <= lengths[:, None]
     credits = np.zeros(evaluated.shape)

@@ -221,7 +221,7 @@ class Out(parallel.Cancellation):
 
 def limits(path: Path, number: int) -> int:
     """Time limits that strike anywhere: the result is that of a run of as many permutations."""
-    with patched(running, "Cancellation", Out), patched(parallel, "_SECONDS_A_CALL", 0.0):
+    with patched(running, "Cancellation", Out), patched(parallel, "_SECONDS_PER_CALL", 0.0):
         for k, options in zip(range(number), itertools.cycle(SAMPLED.values()), strict=False):
             Out.looks = 150 + 7 * k % 401
             call = {"random_state": 3, **options}

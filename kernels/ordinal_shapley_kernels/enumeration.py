@@ -1,9 +1,8 @@
 """Exact sums: the tree of sequences walked depth first, each sequence evaluated once.
 
-Where only some orders matter, one representative stands for all sequences that have its utility by
-definition, and the tree holds representatives only. In every case the players that may follow a sequence are
-those that may follow it without its last player i, intersected with a set that depends on i alone
-(`Tree.keep`).
+Where only some orders matter, a representative stands for all sequences of its utility, and the tree holds
+representatives only. In every case the players that may follow a sequence are those that may follow it
+without its last player i, and that are in a set that depends on i alone (`Tree.keep`).
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ class Tree(Workspace):
     path : int64 (n + 1,)
         The current sequence; at the start the branch's root.
     used, allowed, open : int64 (n + 1,)
-        By depth, as bits: the players of a prefix, those that may follow it, and those of them still to be
-        tried.
+        By depth, as bits: the players of a prefix, those that may follow it, and those of them to try.
     values : float64 (n + 1,)
         By depth: utilities.
     shares : float64 (n + 1,)

@@ -23,8 +23,7 @@ class TrieShares(Workspace):
     gains : float64 (n_nodes, n_lanes), read-only
         What a node adds to the utility of the sequences that pass it.
     last, member, other : float64 (max_size + 1, max_size + 1), read-only
-        By k and m: for the last channel of the sequence, for each of its channels, and for each other
-        channel.
+        By k and m: for the last channel of the sequence, each of its channels, and each other channel.
     factorials : float64 (max_size + 1,), read-only
     whole : int
         Whether only sequences of all members of a set count.

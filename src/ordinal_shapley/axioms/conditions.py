@@ -19,7 +19,7 @@ from ordinal_shapley_kernels.table import subtree_sizes
 
 MAX_PLAYERS = 12
 # Memory for the utilities, those of another game and of the sum of both, and temporary arrays.
-_BYTES_A_SEQUENCE = 5 * 8
+_BYTES_PER_SEQUENCE = 5 * 8
 
 
 class Gains(NamedTuple):
@@ -59,7 +59,7 @@ def check_size(game: Game) -> None:
             f"game has {n} players, expected at most {MAX_PLAYERS}: axioms are about all sequences of them, "
             "so check a game of some of the players"
         )
-    needed = _BYTES_A_SEQUENCE * subtree_sizes(n)[n]
+    needed = _BYTES_PER_SEQUENCE * subtree_sizes(n)[n]
     check_memory(needed, f"checking all sequences of {n} players", "check a game of fewer players")
 
 

@@ -41,7 +41,7 @@ class AxiomCheck:
         player whose value is not above 0. Where the axiom is vacuous, how far the condition is from being
         met: a change of the utility. NaN where there is nothing to measure.
     sequence : tuple of int, or None
-        A sequence that shows it: the one whose utility changes most as ``worst`` joins it (and is its part)
+        A sequence that shows it: the one whose utility changes most as ``worst`` joins it (and then is in it)
         or is exchanged. None where no sequence shows why values are wrong, or none is.
     detail : str
         The same in words.

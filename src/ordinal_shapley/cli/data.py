@@ -68,7 +68,7 @@ class DataOptions:
         "The column of row IDs. Results name rows by it, and it is not used as a feature.",
         "COLUMN",
         flag="--id",
-        without="rows are numbered from 0",
+        without="rows are indexed from 0",
         complete=file_columns,
     )
     drop: list[str] | None = data_option(

@@ -210,8 +210,7 @@ def as_tables(
 ) -> tuple[Table, Table]:
     """Convert training and validation rows, and check that they have the same features.
 
-    With `as_they_are` training rows are neither copied nor converted unless necessary; sparse rows stay
-    sparse.
+    With `as_they_are` training rows are not copied or converted without need; sparse rows stay sparse.
     """
     train = as_table(X, "X", keep_sparse=as_they_are, keep_kind=as_they_are)
     valid = as_table(X_valid, name, keep_sparse=as_they_are and is_sparse(X))

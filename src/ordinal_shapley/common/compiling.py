@@ -82,7 +82,7 @@ def compiling_line(enabled: bool = True) -> Iterator[None]:
 
     shown = False
 
-    def tell(compiling: bool) -> None:
+    def report(compiling: bool) -> None:
         nonlocal shown
         with suppress(Exception):  # a closed or broken stderr must not stop the run
             if compiling and _is_watched():
@@ -94,11 +94,11 @@ def compiling_line(enabled: bool = True) -> Iterator[None]:
                 sys.stderr.flush()
                 shown = False
 
-    with watching(tell):
+    with watching(report):
         try:
             yield
         finally:
-            tell(False)
+            report(False)
 
 
 def _is_watched() -> bool:

@@ -21,9 +21,9 @@ import numpy as np
 from ordinal_shapley_kernels.watching import reporting_interrupts_to
 
 # Ctrl-C cannot stop a kernel, so each call does about this much work.
-_SECONDS_A_CALL = 0.2
+_SECONDS_PER_CALL = 0.2
 _SECONDS_OF_WAITING = 0.002
-_SECONDS_A_LIST = 2.0
+_SECONDS_PER_BATCH = 2.0
 
 # joblib's name for the workers that shards run on by default.
 Prefer = Literal["threads", "processes"]
@@ -45,7 +45,7 @@ class Cancellation:
         self.token = uuid.uuid4().hex  # identifies copies of this object
         self.requested = False  # results are no longer wanted
         self.deadline = deadline  # of `time.monotonic`
-        self.budget = 1  # recent amount of work in `_SECONDS_A_CALL`, with which the next worker begins
+        self.budget = 1  # recent amount of work in `_SECONDS_PER_CALL`, with which the next worker begins
         # Work from this number on waits, so that unused results do not pile up; except if its worker also has
         # to return earlier work.
         self.horizon, self.waits = math.inf, False
@@ -125,7 +125,7 @@ def run_in_steps(step: Callable[[int], int], paused: int, cancellation: Cancella
         status = step(budget)
         if status != paused:
             return status
-        share = _SECONDS_A_CALL / max(time.perf_counter() - began, 1e-6)
+        share = _SECONDS_PER_CALL / max(time.perf_counter() - began, 1e-6)
         cancellation.budget = max(1, min(int(budget * min(share, 8.0)), 2**40))
     return paused
 
@@ -192,13 +192,13 @@ def _results(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer, cancellat
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     except ValueError:  # a backend that returns lists only, such as Ray's
-        return _in_lists(tasks, n_jobs, prefer)
+        return _in_batches(tasks, n_jobs, prefer)
     # Other backends return batches of tasks, or do not know that they should wait.
     cancellation.waits = type(get_active_backend(prefer=prefer)[0]) is ThreadingBackend
     return parallel(tasks)
 
 
-def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Iterator[Any]:
+def _in_batches(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Iterator[Any]:
     """Run tasks in batches, which grow until one takes a while."""
     from joblib import Parallel
 
@@ -207,7 +207,7 @@ def _in_lists(tasks: Iterator[Any], n_jobs: int | None, prefer: Prefer) -> Itera
         while batch := list(itertools.islice(tasks, size)):
             began = time.monotonic()
             yield from parallel(batch)
-            if time.monotonic() - began < _SECONDS_A_LIST:
+            if time.monotonic() - began < _SECONDS_PER_BATCH:
                 size *= 2
 
 

@@ -94,8 +94,7 @@ class LabelEvidence:
             return np.zeros_like(differs)
         labels, codes = np.unique(self.given_label, return_inverse=True)
         mean_confidence = np.bincount(codes, self.self_confidence) / np.bincount(codes)
-        # A label that only validation rows have is predicted with confidence from a probability of one half
-        # on.
+        # A label that only validation rows have is predicted with confidence from 0.5 on.
         known = np.isin(self.predicted_label, labels)
         place = np.minimum(np.searchsorted(labels, self.predicted_label), len(labels) - 1)
         return differs & (self.predicted_probability >= np.where(known, mean_confidence[place], 0.5))

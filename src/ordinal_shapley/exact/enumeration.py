@@ -280,7 +280,7 @@ def enumerate_game(game: Game, scope: Scope, wanted: Wanted, n_jobs: int | None,
     return total
 
 
-def seconds_an_evaluation(game: Game, scope: Scope) -> float:
+def seconds_per_evaluation(game: Game, scope: Scope) -> float:
     """Measure it on the first sequences, without compilation."""
     tree, tally = _begin(scope, _whole(scope, Wanted(), 0.0, scope.deepest))
     workspace = game._make_workspace()

@@ -17,7 +17,7 @@ from ordinal_shapley.exact.enumeration import (
     Wanted,
     enumerate_game,
     reporting,
-    seconds_an_evaluation,
+    seconds_per_evaluation,
 )
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.values.base import TOLERANCE, Value
@@ -94,7 +94,7 @@ def check_time(game: Game, scope: Scope, budget: Budget, purpose: str, instead: 
     n, count = game.n_players, sum(scope.counts())
     if count <= _FREE_EVALUATIONS and not budget.given:
         return
-    pace = seconds_an_evaluation(game, scope)
+    pace = seconds_per_evaluation(game, scope)
     workers = max(1, min(n_workers(budget.n_jobs), n * (n - 1)))
     seconds = pace * count / workers
     if seconds > budget.limit:

@@ -89,7 +89,7 @@ def detect_noisy_labels(values: Any, noisy: Any) -> NoiseDetection:
         in another order: it is matched with ``noisy`` by its index.
     noisy : LabelNoise, array of bool of shape (n_rows,), or array of int
         The rows whose labels are wrong: what `corrupt_labels` returned, a mask, or their positions. Rows
-        without an index are numbered from 0.
+        without an index count from 0.
 
     Returns
     -------

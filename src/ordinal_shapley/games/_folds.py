@@ -88,8 +88,7 @@ def _fold_of_rows(
     fold_of = np.full(len(y), -1)
     fold_of[dealt] = np.arange(len(dealt)) % n_folds
     if not numbers:
-        # If all rows of a class were validation rows of one fold, the class would be missing in training
-        # there.
+        # A class whose rows are all validation rows of one fold would be missing in its training rows.
         for code in np.unique(strata):
             folds = np.unique(fold_of[strata == code])
             if len(folds) == 1:

@@ -54,8 +54,7 @@ class Counted(NamedTuple):
     touches: NDArray[np.float64]  # conversions of journeys that each channel is part of, begins and ends
     n_paths: int
     n_repeated: float  # number of journeys that touch a channel twice
-    # Number of journeys that touch only excluded channels, which are not counted above, and their
-    # conversions.
+    # Journeys that touch only excluded channels, which are not counted above, and their conversions.
     without: tuple[float, float]
 
 

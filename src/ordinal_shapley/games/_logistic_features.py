@@ -17,8 +17,7 @@ from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, aligne
 
 # Minimum share of the rows' squares that varies between rows, for inner products to be accurate.
 _MIN_VARIATION = 1e-3
-# If the largest cost times the largest square exceeds this, distances must exceed _MIN_DISTANCE, as a share
-# of a square.
+# If the largest cost times the largest square exceeds this, squared distances of rows must exceed the next.
 _WEAK_PENALTY = 1e5
 _MIN_DISTANCE = 1e-6
 _EQUAL = 1e-12

@@ -45,7 +45,7 @@ NO_REFERENCES = References(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0,
 def find_references(
     game: CompiledRowGame,
     workspace: LogisticWorkspace,
-    tell: Callable[[int, int], bool],
+    tick: Callable[[int, int], bool],
     longest: int | None = None,
 ) -> References:
     """Fit models of two classes to random prefixes of up to `longest` players; none if there is no time.
@@ -67,7 +67,7 @@ def find_references(
     for place, size in enumerate(sizes):
         fits = []
         for order in range(_ORDERS):
-            if not tell(place * _ORDERS + order, len(sizes) * _ORDERS):
+            if not tick(place * _ORDERS + order, len(sizes) * _ORDERS):
                 return NO_REFERENCES
             workspace.functions.reset(workspace)
             for player in random.permutation(n)[:size].tolist():

@@ -169,10 +169,10 @@ class Game(ABC):
         """
         return False
 
-    def _for_jumps(self, tell: Callable[[int, int], bool], longest: int | None = None) -> Game:
+    def _for_jumps(self, tick: Callable[[int, int], bool], longest: int | None = None) -> Game:
         """Return the same game, prepared for a run that evaluates distant prefixes.
 
-        Few of them have more than `longest` players. `tell` gets the progress and the total, and returns
+        Few of them have more than `longest` players. `tick` gets the progress and the total, and returns
         whether there is time for more.
         """
         return self

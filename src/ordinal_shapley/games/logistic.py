@@ -242,9 +242,9 @@ class LogisticGame(CompiledRowGame):
         capacity, room = rooms(n_rows, features.valid_columns.shape[0], features.span_limit)
         return functions(self._payload[0], room < capacity)
 
-    def _for_jumps(self, tell: Callable[[int, int], bool], longest: int | None = None) -> LogisticGame:
+    def _for_jumps(self, tick: Callable[[int, int], bool], longest: int | None = None) -> LogisticGame:
         game = copy.copy(self)
-        game._references = find_references(self, self._make_workspace(), tell, longest)
+        game._references = find_references(self, self._make_workspace(), tick, longest)
         return game
 
     def _expect_walks(self, n_rows: int | None = None) -> bool:

@@ -67,12 +67,12 @@ class Ahead:
         done = 0
         self._show(unit, total, figure)
 
-        def tell(n_done: int, n_evaluations: int) -> None:
+        def tick(n_done: int, n_evaluations: int) -> None:
             nonlocal done
             done = n_done
             bar.update(n_done, self.evaluations + n_evaluations, clock.seconds())
 
-        yield tell
+        yield tick
         clock.note(what if done == total else f"{what}, {done} of {total} done", began)
         clock.check(0)
 
@@ -87,10 +87,10 @@ class Ahead:
             max_seconds=clock.max_seconds,
         )
 
-    def _looks(self, plan: Plan, game: Game, indices: range, tell: Callable[[int, int], None]) -> list[Look]:
+    def _looks(self, plan: Plan, game: Game, indices: range, tick: Callable[[int, int], None]) -> list[Look]:
         """Look at permutations, with all workers; if fewer are returned, time is up.
 
-        `tell` gets the index of the next one and the evaluations so far.
+        `tick` gets the index of the next one and the evaluations so far.
         """
         from joblib import delayed
 
@@ -108,7 +108,7 @@ class Ahead:
                     break
                 made.append(result)
                 evaluations += result.evaluations
-                tell(indices.start + len(made), evaluations)
+                tick(indices.start + len(made), evaluations)
         seen = np.flatnonzero(plan.inclusion) + 1
         follows = np.diff(seen, prepend=-1) == 1
         costs = np.where(follows, game._relative_costs(seen, False), game._relative_costs(seen, True))
@@ -124,17 +124,17 @@ class Ahead:
         if not count:
             return None, None
         what = "the score of the model of all rows"
-        with self._phase(what, "models", count, "scoring the model of all rows") as tell:
+        with self._phase(what, "models", count, "scoring the model of all rows") as tick:
             # In random orders, as the given order may be sorted. A model that fails here need not fail in the
             # run.
             with suppress(RuntimeError, UtilityError), game._listening():
-                made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tell(done, 0))
+                made = self._full_utilities(game, seed, count, _NEAR_SCORE, lambda done: tick(done, 0))
                 score = float(np.mean(made)) if made else None
-            tell(count, 0)
+            tick(count, 0)
         return score, game.baseline_score
 
     def _full_utilities(
-        self, game: Game, seed: int, max_count: int, tolerance: float, tell: Callable[[int], None]
+        self, game: Game, seed: int, max_count: int, tolerance: float, tick: Callable[[int], None]
     ) -> list[float]:
         """Return utilities of random full permutations, which are independent of the run's.
 
@@ -147,7 +147,7 @@ class Ahead:
         for count in (min(max_count, few), max_count):
             start, plan = len(found), score_plan(game, seed)
             if start < count:
-                made = self._looks(plan, game, range(start, count), lambda done, _: tell(done))
+                made = self._looks(plan, game, range(start, count), lambda done, _: tick(done))
                 found += [float(one.utilities[-1]) for one in made]
             scored = found[:count]
             error = float(np.std(scored, ddof=1)) / math.sqrt(count) if len(scored) > 1 else 0.0
@@ -162,12 +162,12 @@ class Ahead:
         if plan.in_out and plan.design.own_baselines and not len(plan.baselines):
             # Rows of a Latin square depend on one another, so they cannot provide control variates.
             figure = "scoring full permutations for control variates"
-            with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tell:
+            with self._phase("control variates", "orders", _BASELINE_ORDERS, figure) as tick:
                 cancellation = self._clock.cancellation()
                 make_workspace, payload = self._game._workspace_maker, self._game._payload
                 workspace = workspace_of(plan, cancellation, make_workspace, payload)
                 plan, more = with_baselines(plan, workspace, 0, _BASELINE_ORDERS, cancellation)
-                tell(0 if cancellation.time_is_up else _BASELINE_ORDERS, more)
+                tick(0 if cancellation.time_is_up else _BASELINE_ORDERS, more)
             self.evaluations += more
         return plan
 
@@ -177,13 +177,13 @@ class Ahead:
         if plan.in_out < 1.0 or not len(plan.inclusion):
             return self._game
 
-        def tell(done: int, total: int) -> bool:
+        def tick(done: int, total: int) -> bool:
             if done == 0:
                 self._show("models", total, "fitting starting points for other model fits")
             bar.update(done, self.evaluations, clock.seconds())
             return not clock.time_is_up
 
-        return self._game._for_jumps(tell, pilot_places(plan) if len(plan.factors) else None)
+        return self._game._for_jumps(tick, pilot_places(plan) if len(plan.factors) else None)
 
     def with_inclusion(self, plan: Plan, count: int, min_probability: float) -> Plan:
         """Give a plan inclusion probabilities, after a pilot of so many permutations."""
@@ -196,15 +196,15 @@ class Ahead:
         # The largest sizes can take most of the time, and a few permutations of them are enough.
         costs = game._relative_costs(sizes, jump=plan.in_out == 1.0)
         few, cheap = min(_FEW, count), int((costs <= costs.max() / _DEAR).sum()) or len(sizes)
-        with self._phase("the pilot", "pilot orders", count, figure) as tell:
-            made = self._looks(pilot_plan(plan, sizes), game, range(few), tell)
+        with self._phase("the pilot", "pilot orders", count, figure) as tick:
+            made = self._looks(pilot_plan(plan, sizes), game, range(few), tick)
             if len(made) == few:
                 so_far = sum(one.evaluations for one in made)
                 made += self._looks(
                     pilot_plan(plan, sizes[:cheap]),
                     game,
                     range(few, count),
-                    lambda done, evaluations: tell(done, so_far + evaluations),
+                    lambda done, evaluations: tick(done, so_far + evaluations),
                 )
         self.evaluations += sum(one.evaluations for one in made)
         return with_probabilities(plan, game, made, min_probability)
@@ -214,14 +214,14 @@ class Ahead:
         game = self._game
         count = 1 if target == "given" else _TARGET_ORDERS
         figure = "scoring full permutations for the truncation rule"
-        with self._phase("the full score for the truncation rule", "orders", count, figure) as tell:
+        with self._phase("the full score for the truncation rule", "orders", count, figure) as tick:
             if target == "given":
                 scored = [game(np.arange(game.n_players))]
             else:
                 near = _NEAR_TARGET * tol
-                scored = self._full_utilities(game, seed, count, near, lambda done: tell(done, done))
+                scored = self._full_utilities(game, seed, count, near, lambda done: tick(done, done))
             if not self._clock.time_is_up:
-                tell(count, len(scored))
+                tick(count, len(scored))
         self.evaluations += len(scored)
         return float(np.mean(scored))
 

@@ -159,12 +159,12 @@ def _falling(
     """Probabilities for marginal contributions: each needs the utility before, so they must not increase."""
     from sklearn.isotonic import isotonic_regression
 
-    a_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
-    if not a_cost.max() > 0.0:
+    per_cost = isotonic_regression(needed / costs, sample_weight=costs, increasing=False)
+    if not per_cost.max() > 0.0:
         return np.ones(len(needed))
     places = np.arange(1, len(needed) + 1)
     floor = min_probability * np.minimum(1.0, np.sqrt(_MIN_TO / places))
-    return np.asarray(np.maximum(np.sqrt(a_cost / a_cost.max()), floor))
+    return np.asarray(np.maximum(np.sqrt(per_cost / per_cost.max()), floor))
 
 
 def _spread(

@@ -41,8 +41,7 @@ from ordinal_shapley_kernels.walks import (
     walk,
 )
 
-# Shards have sums for their own players only if the number of all players exceeds their places by this
-# factor.
+# Shards only have sums for players that they draw if all players are this many times as many as places.
 _FEW = 4
 _OTHER = 0x2545F4914F6CDD1D  # derives another stream of permutations from a seed
 

@@ -31,8 +31,7 @@ class TruncationRule(Described, ABC):
     name: ClassVar[str]  # name of the rule with its defaults
     words: ClassVar[str]  # short description
     bias: ClassVar[str] = ""  # description of the bias of estimates; "" if unbiased
-    # Whether the plan's target replaces utilities that are not evaluated, instead of each permutation's own
-    # score.
+    # Whether the plan's target replaces what is not evaluated, not each permutation's own score.
     one_target: ClassVar[bool] = False
 
     @abstractmethod
@@ -87,15 +86,14 @@ class Roulette(TruncationRule):
     Notes
     -----
     For marginal contributions :math:`m_k` probabilities are proportional to the roots of the means of
-    :math:`m_k^2 / c_k`, made decreasing, where :math:`c_k` is what a utility costs there: that makes the
-    product of variance and cost least. For the ordinal value the utilities :math:`U_s` of prefixes are
-    evaluated by systematic sampling with probabilities proportional to the roots of
-    :math:`\operatorname{var}(U_s) (1/s + 1/(n - s)) / c_s`, with size weights :math:`w_s` those of
-    :math:`\operatorname{var}(U_s) n^2 (w_{s-1}^2/s + w_s^2/(n - s)) / c_s`; marginal contributions count
-    :math:`n w_k` times. Costs are by formula, for a `LogisticGame` and an
-    `EstimatorGame`, and 1 in other games. Between the sizes of the pilot, at equal distances of their
-    logarithms, means and variances are interpolated. The players' sum is no longer exactly that of the full
-    utilities.
+    :math:`m_k^2 / c_k`, made decreasing, where :math:`c_k` is what a utility costs there: this minimises
+    variance times cost. For the ordinal value the utilities :math:`U_s` of prefixes are evaluated by
+    systematic sampling with probabilities proportional to the roots of :math:`\operatorname{var}(U_s) (1/s +
+    1/(n - s)) / c_s`, with size weights :math:`w_s` those of :math:`\operatorname{var}(U_s) n^2 (w_{s-1}^2/s
+    + w_s^2/(n - s)) / c_s`; marginal contributions count :math:`n w_k` times. Costs are by formula, for a
+    `LogisticGame` and an `EstimatorGame`, and 1 in other games. Between the sizes of the pilot, at equal
+    distances of their logarithms, means and variances are interpolated. The players' sum is no longer exactly
+    that of the full utilities.
 
     References
     ----------

@@ -138,8 +138,7 @@ class Moments(NamedTuple):
         """Return the mean contributions, their standard errors and how many permutations count for each.
 
         The means are over all permutations or, with `average` "selected", over those in which the player was
-        chosen. They are NaN without a permutation, and standard errors with fewer than two complete
-        replicates.
+        chosen. Values are NaN without a permutation, errors with fewer than two complete replicates.
         """
         counts, replicates = self.chosen.astype(np.int64), self.replicates.astype(np.int64)
         spread = self.replicate_spread

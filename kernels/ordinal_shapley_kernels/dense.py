@@ -145,8 +145,8 @@ def combine_columns(
 def inline_row_products(rows: Matrix, n_rows: int, a: Vector, n: int, shape: int, out: Vector) -> None:
     """out[j] = rows[j, :n] @ a[:n] for j < n_rows; eight rows a pass over `a`.
 
-    With `shape` LOWER or UPPER the zeros of a triangular matrix are not read, but for those in the blocks of
-    eight on the diagonal.
+    With `shape` LOWER or UPPER the zeros of a triangular matrix are not read, except in the blocks of eight
+    on the diagonal.
     """
     for j in range(0, n_rows, WIDTH):
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = splat(0.0)

@@ -35,7 +35,7 @@ of_sets : int64
 of_bits : int64
     The channel's bit in that set.
 at : int64 (n_sets,), state
-    Where the current sequence stands for each set: a node, or bits.
+    State of the current sequence for each set: a node, or bits.
 behind : int64 (n_sets,), state
     Touches since the trie was left.
 """

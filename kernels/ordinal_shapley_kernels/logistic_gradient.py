@@ -16,8 +16,8 @@ most the sum of (c s - curvature) |x|^2 / (1 + s |x|^2): H(w) >= (c - that sum) 
 the minimum of curvature / s, which is larger if all curvatures have fallen.
 
 A free intercept is not penalised, so f is not strongly convex, and H_s >= I is false. With (x, 1) for a row,
-H_s = D + sum_i s_i (x_i, 1)(x_i, 1)^T, where D is I but for a 0 at the intercept. The intercept eliminated,
-with h = sum_i s_i, m = sum_i s_i x_i / h and S = I + sum_i s_i (x_i - m)(x_i - m)^T >= I,
+H_s = D + sum_i s_i (x_i, 1)(x_i, 1)^T, where D is I except for a 0 at the intercept. The intercept
+eliminated, with h = sum_i s_i, m = sum_i s_i x_i / h and S = I + sum_i s_i (x_i - m)(x_i - m)^T >= I,
 
     |M (x, b)|^2 = (x - b m)^T S^-1 (x - b m) + b^2 / h,
 

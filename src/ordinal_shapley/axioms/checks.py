@@ -158,7 +158,7 @@ def check_additivity(
 
 
 def check_monotone(subject: Subject, why: str) -> AxiomCheck:
-    """In a monotone game no value is below 0, and those are above 0 whose joining ever raises the utility.
+    """In a monotone game no value is below 0, and players whose joining can raise the utility are above 0.
 
     `why` says in words what makes it fail, if it does.
     """

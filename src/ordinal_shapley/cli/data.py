@@ -85,7 +85,7 @@ class DataOptions:
     decimal: str = DECIMAL
 
     def settings(self) -> dict[str, Any]:
-        """Return what ``--json`` says of the options."""
+        """Return the options for ``--json``."""
         given = {name: choice for name, choice in asdict(self).items() if name not in ("train", "dataset")}
         for flag, (file, fraction) in self._files().items():
             given[f"{flag[2:]}_fraction"] = None if file else fraction or _FRACTION
@@ -213,7 +213,7 @@ class DataOptionsWithFolds(DataOptions):
         return None if self.valid or self.valid_fraction else self.cv or _FOLDS
 
     def settings(self) -> dict[str, Any]:
-        """Return what ``--json`` says of the options."""
+        """Return the options for ``--json``."""
         return super().settings() | {"cv": self.folds}
 
     def validation(self, game: Any) -> str:

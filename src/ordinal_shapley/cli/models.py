@@ -121,7 +121,7 @@ class ModelOptions:
         return kinds[self.model](**own)
 
     def game(self, problem: Problem, value: str, folds: int | None, seed: int) -> Game:
-        """Return the game of a problem, for a value; with folds, which the seed draws, of all its rows."""
+        """Return the game of a problem for a value; with folds, drawn by the seed, of all its rows."""
         from ordinal_shapley import CrossFitGame, game_for
 
         make = functools.partial(

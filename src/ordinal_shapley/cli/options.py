@@ -1,4 +1,4 @@
-"""The options of all commands: their names, their checks, and the objects that they stand for."""
+"""The options of all commands: their names, their checks, and the objects made from them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 _NAME = "|".join(FLAGS)
 _TEXT = "'[^']*'"
 # As in "use method 'auto'" and "repeats='first' or 'last'"; in "alpha is 2.0, expected ..." and "partition
-# and case belong together"; and anywhere but in quotes, where columns of the user's stand.
+# and case belong together"; and anywhere but in quotes, where the user's columns are.
 _WITH_TEXT = re.compile(rf"(?<![-\w'])({_NAME})(?:=| )({_TEXT}(?:(?:, | or ){_TEXT})*)")
 _WITH_LIST = re.compile(rf"(?<![-\w'])({_NAME})=\[({_TEXT}(?:, {_TEXT})*)\]")
 _AT_START = re.compile(
@@ -234,7 +234,7 @@ class StoppingOptions:
 class SamplerOptions:
     """How permutations are drawn and evaluated."""
 
-    # Options of the subclass; in other games players have classes of their own.
+    # Options of the subclass; in other games players have classes.
     strata: ClassVar[str | None] = None
     average: ClassVar[str | None] = None
     method: str = sampling_option(
@@ -285,7 +285,7 @@ class SamplerOptions:
 
 @dataclass(frozen=True)
 class GameSamplerOptions(SamplerOptions):
-    """The same for a game whose players have no classes of their own."""
+    """The same for a game whose players have no classes."""
 
     strata: str | None = sampling_option(  # type: ignore[misc]
         None, "cmc, ctmc: the class of each player, in the order of the file, such as x,x,y.", "CLASSES"

@@ -184,7 +184,7 @@ class ProgressBar:
             self._plain = True
         elif console.is_terminal:
             self._bar = Bar(total=self.total, width=None)
-            # No refresh thread of its own, which would draw ten times a second.
+            # Without rich's refresh thread, which would draw ten times per second.
             self._live = Live(self._render(), console=console, auto_refresh=False, transient=True)
             self._live.start(refresh=True)
 

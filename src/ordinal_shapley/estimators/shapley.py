@@ -251,7 +251,7 @@ def _split(
             )
     state = sklearn_state(random_state)
     try:
-        kept, held = train_test_split(
+        kept, drawn = train_test_split(
             np.arange(units.max() + 1),
             test_size=valid_fraction,
             stratify=stratify,
@@ -261,7 +261,7 @@ def _split(
         raise ValueError(
             f"valid_fraction {valid_fraction} does not split these rows ({error}): {hint}"
         ) from error
-    train, valid = (np.flatnonzero(np.isin(units, part)) for part in (kept, held))
+    train, valid = (np.flatnonzero(np.isin(units, part)) for part in (kept, drawn))
     lost = np.setdiff1d(y, y[train])
     if by_class and lost.size:
         raise ValueError(

@@ -130,7 +130,7 @@ def _clock(seconds: float) -> str:
 def tabulate_weights(value: Value, n: int, budget: Budget) -> tuple[NDArray[np.float64], bool] | None:
     """Weights of all sequences of fewer than n players, in preorder, and whether they are uniform.
 
-    None if the value has no weights of its own.
+    None if the value has no weights.
     """
     game = value.weight_game(n)
     if game is None:

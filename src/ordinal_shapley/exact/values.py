@@ -35,8 +35,8 @@ class ExactValues:
     seconds : float
         Time taken.
     position_profile : ndarray of float64, shape (n_players, n_players), or None
-        ``[i, k]``: expected marginal contribution of player i at position k (from 0); the mean over k is the
-        value, or with size weights the mean that these weigh. Only with ``position_profile=True``.
+        ``[i, k]``: expected marginal contribution of player i at position k (from 0); the mean over k,
+        weighted by size weights if there are any, is the value. Only with ``position_profile=True``.
     efficiency_gap : float
         Sum of the values minus v(N) - v(empty), with v(N) the mean utility of full permutations. 0 up to
         rounding, except for `WeightedOrdinal` and size weights.

@@ -166,8 +166,8 @@ def remove_high_value(
     arrays.warn_of_order(X_test, "X_test", y_test=y_test)
     y = arrays.as_labels(y, "y", n, "row of X")
     y_test = arrays.as_labels(y_test, "y_test", n_test, "row of X_test")
-    known, held = (arrays.encode(labels, name)[0] for labels, name in ((y, "y"), (y_test, "y_test")))
-    arrays.check_known("y_test", held, known.tolist(), "no model could predict it")
+    known, tested = (arrays.encode(labels, name)[0] for labels, name in ((y, "y"), (y_test, "y_test")))
+    arrays.check_known("y_test", tested, known.tolist(), "no model could predict it")
     marks = arguments.integer("marks", marks, max=_MAX_MARKS)
     if estimator is None:
         score = _logistic_score(X, y, X_test, y_test)

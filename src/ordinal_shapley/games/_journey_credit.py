@@ -51,8 +51,8 @@ class Credit:
         bootstrap : int, optional
             How many times to draw all journeys again, for standard errors and intervals, see Returns; 1000
             will do. Every count, of conversions or not, is drawn from the Poisson distribution with this
-            mean, as if it were a number of people who came by chance: so are weights that are not whole
-            numbers, and errors of amounts of money, or of shares of journeys, would be wrong.
+            mean, as if it were a random number of people. Errors are wrong if counts are something else, such
+            as amounts of money or shares of journeys.
         random_state : int or numpy.random.Generator, optional
             Of the bootstrap; the same number gives the same errors, and with more resamples the same first
             ones.
@@ -64,8 +64,7 @@ class Credit:
             conversions. By position: the credits at position 1, 2, ..., which do so all together. With a
             bootstrap also stderr, ci_low and ci_high of the credit, share_stderr, share_ci_low and
             share_ci_high of the share: standard errors and 95 % percentile intervals. They are NaN for
-            channels that get nothing in any resample, such as those without conversions, for then
-            resampling cannot tell.
+            channels that get nothing in any resample, such as those without conversions.
 
         Raises
         ------

@@ -139,7 +139,7 @@ class Features:
 
     @property
     def span_rounding(self) -> float:
-        """What `LogisticWorkspace` calls so."""
+        """See `LogisticWorkspace`."""
         # Errors of the many terms of an inner product partly cancel: four standard deviations of their sum.
         return 8.0 + 4.0 * math.sqrt(self.n_terms + self.span_limit)
 

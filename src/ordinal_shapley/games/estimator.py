@@ -132,8 +132,8 @@ class EstimatorGame(RowGame):
     depend on the seed. Warnings of the first fit are shown; warnings of all other fits are ignored.
 
     Sampled results pool (`Valuation.merge`) if models, scores and data were the same when the games were
-    made. Of classes and functions names count, and the code of those in the model's own module or, for a
-    model of scikit-learn's, in the script or notebook at hand.
+    made. Classes and functions are compared by name, and by code if they are from the model's module or, for
+    a scikit-learn model, from the running script or notebook.
 
     Examples
     --------

@@ -153,7 +153,7 @@ class RidgeGame(RidgeRowGame):
 
     Notes
     -----
-    All weights change with the length of the sequence, so each utility solves a system of its own, of as many
+    All weights change with the length of the sequence, so each utility requires solving a system of as many
     equations as there are rows or features, whichever are fewer.
 
     Examples
@@ -220,7 +220,7 @@ class RidgeGame(RidgeRowGame):
         Raises
         ------
         TypeError, ValueError
-            If ``sequence`` is not a sequence of distinct players, or its rows weigh nothing.
+            If ``sequence`` is not a sequence of distinct players, or all weights of its rows are 0.
 
         Examples
         --------

@@ -149,7 +149,7 @@ class PartialOrdinalShapleyEvaluator(_Evaluator, DataEvaluator):
         The same integer gives the same values as in `ordinal_shapley.PartialOrdinalShapley`.
     **options
         All others that `ordinal_shapley.PartialOrdinalShapley` takes, such as ``sampler``,
-        ``n_permutations``, ``stopping`` and ``n_jobs``, but for ``valid_fraction``. Without ``scoring`` the
+        ``n_permutations``, ``stopping`` and ``n_jobs``, except ``valid_fraction``. Without ``scoring`` the
         score is OpenDataVal's metric: accuracy, or for a regressor the negative mean squared error.
 
     Attributes

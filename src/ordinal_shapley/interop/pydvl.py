@@ -145,7 +145,7 @@ class GameUtility(UtilityBase):
     def dataset(self, names: Iterable[Any] | None = None) -> Any:
         """Return a data set to fit pyDVL's valuations to: a row for each player.
 
-        Any other with as many rows (or groups) will do, for only the indices are used.
+        Any other with as many rows (or groups) will do, because only the indices are used.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether shards start anew with each replicate, so that none crosses into the next."""
+        """Whether shards are counted from the start of each replicate, so that none crosses into the next."""
         return self.design.permutations is None or SHARD_SIZE % self.replicate_size != 0
 
     @property

@@ -197,7 +197,7 @@ class PermutationSampler(Described):
 
 
 def as_sampler(method: Any, name: str = "method") -> PermutationSampler:
-    """Return the sampler that a name stands for, or the sampler itself.
+    """Return the sampler of a name, or the sampler itself.
 
     "auto" is unbiased; "mc", "tmc", "cmc" and "ctmc" are the paper's algorithms.
     """

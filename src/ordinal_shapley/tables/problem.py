@@ -74,11 +74,11 @@ def split(table: Table, fraction: float, seed: int, option: str = "--valid") -> 
 
     n = len(table.target)
     if table.has_numbers:
-        held = round(fraction * n)
-        if not 2 <= held < n:
-            raise ValueError(f"{option}-fraction selects {held:,} of {n:,} rows, expected 2 to {n - 1:,}")
+        n_split = round(fraction * n)
+        if not 2 <= n_split < n:
+            raise ValueError(f"{option}-fraction selects {n_split:,} of {n:,} rows, expected 2 to {n - 1:,}")
         order = np.random.default_rng(seed).permutation(n)
-        parts = order[held:], order[:held]
+        parts = order[n_split:], order[:n_split]
     else:
         counts = table.target.value_counts()
         if counts.min() < 2:

@@ -85,14 +85,14 @@ class Valuation(Views):
     player_names : ndarray of shape (n,) or None
         Names of the players, None for 0..n-1.
     moments : Moments or Folds
-        The sums that values and standard errors are made of; of each fold for a cross-fitted game.
+        The sums from which values and standard errors are computed; of each fold for a cross-fitted game.
     digest : str
         Fingerprint of game and options: only results with equal ones can be pooled.
     position_profile : ndarray of float64, shape (n, n), or None
         ``[i, k]``: expected contribution of player i at position k (from 0), NaN where it never stood there.
         Only with ``position_profile=True``. The mean of a row is the player's value exactly for the ordinal
         value, for a blend and over whole Latin squares, else in expectation. With size weights the value is
-        the mean that they weigh, and positions without weight are NaN.
+        the weighted mean, and positions without weight are NaN.
     position_profile_stderr : ndarray of float64, shape (n, n), or None
         Its standard errors; NaN where the design makes the contributions to it depend on one another.
     full_score : float or None

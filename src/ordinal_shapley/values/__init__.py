@@ -20,7 +20,7 @@ _WITH_OPTIONS: dict[str, type[Value]] = {kind.name: kind for kind in (Blend, Wei
 
 
 def as_value(value: Any, name: str = "value") -> Value:
-    """Return the value that a name stands for, or the value itself; errors begin with `name`."""
+    """Return the value of a name, or the value itself; errors begin with `name`."""
     if isinstance(value, Value):
         return value
     names = ", ".join(map(repr, _NAMED))

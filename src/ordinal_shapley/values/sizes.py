@@ -76,9 +76,9 @@ def beta_weights(a: float, b: float) -> SizeWeights:
     r"""Return the size weights of Beta Shapley.
 
     With :math:`s` others before a player, :math:`w_s = \binom{n-1}{s} B(s + b, n - 1 - s + a) / B(a, b)`.
-    ``beta_weights(1, 1)`` weighs all sizes alike, which is the Shapley value. The larger ``a`` is compared
-    with ``b``, the more small coalitions count: ``beta_weights(16, 1)`` finds label errors by coalitions of
-    about a seventeenth of the players.
+    ``beta_weights(1, 1)`` gives all sizes equal weights, which is the Shapley value. The larger ``a`` is
+    compared with ``b``, the more small coalitions count: ``beta_weights(16, 1)`` finds label errors by
+    coalitions of about a seventeenth of the players.
 
     Parameters
     ----------

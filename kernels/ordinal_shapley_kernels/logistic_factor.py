@@ -62,7 +62,7 @@ _MAX_SURPRISE = 4.0
 _LEAP_STEPS = 8
 # How many new factors the models of a fit share before each gets its own.
 _MAX_SHARES = 8
-# The first factor of a fit reads at least one in so many blocks of rows.
+# The first factor of a fit reads at least one in this number of blocks of rows.
 _MAX_SKIPPED = 4
 # A sequence is far from the previous one if it adds at least _MIN_GROWN rows, and one in _FAR of its own.
 _MIN_GROWN = 4

@@ -82,14 +82,14 @@ _MAX_TRIALS = 30
 _PATIENCE = 8.0
 # A cold fit renews its factor after this many steps.
 _FIRST_STEPS = 6
-# Maximum steps of L-BFGS. Newton steps follow, each by at most so many conjugate gradients, fewer once this
-# share of the squared gradient is left. With fewer rows than features all are Newton steps.
+# Maximum steps of L-BFGS. Newton steps follow, each by at most _MAX_CONJUGATE conjugate gradients, fewer once
+# the share _ROUGHLY of the squared gradient is left. With fewer rows than features all are Newton steps.
 _MAX_STEPS = 40
 _MAX_CONJUGATE = 250
 _ROUGHLY = 1e-2
 # Models whose rounding error may exceed this, in decision values of a row, have not converged.
 _MAX_OFF = 1e-3
-# A factor reads at least one in so many blocks of rows.
+# A factor reads at least one in this number of blocks of rows.
 _MAX_SKIPPED = 4
 
 

@@ -61,7 +61,7 @@ _DEAR = 10.0
 _SHORTEST_STEP = 1e-10
 _SHORTEST_EXACT_STEP = 1e-6
 
-# A model keeps a factor of other sequences, with which it began, so many times longer.
+# A model keeps a factor of other sequences, with which it began, this many times longer.
 _PATIENCE = 12.0
 
 # How many steps of models that share a factor and passes over the rows cost as much as one alone.

@@ -24,8 +24,8 @@ from ordinal_shapley_kernels.lanes import (
 from ordinal_shapley_kernels.tiles import MAX_VECTORS, MIN_VECTORS, combine_tile, product_tile, span_of
 from ordinal_shapley_kernels.workspace import Matrix
 
-# Chunks of a matrix have so many numbers, to stay in the L2 cache for all vectors, and chunks of vectors so
-# many that several stay in the L1 cache.
+# Numbers per chunk of a matrix, to stay in the L2 cache for all vectors, and per chunk of a vector, so that
+# several stay in the L1 cache.
 _CACHED = 2**16
 _MIN_COLUMNS = 16
 _CHUNK = 512

@@ -49,11 +49,11 @@ from ordinal_shapley_kernels.products import combine_columns_of_each, inline_pro
 from ordinal_shapley_kernels.raw_rows import read_row
 from ordinal_shapley_kernels.workspace import Matrix, Vector
 
-# A pivot whose square is below so many times its rounding error may be rounding alone, if nearly dependent
+# A pivot whose square is below this multiple of its rounding error may be rounding alone, if nearly dependent
 # rows have multiplied the errors.
 _DOUBTFUL = 256.0
-# One whose square is below so many times its rounding error is taken to be rounding, and so is the remainder
-# of a product with its row up to so many times.
+# Below this multiple it is taken to be rounding, and so is the remainder of a product with its row below the
+# other multiple.
 _ONLY_ROUNDING = 4.0
 _LEFT_OVER = 2.0**16
 # With more rows than this that depend on earlier ones, the columns of the data are better features.

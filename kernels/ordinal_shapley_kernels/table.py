@@ -40,7 +40,7 @@ class TableWorkspace(Game):
 
 
 def subtree_sizes(n_players: int) -> list[int]:
-    """Return S(0), ..., S(n_players): numbers of sequences of so many players."""
+    """Return S(0), ..., S(n_players): numbers of sequences of 0, ..., n_players players."""
     sizes = [1]
     for k in range(1, n_players + 1):
         sizes.append(1 + k * sizes[-1])

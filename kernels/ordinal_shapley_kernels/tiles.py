@@ -28,7 +28,7 @@ _SPAN_OF_THREE, _SPAN_OF_MORE = SPANS[3], SPANS[5]
 
 @inlined
 def span_of(size: int) -> int:
-    """Width, in eights, of a tile of so many vectors."""
+    """Width, in eights, of a tile of `size` vectors."""
     return _SPAN_OF_THREE if size == 3 else _SPAN_OF_MORE
 
 

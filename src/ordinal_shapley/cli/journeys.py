@@ -26,7 +26,7 @@ _LONGEST_NAME = 32
 _SHOWN = 40
 _LISTED = 5
 _RESAMPLES = 1_000
-# Total number of subsets of the channels of paths up to which so many resamples take seconds.
+# Total number of subsets of the channels of paths up to which these resamples take seconds.
 _MAX_SUBSETS = 200_000
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 

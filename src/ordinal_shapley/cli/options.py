@@ -219,7 +219,7 @@ class StoppingOptions:
     )
 
     def rule(self, folds: int = 1) -> StoppingRule:
-        """Return the rule that ends a run with so many folds."""
+        """Return the rule that ends a run with this number of folds."""
         from ordinal_shapley import MaxPermutations, MaxSeconds, MaxStandardError, RelativeChange
 
         rule: StoppingRule = MaxPermutations(self.permutations or _MAX_PERMUTATIONS)

@@ -16,8 +16,8 @@ from ordinal_shapley.games.base import Game, UtilityError
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
-# From so many players on, sequences are split into branches by their first two players. This must never
-# depend on the number of workers, as results are added branch by branch.
+# From this number of players on, sequences are split into branches by their first two players. This must
+# never depend on the number of workers, as results are added branch by branch.
 _SPLIT_FROM = 5
 # Sets of players are bits of an int64.
 MAX_PLAYERS = 62

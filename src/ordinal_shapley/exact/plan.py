@@ -25,7 +25,7 @@ from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal, check_sum
 from ordinal_shapley_kernels import enumeration as kernels
 from ordinal_shapley_kernels.table import subtree_sizes
 
-# Up to so many utilities are evaluated without estimating the time.
+# Up to this number of utilities no time is estimated.
 _FREE_EVALUATIONS = 400
 _MAX_SECONDS = 3600.0
 

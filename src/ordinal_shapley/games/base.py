@@ -139,7 +139,7 @@ class Game(ABC):
         return 0
 
     def _relative_costs(self, sizes: NDArray[np.int64], jump: bool) -> NDArray[np.float64]:
-        """Return the approximate relative cost of evaluating prefixes of so many players.
+        """Return the approximate relative cost of evaluating prefixes of these sizes.
 
         It is a formula, because a run must not depend on the clock. With `jump` the previous prefix is far
         shorter, else one player shorter.
@@ -165,7 +165,7 @@ class Game(ABC):
     def _expect_walks(self, n_rows: int | None = None) -> bool:
         """Prepare the game if many sequences will be evaluated; return whether anything was done.
 
-        With `n_rows` only so many rows are known to enter.
+        With `n_rows` only this number of rows is known to enter.
         """
         return False
 

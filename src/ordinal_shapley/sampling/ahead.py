@@ -186,7 +186,7 @@ class Ahead:
         return self._game._for_jumps(tick, pilot_places(plan) if len(plan.factors) else None)
 
     def with_inclusion(self, plan: Plan, count: int, min_probability: float) -> Plan:
-        """Give a plan inclusion probabilities, after a pilot of so many permutations."""
+        """Give a plan inclusion probabilities, after a pilot of `count` permutations."""
         if len(plan.inclusion):  # from a checkpoint
             return plan
         game = self._game
@@ -226,7 +226,7 @@ class Ahead:
         return float(np.mean(scored))
 
     def expected(self, plan: Plan, n_permutations: int | None) -> float | None:
-        """Return the approximate seconds that so many permutations will take, None if unknown."""
+        """Return the approximate seconds for a number of permutations, None if unknown."""
         if self.pace is None or n_permutations is None or plan.rule != NO_RULE:
             return None
         sizes = np.arange(1, plan.longest + 1)

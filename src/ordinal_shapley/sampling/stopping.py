@@ -157,7 +157,7 @@ class MaxEvaluations(_Limit):
     """Stop after a number of evaluations, converged or not.
 
     It is checked every ten permutations (in a Latin design of fewer players, every block), so a run can
-    exceed it by the utilities of so many.
+    exceed it by the evaluations in between.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class MaxEvaluations(_Limit):
 
 @dataclass(frozen=True)
 class MaxSeconds(_Limit):
-    """Stop after so many seconds, within a second, converged or not.
+    """Stop after a number of seconds, to within a second, converged or not.
 
     The limit is for one call of `ordinal_shapley.sample_values`, compiling included; a call that resumes a
     checkpoint has the full time again. The result is bit-identical to that of a run of as many permutations

@@ -50,7 +50,7 @@ def replacing(path: str | os.PathLike[str], *, keep: bool = True) -> Iterator[Pa
     except OSError as error:
         if error.errno is None or error.filename not in (None, str(temporary), temporary):
             raise
-        # It names no file, as if the disk is full, or the temporary one.
+        # The error names no file, as that of a full disk, or the temporary one.
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

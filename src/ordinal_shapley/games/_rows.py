@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.names import warn_of_alike
 from ordinal_shapley.common.parallel import one_thread
+from ordinal_shapley.games._scores import (
+    MAX_COST,
+    check_score,
+    check_spread,
+    majority_score,
+    score_of_squares,
+)
 from ordinal_shapley.games.base import Game
-from ordinal_shapley.vocabulary import POSITION_WEIGHTS, check_choice
+from ordinal_shapley.vocabulary import POSITION_WEIGHTS, REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels import position_weights
 from ordinal_shapley_kernels.walks import utilities_of
 
-MAX_COST = 1e30
 _MAX_UTILITY = 1e100
 _LONGEST_CALLABLE = 5_000
 _LONGEST_TABLE = 20_000
@@ -188,6 +194,7 @@ class CompiledRowGame(RowGame):
     """A game of training rows that is evaluated by kernels alone."""
 
     feature_names: list[str] | None
+    _own = ""  # what a repr says of the model, besides what all games have
 
     def _read_rows(
         self,
@@ -204,6 +211,32 @@ class CompiledRowGame(RowGame):
         self.n_rows, self._n_valid = train.values.shape[0], valid.values.shape[0]
         self.feature_names = train.columns
         return train, valid
+
+    def _read_classes(
+        self, y: Any, y_valid: Any, scoring: Any, scorings: tuple[str, ...], empty_value: Any
+    ) -> None:
+        """Take classes, and the score of decisions on them."""
+        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, self._n_valid)
+        check_choice("scoring", scoring, scorings)
+        check_score(scoring, self.classes_, self._truth)
+        self.scoring, n_classes = scoring, len(self.classes_)
+        self._read_empty_value(
+            empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
+        )
+
+    def _read_targets(
+        self, y: Any, y_valid: Any, scoring: Any, empty_value: Any
+    ) -> tuple[NDArray[np.float64], tuple[float, float]]:
+        """Take numbers to predict, and the score of predictions; its offset and scale are for kernels."""
+        self.classes_ = None
+        targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
+        self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
+        check_choice("scoring", scoring, REGRESSION_SCORINGS)
+        check_spread(scoring, self._truth)
+        self.scoring = scoring
+        *units, mean_score = score_of_squares(scoring, self._truth)
+        self._read_empty_value(empty_value, ("mean",), lambda: mean_score)
+        return targets, (units[0], units[1])
 
     @property
     def model(self) -> str:
@@ -270,6 +303,14 @@ class CompiledRowGame(RowGame):
         array([0.66666667, 0.66666667, 1.        ])
         """
         return self._evaluate(sequence, every=True)
+
+    def __repr__(self) -> str:
+        classes = "" if self.classes_ is None else f"{len(self.classes_)} classes, "
+        return (
+            f"{type(self).__name__}({self.n_players} players, {self.n_rows} rows, {classes}"
+            f"{self._n_valid} validation rows, position_weight={self.position_weight!r}, "
+            f"{self._own.format(self)}scoring={self.scoring!r})"
+        )
 
 
 def _position_weights(weight: PositionWeight, n_rows: int) -> PositionWeights:

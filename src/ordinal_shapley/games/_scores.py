@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.arguments import number
-from ordinal_shapley.games._rows import MAX_COST
 from ordinal_shapley.vocabulary import SCORINGS
 from ordinal_shapley_kernels import scoring
 
+MAX_COST = 1e30  # of a weight, or what it is multiplied by
 SCORING_CODES = dict(
     zip(
         SCORINGS,
@@ -82,7 +82,7 @@ def majority_score(name: str, truth: NDArray[np.int64], n_classes: int) -> float
     counts = np.bincount(truth, minlength=n_classes)
     majority, n = int(counts.argmax()), len(truth)
     n_majority = int(counts[majority])
-    if name == "accuracy":
+    if name in ("accuracy", "vote_share"):  # voting for one class gets as many shares right as decisions
         return n_majority / n
     n_present = int(np.count_nonzero(counts))
     if name == "balanced_accuracy":

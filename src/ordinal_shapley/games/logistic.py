@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._logistic_features import prepare
 from ordinal_shapley.games._logistic_references import NO_REFERENCES, find_references
-from ordinal_shapley.games._rows import MAX_COST, CompiledRowGame, PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score, read_class_weight
+from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
+from ordinal_shapley.games._scores import MAX_COST, SCORING_CODES, read_class_weight
 from ordinal_shapley.vocabulary import INTERCEPTS, MULTI_CLASS, SCORINGS, check_choice
 from ordinal_shapley_kernels.logistic import fit_models, fit_softmax, functions, make_game
 from ordinal_shapley_kernels.logistic_workspace import LogisticWorkspace, Numbers, rooms
@@ -154,14 +154,8 @@ class LogisticGame(CompiledRowGame):
         n_rows = self.n_rows
         self.C = arguments.number("C", C, above=0.0, max=MAX_COST)
         self._n_columns = train.values.shape[1] + 1  # that of the intercept
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, n_rows, self._n_valid)
-        check_choice("scoring", scoring, SCORINGS)
-        check_score(scoring, self.classes_, self._truth)
-        self.scoring = scoring
+        self._read_classes(y, y_valid, scoring, SCORINGS, empty_value)
         n_classes = len(self.classes_)
-        self._read_empty_value(
-            empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
-        )
         self._read_players(train.names, groups, self._codes)
         check_choice("multi_class", multi_class, MULTI_CLASS)
         self.multi_class = multi_class
@@ -354,10 +348,3 @@ class LogisticGame(CompiledRowGame):
 
     def _facts(self) -> dict[str, str]:
         return super()._facts() | {"C": f"{self.C:g} (inverse strength of the penalty)"}
-
-    def __repr__(self) -> str:
-        return (
-            f"LogisticGame({self.n_players} players, {self.n_rows} rows, {len(self.classes_)} classes, "
-            f"{len(self._truth)} validation rows, position_weight={self.position_weight!r}, "
-            f"scoring={self.scoring!r})"
-        )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score
+from ordinal_shapley.games._scores import SCORING_CODES
 from ordinal_shapley.vocabulary import NEIGHBOR_SCORINGS, NEIGHBOR_WEIGHTS, check_choice
 from ordinal_shapley_kernels.neighbors import VOTE_SHARE, make_voters
 
@@ -22,6 +22,7 @@ _BLOCK = 2**20  # maximum numbers in one block of distances
 class NeighborRowGame(CompiledRowGame):
     """Base of the nearest neighbour games of classes and of numbers: ranks of distances."""
 
+    _own = "n_neighbors={0.n_neighbors}, "
     _truth: NDArray[Any]
     _sample_weights: NDArray[np.float64]
 
@@ -172,16 +173,7 @@ class NearestNeighborGame(NeighborRowGame):
         empty_value: str | float = "majority",
     ) -> None:
         train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, self._n_valid)
-        check_choice("scoring", scoring, NEIGHBOR_SCORINGS)
-        check_score(scoring, self.classes_, self._truth)
-        self.scoring = scoring
-        # A constant vote is right in the same share of votes as of decisions.
-        decided = "accuracy" if scoring == "vote_share" else scoring
-        n_classes = len(self.classes_)
-        self._read_empty_value(
-            empty_value, ("majority",), lambda: majority_score(decided, self._truth, n_classes)
-        )
+        self._read_classes(y, y_valid, scoring, NEIGHBOR_SCORINGS, empty_value)
         self._read_players(train.names, groups, self._codes)
         self._sample_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
@@ -204,14 +196,6 @@ class NearestNeighborGame(NeighborRowGame):
     @property
     def _settings(self) -> dict[str, Any]:
         return super()._settings | {"y": (self._codes, len(self.classes_), self._truth)}
-
-    def __repr__(self) -> str:
-        return (
-            f"NearestNeighborGame({self.n_players} players, {self.n_rows} rows, "
-            f"{len(self.classes_)} classes, {len(self._truth)} validation rows, "
-            f"position_weight={self.position_weight!r}, n_neighbors={self.n_neighbors}, "
-            f"scoring={self.scoring!r})"
-        )
 
 
 def nearest_first(

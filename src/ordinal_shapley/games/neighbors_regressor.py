@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rows import PositionWeight
-from ordinal_shapley.games._scores import check_spread, score_of_squares
 from ordinal_shapley.games.neighbors import NeighborRowGame
-from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels.neighbors import make_averagers
 
 
@@ -90,15 +87,8 @@ class NearestNeighborRegressorGame(NeighborRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "mean",
     ) -> None:
-        self.classes_ = None
         train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
-        self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")
-        self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-        check_choice("scoring", scoring, REGRESSION_SCORINGS)
-        check_spread(scoring, self._truth)
-        self.scoring = scoring
-        self._offset, self._scale, mean_score = score_of_squares(scoring, self._truth)
-        self._read_empty_value(empty_value, ("mean",), lambda: mean_score)
+        self._targets, self._units = self._read_targets(y, y_valid, scoring, empty_value)
         self._read_players(train.names, groups, None)
         self._sample_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
@@ -113,18 +103,10 @@ class NearestNeighborRegressorGame(NeighborRowGame):
             self._player_rows,
             self._targets,
             self._truth,
-            self._offset,
-            self._scale,
+            *self._units,
             *self._shared,
         )
 
     @property
     def _settings(self) -> dict[str, Any]:
         return super()._settings | {"y": (self._targets,), "y_valid": (self._truth,)}
-
-    def __repr__(self) -> str:
-        return (
-            f"NearestNeighborRegressorGame({self.n_players} players, {self.n_rows} rows, "
-            f"{len(self._truth)} validation rows, position_weight={self.position_weight!r}, "
-            f"n_neighbors={self.n_neighbors}, scoring={self.scoring!r})"
-        )

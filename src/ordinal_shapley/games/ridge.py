@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.games._rows import CompiledRowGame, PositionWeight, in_span
-from ordinal_shapley.games._scores import check_spread, score_of_squares
-from ordinal_shapley.vocabulary import REGRESSION_SCORINGS, check_choice
 from ordinal_shapley_kernels.ridge import make_workspace, pad_data
 from ordinal_shapley_kernels.walks import utilities_of
 
@@ -23,7 +21,8 @@ _MIN_ALPHA = 1e-30
 class RidgeRowGame(CompiledRowGame):
     """Base of the ridge games of numbers and of classes: rows, penalty, intercept and coefficients."""
 
-    _weighed_by = "alpha or sample_weight"  # the argument behind `_row_weights`
+    _own = "alpha={0.alpha:g}, "
+    _weighed_by = "alpha or sample_weight"  # what `_row_weights` are of
     _targets: NDArray[np.float64]  # (n_models, n_rows)
     _truth: NDArray[Any]
     _row_weights: NDArray[np.float64]
@@ -184,15 +183,9 @@ class RidgeGame(RidgeRowGame):
         sample_weight: Any = None,
         empty_value: str | float = "mean",
     ) -> None:
-        self.classes_ = None
         train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
-        self._targets = arrays.as_targets(y, "y", self.n_rows, "row of X")[None]
-        self._truth = arrays.as_targets(y_valid, "y_valid", self._n_valid, "row of X_valid")
-        check_choice("scoring", scoring, REGRESSION_SCORINGS)
-        check_spread(scoring, self._truth)
-        self.scoring = scoring
-        self._offset, self._scale, mean_score = score_of_squares(scoring, self._truth)
-        self._read_empty_value(empty_value, ("mean",), lambda: mean_score)
+        targets, self._units = self._read_targets(y, y_valid, scoring, empty_value)
+        self._targets = targets[None]
         self._read_players(train.names, groups, None)
         self._row_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
@@ -202,7 +195,7 @@ class RidgeGame(RidgeRowGame):
 
     @property
     def _payload(self) -> tuple[Any, ...]:
-        return (self._player_starts, self._player_rows, self._truth, self._offset, self._scale, *self._shared)
+        return (self._player_starts, self._player_rows, self._truth, *self._units, *self._shared)
 
     def coefficients(self, sequence: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the coefficients of the model trained on a sequence.
@@ -231,9 +224,3 @@ class RidgeGame(RidgeRowGame):
         """
         coefficients: NDArray[np.float64] = self._coefficients(sequence, "")[0]
         return coefficients
-
-    def __repr__(self) -> str:
-        return (
-            f"RidgeGame({self.n_players} players, {self.n_rows} rows, {len(self._truth)} validation rows, "
-            f"position_weight={self.position_weight!r}, alpha={self.alpha:g}, scoring={self.scoring!r})"
-        )

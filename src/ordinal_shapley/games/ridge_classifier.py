@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ordinal_shapley.common import arrays
 from ordinal_shapley.games._rows import PositionWeight
-from ordinal_shapley.games._scores import SCORING_CODES, check_score, majority_score, read_class_weight
+from ordinal_shapley.games._scores import SCORING_CODES, read_class_weight
 from ordinal_shapley.games.ridge import RidgeRowGame
-from ordinal_shapley.vocabulary import RIDGE_CLASSIFIER_SCORINGS, check_choice
+from ordinal_shapley.vocabulary import RIDGE_CLASSIFIER_SCORINGS
 from ordinal_shapley_kernels.ridge_classifier import make_workspace
 
 
@@ -102,16 +101,9 @@ class RidgeClassifierGame(RidgeRowGame):
         empty_value: str | float = "majority",
     ) -> None:
         train, valid = self._read_rows((X, y, X_valid, y_valid), groups, sample_weight)
-        self.classes_, self._codes, self._truth = arrays.as_classes(y, y_valid, self.n_rows, self._n_valid)
-        n_classes = len(self.classes_)
-        positive = [1] if n_classes == 2 else range(n_classes)
+        self._read_classes(y, y_valid, scoring, RIDGE_CLASSIFIER_SCORINGS, empty_value)
+        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         self._targets = np.array([np.where(self._codes == code, 1.0, -1.0) for code in positive])
-        check_choice("scoring", scoring, RIDGE_CLASSIFIER_SCORINGS)
-        check_score(scoring, self.classes_, self._truth)
-        self.scoring = scoring
-        self._read_empty_value(
-            empty_value, ("majority",), lambda: majority_score(scoring, self._truth, n_classes)
-        )
         self._read_players(train.names, groups, self._codes)
         self._row_weights = self._read_sample_weight(sample_weight)
         self._read_position_weight(position_weight)
@@ -171,10 +163,3 @@ class RidgeClassifierGame(RidgeRowGame):
         array([[ 0.101, -0.05 ]])
         """
         return self._coefficients(sequence, " of every class")
-
-    def __repr__(self) -> str:
-        return (
-            f"RidgeClassifierGame({self.n_players} players, {self.n_rows} rows, "
-            f"{len(self.classes_)} classes, {len(self._truth)} validation rows, "
-            f"position_weight={self.position_weight!r}, alpha={self.alpha:g}, scoring={self.scoring!r})"
-        )

@@ -1,4 +1,4 @@
-"""The choices of options, in Python and on the command line."""
+"""The words that options take, in Python and on the command line alike, and numbers of things."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ ERRORS = ("total", "monte_carlo")
 UTILITIES = ("rate", "conversions")
 # The category of missing values.
 MISSING = "missing"
+
+
+def count(n: int, noun: str) -> str:
+    """Return so many of something."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:

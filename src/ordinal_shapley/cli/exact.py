@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import DECIMAL, SEP, SEPS
 from ordinal_shapley.cli.options import data_option
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,14 +49,15 @@ class GameOptions:
     def read(self) -> TableGame:
         """Return the game in the file."""
         from ordinal_shapley.games import TableGame
-        from ordinal_shapley.tables.files import check_file, is_table, read_texts
+        from ordinal_shapley.tables.files import TEXTS, check_file, is_table, open_file
+        from ordinal_shapley.tables.table import Marks
 
         if not is_table(self.game):
             check_file(self.game, "a game's file")
             return TableGame.from_json(self.game, order_free=self.order_free)
         import pandas as pd
 
-        frame = read_texts(self.game, "a game's file", SEPS[self.sep])
+        frame = open_file(self.game, "a game's file", Marks(SEPS[self.sep])).frame(**TEXTS)
         try:
             if {"sequence", "value"} <= set(frame.columns):
                 numbers = frame["value"].str.replace(self.decimal, ".", regex=False)
@@ -124,7 +126,7 @@ def _document(result: ExactValues, frame: pd.DataFrame, name: str) -> dict[str, 
 
 def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str) -> None:
     """Print the values, highest first, and what each player adds at each position if that is known."""
-    title = f"Exact {result.kind.title.lower()} Shapley values of {output.count(len(result), 'player')}"
+    title = f"Exact {result.kind.title.lower()} Shapley values of {count(len(result), 'player')}"
     console.print(f"[bold]{title}[/bold] of {output.safe(name)}")
     number = Numbers(result.values, result.values / 100)
     took = f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"

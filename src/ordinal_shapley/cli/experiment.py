@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import FRACTION, DataOptions, DataOptionsWithTest
 from ordinal_shapley.cli.options import SamplerOptions, either, model_option, option
-from ordinal_shapley.vocabulary import SCORINGS, VALUES
+from ordinal_shapley.vocabulary import SCORINGS, VALUES, count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -221,7 +221,7 @@ def _run(
         listed = ", ".join(f"{n:,} {what}" for what, n in sizes.items())
         title = (
             f"[bold]{experiment.title}[/bold] in {output.safe(name)}: {listed}; "
-            f"{output.count(plan.runs, 'run')} from seed {plan.seed}\nSampling: {sampler.words}\n"
+            f"{count(plan.runs, 'run')} from seed {plan.seed}\nSampling: {sampler.words}\n"
         )
         output.show(
             f"experiment {experiment.name}",

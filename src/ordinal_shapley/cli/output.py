@@ -137,11 +137,6 @@ def plus_minus(console: Console) -> str:
     return "±" if console.encoding.lower().startswith("utf") else "+/-"
 
 
-def count(n: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def facts(*rows: tuple[str, str]) -> Table:
     """Return a table of terms and texts."""
     from rich.table import Table

@@ -11,7 +11,7 @@ from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.data import DataOptionsWithFolds
 from ordinal_shapley.cli.models import ModelOptions
 from ordinal_shapley.cli.options import FIRST, either, option, output_option, running_option
-from ordinal_shapley.vocabulary import VALUES
+from ordinal_shapley.vocabulary import VALUES, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ def value(
         )
         frame.insert(0, "label", problem.y)
         title = (
-            f"{valuation.kind.title} Shapley values of {output.count(len(frame), 'row')} of {problem.name}"
+            f"{valuation.kind.title} Shapley values of {count(len(frame), 'row')} of {problem.name}"
         )
 
         def every() -> list[str]:
@@ -251,7 +251,7 @@ def _labels(problem: Problem) -> str:
     names, counts = np.unique(y, return_counts=True)
     words = f"{column}: {len(names):,} classes"
     if len(names) <= _MAX_CLASSES:
-        parts = [f"{name} ({output.count(n, 'row')})" for name, n in zip(names, counts.tolist(), strict=True)]
+        parts = [f"{name} ({count(n, 'row')})" for name, n in zip(names, counts.tolist(), strict=True)]
         return f"{words}, {', '.join(parts)}"
     return f"{words} of {counts.min():,} to {counts.max():,} rows"
 
@@ -294,7 +294,7 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game
         _show_table(console, rows, digits)
     known, below = int(frame["error"].notna().sum()), int(frame["below_zero"].sum())
     verb = "has" if below == 1 else "have"
-    found = f"{below:,} of {output.count(known, 'row')} {verb} a 95 % CI entirely below 0."
+    found = f"{below:,} of {count(known, 'row')} {verb} a 95 % CI entirely below 0."
     if not known:
         found = "No row has a standard error yet: use more permutations."
     console.print(f"\n{found} {covered(valuation, game)}")
@@ -306,7 +306,7 @@ def _show_rows(console: Console, valuation: Valuation, frame: pd.DataFrame, game
         names = ", ".join(output.safe(str(name)) for name in first.index)
         console.print(
             f"Labels to check first, by value and prediction (combined_rank): rows {names}. For {others:,} "
-            f"of {output.count(len(frame), 'row')} a random forest that was not trained on the row predicts "
+            f"of {count(len(frame), 'row')} a random forest that was not trained on the row predicts "
             f"another label with confidence. Its predictions agree with {100 * evidence.accuracy:.0f} % of "
             f"the labels given, the majority class with {100 * evidence.majority:.0f} %."
         )

@@ -10,6 +10,7 @@ import typer
 
 from ordinal_shapley.cli import options, output
 from ordinal_shapley.cli.exact import FILE_HELP, GameOptions, Numbers
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +117,7 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
     import numpy as np
 
     title = f"Estimates against exact {result.valuation.kind.title.lower()} Shapley values of "
-    console.print(f"[bold]{title}{output.count(len(result), 'player')}[/bold] of {output.safe(name)}")
+    console.print(f"[bold]{title}{count(len(result), 'player')}[/bold] of {output.safe(name)}")
     number = Numbers(np.concatenate([result.exact, result.estimate]), result.stderr)
     console.print(output.facts(*_summary(result, number)))
     console.print()
@@ -162,7 +163,7 @@ def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
     import numpy as np
 
     valuation, correlation = result.valuation, result.rank_correlation
-    evaluated = f"{valuation.n_evaluations:,} for {output.count(valuation.n_permutations, 'permutation')}"
+    evaluated = f"{valuation.n_evaluations:,} for {count(valuation.n_permutations, 'permutation')}"
     rows = [
         ("sampling", f"{valuation.sampler.words}; seed {valuation.seed}"),
         ("evaluations", f"{evaluated}, {result.exact_values.n_evaluations:,} for the exact values"),

@@ -11,13 +11,13 @@ import numpy as np
 
 from ordinal_shapley import __version__
 from ordinal_shapley.report.text import (
-    count,
     number,
     reliability_words,
     score_words,
     shown_errors,
     sum_words,
 )
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,6 @@ import numpy as np
 
 from ordinal_shapley.report.facts import stop_words
 from ordinal_shapley.report.text import (
-    count,
     covered,
     decimals,
     number,
@@ -19,6 +18,7 @@ from ordinal_shapley.report.text import (
     shown_errors,
     sum_words,
 )
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     import pandas as pd

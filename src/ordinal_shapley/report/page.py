@@ -18,7 +18,8 @@ from ordinal_shapley.report.drawing import Picture
 from ordinal_shapley.report.given import Given, read, texts
 from ordinal_shapley.report.removal import Removal, removal_curves
 from ordinal_shapley.report.rows import MAX_COLUMNS, PAGE, row_table
-from ordinal_shapley.report.text import count, covered, is_better, number, short
+from ordinal_shapley.report.text import covered, is_better, number, short
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     from ordinal_shapley.valuation.result import Valuation

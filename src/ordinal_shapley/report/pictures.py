@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ordinal_shapley.report.drawing import Chart, Picture
-from ordinal_shapley.report.text import count, number
+from ordinal_shapley.report.text import number
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     from ordinal_shapley.report.removal import Removal

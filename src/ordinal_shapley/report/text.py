@@ -41,11 +41,6 @@ def short(text: str, longest: int = 80) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "\u2026"
 
 
-def count(n: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def is_better(valuation: Valuation) -> bool | None:
     """Whether the model of all rows is better than the baseline; None if unknown."""
     full, baseline = valuation.full_score, valuation.baseline_score

@@ -79,14 +79,6 @@ def open_file(path: Path, what: str, marks: Marks) -> File:
     return File(path.name, content, marks._replace(sep=sep))
 
 
-def read_texts(path: Path, what: str, sep: str = COMMAS.sep) -> pd.DataFrame:
-    """Read all columns of a file as texts, for a command that knows their meaning.
-
-    `what` is the expected content of the file, for messages.
-    """
-    return open_file(path, what, Marks(sep)).frame(**TEXTS)
-
-
 def is_table(path: Path) -> bool:
     """Whether a file has the name of a table."""
     return any(ending.lower() in (".csv", *_READERS) for ending in path.suffixes)

@@ -20,6 +20,7 @@ from ordinal_shapley.tables.column_warnings import (
 )
 from ordinal_shapley.tables.files import ADD_NAMES, TEXTS, open_file
 from ordinal_shapley.tables.table import COMMAS, Marks, Table, hint_at
+from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +100,7 @@ def _with_numbers(table: Table, columns: Iterable[Hashable]) -> Table:
             frame[name] = numbers.reindex(frame.index)
             warnings.warn(
                 f"column {name!r}: {odd.iloc[0]!r} among the numbers of {table.name} is treated as a missing "
-                f"value, in {len(odd):,} row{'s' * (len(odd) != 1)}",
+                f"value, in {count(len(odd), 'row')}",
                 stacklevel=3,
             )
     return replace(table, frame=frame)

@@ -364,19 +364,18 @@ def check_known(name: str, distinct: NDArray[Any], known: list[Any], advice: str
     raise ValueError(f"{name} holds {unknown[0]!r}, which never occurs in y (classes {listed}): {advice}")
 
 
-def not_usable(name: str, value: float, row: int, expected: str) -> ValueError:
-    """Return the message for a number that is missing, or not as expected."""
-    what = "has a missing value" if np.isnan(value) else f"is {value}"
-    return ValueError(f"{name} {what} at row {row}, expected {expected}")
+def check_each(name: str, values: NDArray[np.float64], usable: NDArray[np.bool_], expected: str) -> None:
+    """ValueError, which says what was `expected`, at the first number of a column that is not usable."""
+    if not usable.all():
+        row = int(np.argmin(usable))
+        what = "has a missing value" if np.isnan(values[row]) else f"is {values[row]}"
+        raise ValueError(f"{name} {what} at row {row}, expected {expected}")
 
 
 def as_weights(values: Any, name: str, length: int) -> NDArray[np.float64]:
     """Convert row weights: finite, at least 0, not all 0."""
     weights = as_numbers(as_column(values, name, length, "training row"), name)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise not_usable(name, weights[row], row, "finite weights of at least 0")
+    check_each(name, weights, np.isfinite(weights) & (weights >= 0), "finite weights of at least 0")
     if not weights.any():
         raise ValueError(f"{name} is 0 for every row, expected at least one positive weight")
     return weights
@@ -409,10 +408,8 @@ def _numeric(array: Any, name: str) -> Any:
 def as_targets(values: Any, name: str, length: int, of: str) -> NDArray[np.float64]:
     """Convert the target of a regression: finite numbers."""
     targets = as_numbers(as_column(values, name, length, of), name)
-    bad = ~(np.abs(targets) <= _MAX_NUMBER)  # NaN too
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise not_usable(name, targets[row], row, f"finite numbers of size at most {_MAX_NUMBER:g}")
+    small = np.abs(targets) <= _MAX_NUMBER  # NaN is not
+    check_each(name, targets, small, f"finite numbers of size at most {_MAX_NUMBER:g}")
     return targets
 
 

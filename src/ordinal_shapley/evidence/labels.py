@@ -188,21 +188,14 @@ def combined_rank(values: Any, evidence: Any) -> NDArray[np.intp]:
     p = arrays.as_numbers(arrays.as_column(p, "evidence", n, "row"), "evidence")
     if not n:
         raise ValueError("evidence is empty, expected a probability for each row")
-    bad = ~((p >= 0) & (p <= 1))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise arrays.not_usable("evidence", p[row], row, "a probability from 0 to 1")
+    arrays.check_each("evidence", p, (p >= 0) & (p <= 1), "a probability from 0 to 1")
     values = getattr(values, "values_", getattr(values, "values", values))
     column = arrays.as_numbers(arrays.as_column(values, "values", n, "row of evidence"), "values")
-    if np.isinf(column).any():
-        row = int(np.argmax(np.isinf(column)))
-        raise ValueError(f"values is {column[row]} at row {row}, expected finite values")
+    arrays.check_each("values", column, ~np.isinf(column), "finite values")
     column = column if order is None else column[order]
     p = np.clip(p, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     order = np.argsort(np.log(p / (1 - p)) + _VALUE_WEIGHT * _standardised(column), kind="stable")
-    ranks = np.empty(n, np.intp)
-    ranks[order] = np.arange(1, n + 1)
-    return ranks
+    return np.argsort(order) + 1
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -86,9 +86,8 @@ class ExactValues:
         """
         import pandas as pd
 
-        rank = np.empty(len(self), dtype=np.int64)
-        rank[self.ranking()] = np.arange(1, len(self) + 1)
-        return pd.DataFrame({"value": self.values, "rank": rank}, index=as_index(self.player_names))
+        columns = {"value": self.values, "rank": np.argsort(self.ranking()) + 1}
+        return pd.DataFrame(columns, index=as_index(self.player_names))
 
     def __repr__(self) -> str:
         model = "" if self.model is None else f", model={self.model!r}"

@@ -147,10 +147,7 @@ def as_values(values: Any, n_rows: int | None, rows: Any, of: str) -> NDArray[np
     column = arrays.as_numbers(arrays.as_column(values, "values", n_rows, "training row"), "values")
     if not n_rows:
         raise ValueError("values is empty, expected one for each training row")
-    bad = ~np.isfinite(column)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise arrays.not_usable("values", column[row], row, "a finite value for every row")
+    arrays.check_each("values", column, np.isfinite(column), "a finite value for every row")
     return column if order is None else column[order]
 
 

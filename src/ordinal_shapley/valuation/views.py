@@ -144,8 +144,6 @@ class Views:
         import pandas as pd
 
         low, high = self.confidence_interval(level, errors=errors)
-        rank = np.empty(len(self.values), dtype=np.int64)
-        rank[self.ranking()] = np.arange(1, len(rank) + 1)
         frame = pd.DataFrame(
             {
                 "value": self.values,
@@ -153,7 +151,7 @@ class Views:
                 "stderr_total": math.nan if self.stderr_total is None else self.stderr_total,
                 "ci_low": low,
                 "ci_high": high,
-                "rank": rank,
+                "rank": np.argsort(self.ranking()) + 1,
                 "count": self.counts,
                 "below_zero": high < 0,
             },

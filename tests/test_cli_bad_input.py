@@ -446,14 +446,14 @@ def test_advice_works(refused, run, monkeypatch, tmp_path, line, text, advice):
 
 
 def test_pictures_are_tried_before_the_work(refused, monkeypatch):
-    files = pytest.importorskip("ordinal_shapley.plots.files")
+    figure = pytest.importorskip("matplotlib.figure")
     monkeypatch.setenv("MPLBACKEND", "nonsense")
 
-    def lacks(*_: object) -> None:
+    def lacks(*_: object, **__: object) -> None:
         assert os.environ["MPLBACKEND"] == "agg"
         raise RuntimeError("no such font")
 
-    monkeypatch.setattr(files, "write_picture", lacks)
+    monkeypatch.setattr(figure.Figure, "savefig", lacks)
     assert "--plot" in refused("value", "train.csv", "--target", "outcome", "--plot", "a.png")
     assert "--plot" in refused("journeys", "paths.csv", "--plot", "a.png")
 

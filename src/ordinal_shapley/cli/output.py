@@ -378,15 +378,19 @@ def picture_writer(
     """Return a function that draws by a function of `ordinal_shapley.plots`, without a window."""
 
     def write(path: Path) -> None:
+        import matplotlib
+        from matplotlib.figure import Figure
+
         from ordinal_shapley import plots
-        from ordinal_shapley.plots import files
 
-        def draw(ax: Any) -> None:
-            if plot:
-                getattr(plots, plot)(*drawn, ax=ax, **options)
-            if title:
-                ax.set_title(title, fontsize="medium", wrap=True)
-
-        files.write_picture(path, (8.0, height), draw)
+        figure = Figure(figsize=(8.0, height), layout="constrained")
+        ax = figure.subplots()
+        if plot:
+            getattr(plots, plot)(*drawn, ax=ax, **options)
+        if title:
+            ax.set_title(title, fontsize="medium", wrap=True)
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None  # the same bytes every time
+        with replacing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": path.stem}):
+            figure.savefig(temporary, dpi=150, metadata=metadata)
 
     return write

@@ -129,9 +129,7 @@ def value(
             valuation.to_frame().rename_axis("row").drop(columns=["count", "given_label"], errors="ignore")
         )
         frame.insert(0, "label", problem.y)
-        title = (
-            f"{valuation.kind.title} Shapley values of {count(len(frame), 'row')} of {problem.name}"
-        )
+        title = f"{valuation.kind.title} Shapley values of {count(len(frame), 'row')} of {problem.name}"
 
         def every() -> list[str]:
             return [*warned_reading(), *warned()]

@@ -120,7 +120,8 @@ class _ShapleyEstimator(BaseEstimator):
         self.train_indices_ = self.valid_indices_ = None
         game: CrossFitGame | RowGame
         if X_valid is None and self.cv is not None:
-            game = self._cross_fitted(X, y, regression, groups=groups, sample_weight=sample_weight)
+            folds = {"cv": self.cv, "regression": regression, "random_state": self.random_state}
+            game = CrossFitGame(self._game, X, y, groups=groups, sample_weight=sample_weight, **folds)
         elif X_valid is None:
             n = X.shape[0]
             arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)
@@ -172,11 +173,6 @@ class _ShapleyEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _cross_fitted(self, X: Any, y: Any, regression: bool, **options: Any) -> CrossFitGame:
-        return CrossFitGame(
-            self._game, X, y, cv=self.cv, regression=regression, random_state=self.random_state, **options
-        )
 
     def _rule(self, n_folds: int) -> StoppingRule:
         rule = as_rule(self.stopping, self.n_permutations, n_folds)

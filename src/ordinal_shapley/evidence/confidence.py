@@ -274,14 +274,10 @@ def _probabilities(
 def _agreeing(X: Any, codes: NDArray[np.int64], k: int) -> NDArray[np.float64] | None:
     """Return for each row the share of its k nearest other rows that have its label; None for text."""
     X = frames.as_pandas(X, "X")
-    if hasattr(X, "iloc") and not all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
+    is_frame = hasattr(X, "iloc")
+    if not all(getattr(kind, "kind", "O") in "biuf" for kind in (X.dtypes if is_frame else [X.dtype])):
         return None
-    if arrays.is_sparse(X):
-        numbers = X.astype(np.float64)
-    else:
-        if not hasattr(X, "iloc") and X.dtype.kind not in "biuf":
-            return None
-        numbers = X.to_numpy(np.float64, na_value=np.nan) if hasattr(X, "iloc") else X.astype(np.float64)
+    numbers = X.to_numpy(np.float64, na_value=np.nan) if is_frame else X.astype(np.float64)
     if not np.isfinite(numbers.data if arrays.is_sparse(X) else numbers).all():
         return None
     from sklearn.neighbors import NearestNeighbors

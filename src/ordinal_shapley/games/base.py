@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Any, NoReturn
@@ -125,8 +125,7 @@ class Game(ABC):
     @property
     def _identity(self) -> tuple[Any, ...]:
         """The arrays and words of `_settings`."""
-        parts = [value if isinstance(value, tuple) else (value,) for value in self._settings.values()]
-        return tuple(chain.from_iterable(parts))
+        return flat(self._settings.values())
 
     @property
     def _entries(self) -> tuple[Any, ...]:
@@ -236,6 +235,11 @@ class Game(ABC):
         if len(np.unique(players)) < len(players):
             raise ValueError("sequence holds a player twice, expected distinct players")
         return players.astype(np.int64)
+
+
+def flat(options: Iterable[Any]) -> tuple[Any, ...]:
+    """Return options, and what is in those that are tuples."""
+    return tuple(chain.from_iterable(one if isinstance(one, tuple) else (one,) for one in options))
 
 
 def check_game(name: str, game: object) -> None:

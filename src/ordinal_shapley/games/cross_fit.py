@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +13,7 @@ from ordinal_shapley.common import arrays, frames
 from ordinal_shapley.common.arguments import with_prefix
 from ordinal_shapley.games._folds import Split, make_splits
 from ordinal_shapley.games._rows import RowGame
-from ordinal_shapley.games.base import Game
+from ordinal_shapley.games.base import Game, flat
 
 
 class CrossFitGame(Game):
@@ -115,7 +115,8 @@ class CrossFitGame(Game):
         if sample_weight is not None:
             sample_weight = arrays.as_column(sample_weight, "sample_weight", n_rows, "row of X")
         if regression is None:
-            regression = bool(getattr(make_game, "_predicts_numbers", False)) or _has_fractions(y)
+            fractions = y.dtype.kind == "f" and not np.array_equal(y, np.round(y))
+            regression = bool(getattr(make_game, "_predicts_numbers", False)) or fractions
         y = (arrays.as_targets if regression else arrays.as_labels)(y, "y", n_rows, "row of X")
         self.splits: list[Split] = make_splits(
             cv, X, y, None if groups is None else owners, random_state, regression
@@ -204,7 +205,7 @@ class CrossFitGame(Game):
             for name, option in fold._settings.items():
                 joined.setdefault(name, []).append(option)
         words = {name: options[0] for name, options in joined.items() if isinstance(options[0], str)}
-        others = {name: _flat(options) for name, options in joined.items() if name not in words}
+        others = {name: flat(options) for name, options in joined.items() if name not in words}
         return {**others, **words, "game": "CrossFitGame", "cv": (len(self.folds), *self.players)}
 
     @property
@@ -229,14 +230,3 @@ class CrossFitGame(Game):
 
     def __repr__(self) -> str:
         return f"CrossFitGame({self.n_players} players, {len(self.folds)} folds of {self.folds[0]!r})"
-
-
-def _has_fractions(y: NDArray[Any]) -> bool:
-    return y.dtype.kind == "f" and not np.array_equal(y, np.round(y))
-
-
-def _flat(options: Iterable[Any]) -> tuple[Any, ...]:
-    flat: list[Any] = []
-    for option in options:
-        flat += option if isinstance(option, tuple) else (option,)
-    return tuple(flat)

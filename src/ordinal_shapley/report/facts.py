@@ -146,22 +146,16 @@ def stop_words(valuation: Valuation) -> str:
     return " and ".join(STOPS.get(rule, rule) for rule in rules)
 
 
-def _why_it_stopped(given: Given) -> str:
-    valuation = given.valuation
-    words = stop_words(valuation)
-    rule = "" if given.history is None else f" The stopping rule in Python: {given.history.rule!r}."
-    return f"{words[:1].upper()}{words[1:]}.{rule}"
-
-
 def run(given: Given) -> Facts:
     """Return how the run went, as pairs of terms and texts."""
     valuation, seconds = given.valuation, given.valuation.seconds
-    speed = ""
+    words, speed = stop_words(valuation), ""
+    rule = "" if given.history is None else f" The stopping rule in Python: {given.history.rule!r}."
     if seconds > 0:
         speed = f" in {number(seconds)} s, {number(valuation.n_evaluations / seconds)} per second"
     return [
         ("Permutations", f"{valuation.n_permutations:,}"),
-        ("Why it stopped", _why_it_stopped(given)),
+        ("Why it stopped", f"{words[:1].upper()}{words[1:]}.{rule}"),
         ("Evaluations", f"{valuation.n_evaluations:,}{speed}"),
         (f"Mean {given.noun}s evaluated per permutation", number(valuation.mean_evaluated)),
     ]

@@ -84,7 +84,7 @@ def page(
         "spread": pictures.histogram(valuation, noun, level),
         "classes": _classes(given),
         "class_header": ["class", f"{noun}s", "mean", "median", "lowest", "highest", "CIs below 0"],
-        "convergence": _convergence(given),
+        "convergence": pictures.convergence(history, given.names, level),
         "history": given.history,
         "removal": removal,
         "removal_note": removal_note,
@@ -133,13 +133,6 @@ def _classes(given: Given) -> list[list[str]]:
         numbers = [number(float(figure)) for figure in figures]
         lines.append([short(kind), f"{int(mine.sum()):,}", *numbers, f"{int((high[mine] < 0).sum()):,}"])
     return lines
-
-
-def _convergence(given: Given) -> list[Picture]:
-    history = given.history
-    if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
-        return []
-    return pictures.convergence(history, given.names, given.level)
 
 
 def _removal(given: Given) -> tuple[Picture | None, str]:

@@ -73,8 +73,10 @@ def _edges(values: _Numbers) -> _Numbers:
     return edges
 
 
-def convergence(history: History, names: list[str], level: float) -> list[Picture]:
-    """Course of the values of some players, of the errors of all, and of the stopping rule's readings."""
+def convergence(history: History | None, names: list[str], level: float) -> list[Picture]:
+    """How the values of some players went, the errors of all, and what the stopping rule saw."""
+    if history is None or not len(history.n_permutations) or not np.isfinite(history.values[-1]).any():
+        return []
     return [_courses(history, names, level), *_errors(history), *_readings(history)]
 
 

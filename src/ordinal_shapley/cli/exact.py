@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,7 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
     """Print the values, highest first, and what each player adds at each position if that is known."""
     title = f"Exact {result.kind.title.lower()} Shapley values of {count(len(result), 'player')}"
     console.print(f"[bold]{title}[/bold] of {output.safe(name)}")
-    number = Numbers(result.values, result.values / 100)
+    number = writer(result.values, result.values / 100)
     took = f"{result.n_evaluations:,} sequences in {result.seconds:.2f} s"
     total, sizes = number(result.values.sum()), result.kind.size_words
     total += (
@@ -150,22 +151,21 @@ def _show(console: Console, result: ExactValues, frame: pd.DataFrame, name: str)
         output.print_wide(console, "player", list(ranked.index), columns)
 
 
-class Numbers:
-    """Writes numbers with enough decimals for two digits of a typical error."""
+def writer(values: npt.NDArray[Any], errors: npt.NDArray[Any]) -> Callable[[float], str]:
+    """Return what writes numbers with as many decimals as show two digits of a typical error."""
+    import numpy as np
 
-    def __init__(self, values: npt.NDArray[Any], errors: npt.NDArray[Any]) -> None:
-        import numpy as np
+    from ordinal_shapley.report.text import decimals
 
-        from ordinal_shapley.report.text import decimals
+    digits = decimals(errors, values)
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    style = f"+.{digits}f" if digits <= 6 and largest < 1e7 else "+.2e"
 
-        digits = decimals(errors, values)
-        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-        self._format = f"+.{digits}f" if digits <= 6 and largest < 1e7 else "+.2e"
-
-    def __call__(self, number: float) -> str:
-        """Return the number as text."""
-        text = format(float(number), self._format)
+    def number(value: float) -> str:
+        text = format(float(value), style)
         return text if float(text) else text.replace("-", "+")
+
+    return number
 
 
 def _as_number(sequence: str, text: str) -> float:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
@@ -149,35 +149,28 @@ def _check(choices: Sequence[str], limits: dict[str, Any] | None) -> Callable[..
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function as Typer can read it: a parameter that is a dataclass becomes its fields."""
     groups: dict[str, Any] = {}
-    parameters: dict[str, inspect.Parameter] = {}
-
-    def add(name: str, kind: Any, given: Field[Any]) -> None:
-        default = inspect.Parameter.empty if given.default is MISSING else given.default
-        annotation = Annotated[kind, given.metadata["typer"]]
-        parameters[name] = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-        )
-
-    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+    parameters: list[Parameter] = []
+    for name, parameter in signature(function, eval_str=True).parameters.items():
         kind = parameter.annotation
+        given = {name: (kind, parameter.default)}
         if is_dataclass(kind):
-            groups[name] = kind
-            hints = get_type_hints(kind)
-            for one in fields(kind):
-                add(one.name, hints[one.name], one)
-        else:
-            add(name, kind, parameter.default)
+            groups[name], hints = kind, get_type_hints(kind)
+            given = {one.name: (hints[one.name], one) for one in fields(kind)}
+        for title, (hint, one) in given.items():
+            default = Parameter.empty if one.default is MISSING else one.default
+            annotation: Any = Annotated[hint, one.metadata["typer"]]
+            parameters.append(
+                Parameter(title, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            )
 
     @functools.wraps(function)
     def run(**given: Any) -> None:
-        made = {
-            name: group(**{one.name: given.pop(one.name) for one in fields(group)})
-            for name, group in groups.items()
-        }
-        function(**made, **given)
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        function(**given)
 
-    run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ordinal_shapley.cli import options, output
-from ordinal_shapley.cli.exact import FILE_HELP, GameOptions, Numbers
+from ordinal_shapley.cli.exact import FILE_HELP, GameOptions, writer
 from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:
@@ -77,13 +78,11 @@ def verify(
             [(out, output.csv_writer(frame))],
             warned,
         )
-    known = [abs(z) for z in result.z.tolist() if not math.isnan(z)]
-    if most_z is not None and not (known and max(known) <= most_z):
-        why = (
-            f"the largest |z| is {max(known):.2f}, above {most_z:g}"
-            if known
-            else "no z is known, use more permutations"
-        )
+    largest = _largest_z(result)
+    if most_z is not None and not (largest is not None and largest <= most_z):
+        why = "no z is known, use more permutations"
+        if largest is not None:
+            why = f"the largest |z| is {largest:.2f}, above {most_z:g}"
         typer.echo(f"check failed: {why}", err=True)
         raise typer.Exit(1)
 
@@ -91,7 +90,6 @@ def verify(
 def _document(result: Verification, frame: pd.DataFrame, name: str) -> dict[str, Any]:
     import numpy as np
 
-    z = result.z[~np.isnan(result.z)]
     exact = {"exact_evaluations": result.exact_values.n_evaluations}
     return {
         "data": {"name": name, "players": len(result)},
@@ -104,7 +102,7 @@ def _document(result: Verification, frame: pd.DataFrame, name: str) -> dict[str,
             "coverage": result.coverage,
             "coverage_of_exact": result.coverage_of_exact,
             "largest_bias": np.abs(result.bias).max(),
-            "largest_z": np.abs(z).max() if z.size else None,
+            "largest_z": _largest_z(result),
             "rank_correlation": result.rank_correlation,
             "note": result.note,
         },
@@ -118,7 +116,7 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
 
     title = f"Estimates against exact {result.valuation.kind.title.lower()} Shapley values of "
     console.print(f"[bold]{title}{count(len(result), 'player')}[/bold] of {output.safe(name)}")
-    number = Numbers(np.concatenate([result.exact, result.estimate]), result.stderr)
+    number = writer(np.concatenate([result.exact, result.estimate]), result.stderr)
     console.print(output.facts(*_summary(result, number)))
     console.print()
 
@@ -151,6 +149,10 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
         )
 
 
+def _largest_z(result: Verification) -> float | None:
+    return max((abs(z) for z in result.z.tolist() if not math.isnan(z)), default=None)
+
+
 def _is_biased(result: Verification) -> bool:
     return not result.note and bool(result.class_bias.any() or result.truncation_bias.any())
 
@@ -159,7 +161,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
+def _summary(result: Verification, number: Callable[[float], str]) -> list[tuple[str, str]]:
     import numpy as np
 
     valuation, correlation = result.valuation, result.rank_correlation
@@ -171,9 +173,9 @@ def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
     if result.note:
         rows.append(("bias", f"not separated from noise: {result.note}"))
     else:
-        known = result.z[~np.isnan(result.z)]
-        largest = f"largest |z| {np.abs(known).max():.1f}" if known.size else "unknown: too few permutations"
-        rows += [("bias", _bias(result, number)), ("noise", largest)]
+        z = _largest_z(result)
+        noise = "unknown: too few permutations" if z is None else f"largest |z| {z:.1f}"
+        rows += [("bias", _bias(result, number)), ("noise", noise)]
     total = int(np.sum(~np.isnan(result.stderr)))
     held = f"{int(np.sum(result.holds_exact))} of {total} contain the exact value" if total else "none"
     if not math.isnan(result.coverage):
@@ -182,7 +184,7 @@ def _summary(result: Verification, number: Numbers) -> list[tuple[str, str]]:
     return [*rows, (f"{_percent(result.level)} CI", held), ("rank correlation", ranks)]
 
 
-def _bias(result: Verification, number: Numbers) -> str:
+def _bias(result: Verification, number: Callable[[float], str]) -> str:
     import numpy as np
 
     if not _is_biased(result):

@@ -32,8 +32,10 @@ def state_of(strata, quota, seed, design="independent"):
 
 def drawn(strata, quota, seed, first, count, design="independent"):
     state = state_of(strata, quota, seed, design)
+    orders = np.empty((count, state.n_places), np.int64)
     with warnings.catch_warnings(), np.errstate(over="ignore"):
-        return permutations.draw_orders(state, first, count)
+        permutations.draw_many(permutations.Drawing(state=state, orders=orders), first)
+    return orders
 
 
 @settings(max_examples=size(100, 20), deadline=None)

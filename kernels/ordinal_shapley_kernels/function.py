@@ -18,7 +18,6 @@ import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import compile_c, entry
 from ordinal_shapley_kernels.games import FAILED, OK, Game, GameFunctions
@@ -69,13 +68,6 @@ class FunctionWorkspace(Game):
         """See the base class."""
         failure: Exception | None = self._callback.take_failure()
         return failure
-
-    def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
-        """Have the function also write utilities by blocks of validation rows, if it can."""
-        if self.block_of is not block_of:
-            self.share("block_of", block_of)
-            self.share("block_weights", block_weights)
-            self._make_room(1 + int(block_of.max()))
 
     def _make_room(self, n_blocks: int) -> None:
         n_players = len(self.sequence)

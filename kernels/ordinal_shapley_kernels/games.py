@@ -94,7 +94,10 @@ class Game(Workspace):
         if self.block_of is not block_of:
             self.share("block_of", block_of)
             self.share("block_weights", block_weights)
-            self.share("scores", np.zeros(2 + int(block_of.max())))
+            self._make_room(1 + int(block_of.max()))
+
+    def _make_room(self, n_blocks: int) -> None:
+        self.share("scores", np.zeros(1 + n_blocks))
 
     def failure(self) -> Exception | None:
         """Return the exception of the last `evaluate` that failed in this thread, if Python saw one."""

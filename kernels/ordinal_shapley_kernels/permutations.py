@@ -279,10 +279,3 @@ def draw_many(drawing: Drawing, first: int) -> None:
         for place in range(orders.shape[1]):
             orders[row, place] = draw(state, place)
         restore(state, orders.shape[1])
-
-
-def draw_orders(state: PermutationState, first: int, count: int) -> NDArray[np.int64]:
-    """Return permutations first, ..., first + count - 1, one per row."""
-    orders = np.empty((count, state.n_places), np.int64)
-    draw_many(Drawing(state=state, orders=orders), int(first))
-    return orders

@@ -43,12 +43,7 @@ def as_table(X: Any, name: str, *, keep_sparse: bool = False, keep_kind: bool = 
     """Convert a frame, an array of numbers or a sparse matrix; float64, C order, finite.
 
     A sparse matrix becomes a dense array unless `keep_sparse`. With `keep_kind` an array of float64, float32,
-    int64 or int32 is not converted, others become one of these.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Not two-dimensional, empty, not numeric, or not finite; the message names row and column.
+    int64 or int32 is taken as it is, others become one of these. An error names row and column.
     """
     index, columns = frames.row_labels(X), None
     X = frames.as_pandas(X, name)

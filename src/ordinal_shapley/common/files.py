@@ -86,12 +86,7 @@ def _sync_folder(folder: Path) -> None:
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a lock on `path` until the block or the process ends.
 
-    Raises
-    ------
-    BlockingIOError
-        If another process holds the lock; its text names it.
-    OSError
-        If no file can be created beside `path`.
+    BlockingIOError if another holds the lock, of whom its text tells; OSError if no file can be there.
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")

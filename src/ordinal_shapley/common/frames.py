@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(X: Any, name: str) -> Any:
-    """Return a frame of another library than pandas as a Narwhals frame; None for anything else.
-
-    Raises
-    ------
-    TypeError
-        A lazy frame, which has no rows yet.
-    """
+    """Return the Narwhals frame of a frame that is not like those of pandas; None for anything else."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     import narwhals.stable.v2 as nw
@@ -120,13 +114,9 @@ def order_like(values: Any, rows: Any, name: str, of: str) -> NDArray[np.intp] |
     """Return the position in `values` of each row's value, by the labels of both; None if in the same order.
 
     Values and rows are frames, columns, results or arrays. Results and arrays are in the order of their rows.
-    A column may have been sorted: if the rows have no labels, and so count from 0, its labels must do so.
-
-    Raises
-    ------
-    ValueError
-        The labels are of other rows, or one side has the default labels of pandas and the other has them in
-        another order.
+    A column may have been sorted: beside rows without labels, which count from 0, its own must do so, too.
+    ValueError if the labels are of other rows, or those that pandas gives by default and the others the same
+    in another order.
     """
     index, given = as_index(_labels(values)), as_index(_labels(rows))
     loose = hasattr(values, "iloc")

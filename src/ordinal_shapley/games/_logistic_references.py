@@ -24,18 +24,11 @@ _RADIUS = 1e-3
 
 
 class References(NamedTuple):
-    """The arrays of the kernels' `References`.
+    """The arrays of the kernels' `References`."""
 
-    Attributes
-    ----------
-    lengths : int64 (n_lengths,)
-    models : float64 (n_lengths, n_features)
-    inverse_factors : float64 (n_lengths, n_features, n_features)
-    """
-
-    lengths: NDArray[np.int64]
-    models: NDArray[np.float64]
-    inverse_factors: NDArray[np.float64]
+    lengths: NDArray[np.int64]  # (n_lengths,)
+    models: NDArray[np.float64]  # (n_lengths, n_features)
+    inverse_factors: NDArray[np.float64]  # (n_lengths, n_features, n_features)
 
 
 NO_REFERENCES = References(np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0, 0)))

@@ -38,20 +38,10 @@ _Matrix = NDArray[np.float64]
 
 
 class PositionWeights(NamedTuple):
-    """Weights of the positions in a sequence of any length.
+    """Weights of the positions in a sequence of any length."""
 
-    Attributes
-    ----------
-    kind : int
-        As in the position weight kernel.
-    table : float64
-        For a user's function, the packed triangle of its values.
-    name : str
-        Its name.
-    """
-
-    kind: int
-    table: NDArray[np.float64]
+    kind: int  # as in the position weight kernel
+    table: NDArray[np.float64]  # for a user's function, the packed triangle of its values
     name: str
 
     @property
@@ -70,26 +60,14 @@ class PositionWeights(NamedTuple):
 
 
 class RowGame(Game):
-    """A game whose players own training rows, one each or, with groups, several.
-
-    Attributes
-    ----------
-    n_rows : int
-        Training rows.
-    position_weight : str
-        Name of the position weights.
-    empty_value_ : float
-        Utility of the sequences without a model.
-    classes_ : ndarray or None
-        Sorted classes; None where models predict numbers.
-    """
+    """A game whose players bring training rows, each its own or, with groups, several."""
 
     _without_order = "build it with position_weight='uniform'"
 
     n_rows: int
     position_weight: str
-    empty_value_: float
-    classes_: NDArray[Any] | None
+    empty_value_: float  # utility of the sequences without a model
+    classes_: NDArray[Any] | None  # sorted; None where models predict numbers
     scoring: Any
     _codes: NDArray[np.int64]
     _truth: NDArray[Any]

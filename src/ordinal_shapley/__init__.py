@@ -7,70 +7,45 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Where each public name lives. They load on first use, so that `import ordinal_shapley` needs numpy
-# and numba only.
+# Where public names live. They load on first use, so that `import ordinal_shapley` needs numpy and numba
+# only.
 _HOMES = {
-    "TableGame": "ordinal_shapley.games",
-    "FunctionGame": "ordinal_shapley.games",
-    "CompiledGame": "ordinal_shapley.games",
-    "CrossFitGame": "ordinal_shapley.games",
-    "LogisticGame": "ordinal_shapley.games",
-    "RidgeGame": "ordinal_shapley.games",
-    "RidgeClassifierGame": "ordinal_shapley.games",
-    "NearestNeighborGame": "ordinal_shapley.games",
-    "NearestNeighborRegressorGame": "ordinal_shapley.games",
-    "JourneyGame": "ordinal_shapley.games",
-    "EstimatorGame": "ordinal_shapley.games.estimator",
-    "game_for": "ordinal_shapley.games.matching",
-    "compile_kernels": "ordinal_shapley.common.compiling",
-    "exact_values": "ordinal_shapley.exact.values",
-    "ExactValues": "ordinal_shapley.exact.values",
-    "check_axioms": "ordinal_shapley.axioms",
-    "AxiomReport": "ordinal_shapley.axioms",
-    "AxiomCheck": "ordinal_shapley.axioms",
-    "Ordinal": "ordinal_shapley.values",
-    "PartialOrdinal": "ordinal_shapley.values",
-    "Classic": "ordinal_shapley.values",
-    "Blend": "ordinal_shapley.values",
-    "WeightedOrdinal": "ordinal_shapley.values",
-    "SizeWeights": "ordinal_shapley.values",
-    "beta_weights": "ordinal_shapley.values",
-    "banzhaf_weights": "ordinal_shapley.values",
-    "sizes_up_to": "ordinal_shapley.values",
-    "sample_values": "ordinal_shapley.sampling.driver",
-    "PermutationSampler": "ordinal_shapley.sampling.sampler",
-    "Roulette": "ordinal_shapley.sampling.truncation",
-    "PaperTruncation": "ordinal_shapley.sampling.truncation",
-    "PatienceTruncation": "ordinal_shapley.sampling.truncation",
-    "RelativeChange": "ordinal_shapley.sampling.convergence",
-    "MaxStandardError": "ordinal_shapley.sampling.convergence",
-    "RankStability": "ordinal_shapley.sampling.convergence",
-    "MaxPermutations": "ordinal_shapley.sampling.stopping",
-    "MaxEvaluations": "ordinal_shapley.sampling.stopping",
-    "MaxSeconds": "ordinal_shapley.sampling.stopping",
-    "History": "ordinal_shapley.sampling.history",
-    "verify": "ordinal_shapley.verification.comparison",
-    "Verification": "ordinal_shapley.verification.comparison",
-    "Valuation": "ordinal_shapley.valuation.result",
-    "PartialOrdinalShapley": "ordinal_shapley.estimators",
-    "OrdinalShapley": "ordinal_shapley.estimators",
-    "ClassicShapley": "ordinal_shapley.estimators",
-    "column_pipeline": "ordinal_shapley.tables.encoding",
-    "corrupt_labels": "ordinal_shapley.experiments.noise",
-    "LabelNoise": "ordinal_shapley.experiments.noise",
-    "remove_high_value": "ordinal_shapley.experiments.removal",
-    "RemovalCurves": "ordinal_shapley.experiments.removal",
-    "detect_noisy_labels": "ordinal_shapley.experiments.detection",
-    "NoiseDetection": "ordinal_shapley.experiments.detection",
+    "games": (
+        "TableGame FunctionGame CompiledGame CrossFitGame LogisticGame RidgeGame RidgeClassifierGame "
+        "NearestNeighborGame NearestNeighborRegressorGame JourneyGame"
+    ),
+    "games.estimator": "EstimatorGame",
+    "games.matching": "game_for",
+    "common.compiling": "compile_kernels",
+    "exact.values": "exact_values ExactValues",
+    "axioms": "check_axioms AxiomReport AxiomCheck",
+    "values": (
+        "Ordinal PartialOrdinal Classic Blend WeightedOrdinal SizeWeights beta_weights banzhaf_weights "
+        "sizes_up_to"
+    ),
+    "sampling.driver": "sample_values",
+    "sampling.sampler": "PermutationSampler",
+    "sampling.truncation": "Roulette PaperTruncation PatienceTruncation",
+    "sampling.convergence": "RelativeChange MaxStandardError RankStability",
+    "sampling.stopping": "MaxPermutations MaxEvaluations MaxSeconds",
+    "sampling.history": "History",
+    "verification.comparison": "verify Verification",
+    "valuation.result": "Valuation",
+    "estimators": "PartialOrdinalShapley OrdinalShapley ClassicShapley",
+    "tables.encoding": "column_pipeline",
+    "experiments.noise": "corrupt_labels LabelNoise",
+    "experiments.removal": "remove_high_value RemovalCurves",
+    "experiments.detection": "detect_noisy_labels NoiseDetection",
 }
+_HOME_OF = {name: f"ordinal_shapley.{home}" for home, names in _HOMES.items() for name in names.split()}
 _MODULES = ("bounds", "datasets", "experiments", "plots")
 
-__all__ = ["__version__", *_HOMES, *_MODULES]
+__all__ = ["__version__", *_HOME_OF, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
     if name in _MODULES:
         return importlib.import_module(f"ordinal_shapley.{name}")
     raise AttributeError(f"module 'ordinal_shapley' has no attribute {name!r}")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress_bar import ProgressBar as Bar
 
-__all__ = ["ProgressBar", "quicker"]
 
 _REFRESH_SECONDS = 0.1
 _TICK_SECONDS = 0.5

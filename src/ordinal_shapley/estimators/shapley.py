@@ -30,8 +30,6 @@ _Self = TypeVar("_Self", bound="_ShapleyEstimator")
 _FITTED = {"values_", "valuation_", "game_", "classes_", "train_indices_", "valid_indices_"}
 _FITTED |= {"n_features_in_", "feature_names_in_"}
 
-__all__ = ["ClassicShapley", "OrdinalShapley", "PartialOrdinalShapley"]
-
 
 @dataclass(eq=False, repr=False)
 class _ShapleyEstimator(BaseEstimator):

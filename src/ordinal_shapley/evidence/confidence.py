@@ -15,8 +15,6 @@ from ordinal_shapley.common.seeds import seed_of
 from ordinal_shapley.evidence.labels import LabelEvidence
 from ordinal_shapley.games._trainer import is_regression
 
-__all__ = ["self_confidence"]
-
 _MAX_NEIGHBORS = 1_000_000
 _N_TREES, _MIN_LEAF = 200, 3
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]

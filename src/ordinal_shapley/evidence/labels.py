@@ -13,7 +13,6 @@ from ordinal_shapley.common import arrays, frames
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LabelEvidence", "combined_rank"]
 
 _MIN_PROBABILITY = 1e-3  # no model is more certain of a label than that
 _VALUE_WEIGHT = 1 / 3  # the best weight beside the default model of self-confidence

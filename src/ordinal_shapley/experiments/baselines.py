@@ -14,8 +14,6 @@ from ordinal_shapley.games import Game
 from ordinal_shapley.games.base import check_game
 from ordinal_shapley.games.neighbors import nearest_first
 
-__all__ = ["data_oob", "knn_shapley", "leave_one_out"]
-
 _MAX = 1_000_000  # trees, or neighbours
 _MAX_FEATURE = float(np.finfo(np.float32).max)  # trees compute in float32
 

@@ -14,8 +14,6 @@ from ordinal_shapley.experiments.noise import LabelNoise
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NoiseDetection", "detect_noisy_labels"]
-
 
 @dataclass(frozen=True, eq=False)
 class NoiseDetection:

@@ -14,8 +14,6 @@ from ordinal_shapley.common.seeds import seed_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LabelNoise", "corrupt_labels"]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelNoise:

@@ -17,7 +17,6 @@ from ordinal_shapley.games import LogisticGame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RemovalCurves", "remove_high_value"]
 
 _MAX_MARKS = 10_000
 Score = Callable[[NDArray[np.intp]], float]

@@ -24,7 +24,6 @@ from ordinal_shapley.vocabulary import MISSING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Encoder", "column_pipeline"]
 
 RowNamer = Callable[[Hashable], str]
 # Squares of numbers up to two to this power, and down to its inverse, do not overflow or underflow.

@@ -20,6 +20,7 @@ from ordinal_shapley.exact.enumeration import (
     seconds_per_evaluation,
 )
 from ordinal_shapley.games.base import Game
+from ordinal_shapley.report.text import duration
 from ordinal_shapley.values.base import TOLERANCE, Value
 from ordinal_shapley.values.weighted_ordinal import WeightedOrdinal, check_sum
 from ordinal_shapley_kernels import enumeration as kernels
@@ -99,7 +100,7 @@ def check_time(game: Game, scope: Scope, budget: Budget, purpose: str, instead: 
     seconds = pace * count / workers
     if seconds > budget.limit:
         raise ValueError(
-            f"{purpose} takes {_shown(count)} utilities, about {_clock(seconds)} at "
+            f"{purpose} takes {_shown(count)} utilities, about {duration(seconds)} at "
             f"{pace:.2g} s each on {workers} worker{'s' if workers > 1 else ''}, more than max_seconds "
             f"({budget.limit:g}): {instead}"
         )
@@ -118,13 +119,6 @@ def _instead(game: Game, value: Value, scope: Scope, count: int) -> str:
 
 def _shown(count: int) -> str:
     return f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
-
-
-def _clock(seconds: float) -> str:
-    for size, name in ((86_400 * 365.25, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {name}"
-    return f"{seconds:.3g} seconds"
 
 
 def tabulate_weights(value: Value, n: int, budget: Budget) -> tuple[NDArray[np.float64], bool] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,23 +17,6 @@ _AT_ONCE = 2**22
 _MAX_LANES = 64
 # NumPy draws no larger numbers; their relative spread is negligible.
 _MAX_MEAN = 2.0**60
-
-
-class Resampled(NamedTuple):
-    """Credits in resamples.
-
-    credits : ndarray of shape (n_channels, n_resamples)
-    conversions : ndarray of shape (n_resamples,)
-    """
-
-    credits: NDArray[np.float64]
-    conversions: NDArray[np.float64]
-
-    def errors(self) -> dict[str, NDArray[np.float64]]:
-        """Return standard errors and intervals of credits and shares, NaN for channels that never get any."""
-        some = self.conversions > 0.0
-        shares = self.credits[:, some] / self.conversions[some]
-        return _errors("", self.credits) | _errors("share_", shares)
 
 
 def _errors(prefix: str, drawn: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -54,8 +35,11 @@ def resample(
     rule: Rule,
     n_resamples: int,
     seed: int,
-) -> Resampled:
-    """Draw every count from the Poisson distribution with this mean, and credit conversions again."""
+) -> dict[str, NDArray[np.float64]]:
+    """Draw every count from the Poisson distribution that has it as mean, and share conversions again.
+
+    Returns standard errors and intervals of credits and shares, NaN for channels that never get any.
+    """
     n_channels = len(counted.channels)
     check_memory(
         16 * n_channels * n_resamples,
@@ -76,4 +60,5 @@ def resample(
         shares = shares_of(paths, of_sets, converted, converted + lost, rule)
         credits[:, lanes] = of_sets.credits(shares, n_channels)
         conversions[lanes] = converted.sum(axis=0)
-    return Resampled(credits, conversions)
+    some = conversions > 0.0
+    return _errors("", credits) | _errors("share_", credits[:, some] / conversions[some])

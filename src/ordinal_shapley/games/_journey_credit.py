@@ -115,7 +115,7 @@ class Credit:
         frame = {"credit": credits, "share": credits / (self.n_conversions or 1.0)}
         if bootstrap is not None:
             seed = seed_of(random_state)
-            frame |= resampling.resample(self._paths, sets, counted, rule, bootstrap, seed).errors()
+            frame |= resampling.resample(self._paths, sets, counted, rule, bootstrap, seed)
         return pd.DataFrame(frame, index)
 
     def touches(self) -> pd.DataFrame:

@@ -147,5 +147,5 @@ def duration(seconds: float) -> str:
         return "a second"
     for size, unit in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2.0 * size:
-            return f"{seconds / size:.0f} {unit}"
+            return f"{seconds / size:,.0f} {unit}"
     return f"{seconds:.0f} seconds"

@@ -143,13 +143,12 @@ class Encoder:
         self.raw = raw
         self.impute = impute
 
-    def fit(self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, warn: bool = True) -> Encoder:
+    def fit(self, frame: pd.DataFrame, *, name_row: RowNamer = "row {}".format, warn: bool = True) -> Encoder:
         """Learn columns, categories and scales from the features of the training table.
 
         `name_row` turns an index label into the words an error calls the row by; with `warn`, columns of text
         that become very many columns are warned of. A ValueError names what can't be encoded.
         """
-        name_row = name_row or _plain_name
         given = _with_text_columns(frame)
         frame = with_numbers(given, flags=False)
         self._columns = list(frame.columns)
@@ -186,7 +185,7 @@ class Encoder:
         return self
 
     def transform(
-        self, frame: pd.DataFrame, *, name_row: RowNamer | None = None, name: str = "this one"
+        self, frame: pd.DataFrame, *, name_row: RowNamer = "row {}".format, name: str = "this one"
     ) -> npt.NDArray[np.float64]:
         """Encode a table that has the columns of the training table, in any order; errors call it `name`."""
         if not hasattr(self, "columns"):
@@ -199,18 +198,16 @@ class Encoder:
             faults += [f"has {_listed(extra)}, unknown in training"] * bool(extra)
             raise ValueError(f"the columns differ from the training table's: {name} {' and '.join(faults)}")
         with np.errstate(over="ignore", invalid="ignore"):
-            encoded = self.columns.transform(self._clean(frame, name_row or _plain_name))
+            encoded = self.columns.transform(self._clean(frame, name_row))
         result: npt.NDArray[np.float64] = np.ascontiguousarray(encoded, dtype=np.float64)
         bad = np.argwhere(~np.isfinite(result))
         if bad.size:
             raise ValueError(f"column {self._names[bad[0, 1]]!r} holds numbers too large to be standardised")
         return result
 
-    def fit_transform(
-        self, frame: pd.DataFrame, *, name_row: RowNamer | None = None
-    ) -> npt.NDArray[np.float64]:
+    def fit_transform(self, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
         """Fit to a table and encode it."""
-        return self.fit(frame, name_row=name_row).transform(frame, name_row=name_row)
+        return self.fit(frame).transform(frame)
 
     def feature_names_out(self) -> list[str]:
         """Name the encoded columns; a category's column is called ``feature=category``."""
@@ -274,10 +271,6 @@ def _reject_empty(frame: pd.DataFrame) -> None:
             f"column {empty[0]!r} has no value in the training rows, so there is nothing to fill in: leave "
             f"it out with --drop {shlex.quote(empty[0])}"
         )
-
-
-def _plain_name(label: Hashable) -> str:
-    return f"row {label}"
 
 
 def _listed(names: list[str]) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley_kernels.abi import entry
 from ordinal_shapley_kernels.blocks import score_without_model
-from ordinal_shapley_kernels.function import FunctionWorkspace
+from ordinal_shapley_kernels.function import FunctionWorkspace, make_function_workspace
 from ordinal_shapley_kernels.games import OK, Game, GameFunctions
 from ordinal_shapley_kernels.games import evaluate as evaluate_inner
 from ordinal_shapley_kernels.games import pop as pop_inner
 from ordinal_shapley_kernels.games import push as push_inner
 from ordinal_shapley_kernels.games import reset as reset_inner
-from ordinal_shapley_kernels.rows import Rows, has_every_class, pop_rows, push_rows, reset_rows
+from ordinal_shapley_kernels.rows import Rows, has_every_class, make_rows, pop_rows, push_rows, reset_rows
 
 
 class EstimatorWorkspace(Game):
@@ -43,9 +45,21 @@ class EstimatorWorkspace(Game):
         return self.inner.failure()
 
 
-def make_estimator_workspace(rows: Rows, inner: FunctionWorkspace, empty_value: float) -> EstimatorWorkspace:
-    """Combine the rows and the function that trains on them."""
-    return EstimatorWorkspace(FUNCTIONS, rows=rows, inner=inner, empty_value=empty_value)
+def make_workspace(
+    callback: Any,
+    player_starts: NDArray[np.int64],
+    player_rows: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    n_classes: int,
+    empty_value: float,
+) -> EstimatorWorkspace:
+    """Allocate the workspace of one worker; for `callback` see `make_function_workspace`."""
+    return EstimatorWorkspace(
+        FUNCTIONS,
+        rows=make_rows(player_starts, player_rows, classes, n_classes),
+        inner=make_function_workspace(callback),
+        empty_value=float(empty_value),
+    )
 
 
 @entry

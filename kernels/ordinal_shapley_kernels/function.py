@@ -77,7 +77,7 @@ class FunctionWorkspace(Game):
         self._callback.expect(shared.ctypes.data, (self.block_of, self.block_weights) if n_blocks else None)
 
 
-def make_function_workspace(callback: Any, n_players: int) -> FunctionWorkspace:
+def make_function_workspace(callback: Any) -> FunctionWorkspace:
     """Allocate the workspace of one worker, for the function behind `callback.address`.
 
     `callback.expect(address, blocks)` gets the address of the players of a workspace, which the answer
@@ -87,7 +87,7 @@ def make_function_workspace(callback: Any, n_players: int) -> FunctionWorkspace:
     workspace = FunctionWorkspace(
         FUNCTIONS,
         function_address=int(callback.address),
-        sequence=(n_players,),
+        sequence=(callback.n_players,),
         handed=(0,),
     )
     workspace._callback = callback

@@ -31,29 +31,11 @@ from ordinal_shapley.games._trainer import (
 )
 from ordinal_shapley.games.function import Callback
 from ordinal_shapley.vocabulary import SCORINGS
-from ordinal_shapley_kernels.estimator import EstimatorWorkspace, make_estimator_workspace
-from ordinal_shapley_kernels.function import make_function_workspace
-from ordinal_shapley_kernels.rows import make_rows
+from ordinal_shapley_kernels.estimator import make_workspace
 
 _MAX_KEPT = 100_000_000
 _MAX_SHOWN = 120  # maximum characters of a model
 _MIN_FIT = 1e-4  # seconds; a faster fit was cached
-
-
-def make_workspace(
-    callback: Callback,
-    player_starts: NDArray[np.int64],
-    player_rows: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    n_classes: int,
-    empty_value: float,
-) -> EstimatorWorkspace:
-    """Allocate the workspace of one worker."""
-    return make_estimator_workspace(
-        make_rows(player_starts, player_rows, codes, n_classes),
-        make_function_workspace(callback, callback.n_players),
-        float(empty_value),
-    )
 
 
 class EstimatorGame(RowGame):

@@ -18,12 +18,7 @@ from ordinal_shapley.common.parallel import heeding_interrupts
 from ordinal_shapley.games._failures import message_of
 from ordinal_shapley.games._fingerprint import fingerprint, full_name
 from ordinal_shapley.games.base import Game
-from ordinal_shapley_kernels.function import (
-    C_UTILITY,
-    FunctionWorkspace,
-    c_utility,
-    make_function_workspace,
-)
+from ordinal_shapley_kernels.function import C_UTILITY, c_utility, make_function_workspace
 from ordinal_shapley_kernels.workspace import COMPILED
 
 _MAX_PLAYERS = 1_000_000
@@ -164,11 +159,6 @@ def _of(players: NDArray[np.int64]) -> str:
     return f"for the sequence {tuple(players.tolist())}"
 
 
-def make_workspace(callback: Callback) -> FunctionWorkspace:
-    """Allocate the workspace of one worker."""
-    return make_function_workspace(callback, callback.n_players)
-
-
 class FunctionGame(Game):
     """A game given by a Python function of the sequence.
 
@@ -238,7 +228,7 @@ class FunctionGame(Game):
         self._callback = Callback(func, self.n_players)
         self._runs_in_parallel = bool(is_jitted(func))
 
-    _workspace_maker = staticmethod(make_workspace)
+    _workspace_maker = staticmethod(make_function_workspace)
 
     @property
     def _payload(self) -> tuple[Any, ...]:

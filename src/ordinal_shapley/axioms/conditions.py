@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordinal_shapley.common.parallel import check_memory
-from ordinal_shapley.exact.enumeration import Wanted, enumerate_game, reporting
-from ordinal_shapley.exact.plan import Budget, check_time, make_scope
+from ordinal_shapley.exact.enumeration import Scope, Wanted, enumerate_game, reporting
+from ordinal_shapley.exact.plan import Budget, check_time
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.games.table import TableGame
 from ordinal_shapley.values import Classic, Ordinal
@@ -70,7 +70,7 @@ def tabulate(game: Game, budget: Budget, progress: bool) -> tuple[TableGame, flo
     """
     n = game.n_players
     budget = budget.on(game)
-    scope = make_scope(game, Classic() if game.order_free else Ordinal())
+    scope = Scope.of(*(Classic() if game.order_free else Ordinal()).enumerated(n), n)
     instead = "check a game of fewer players, or raise max_seconds"
     with reporting(game):
         check_time(game, scope, budget, f"checking {n} players", instead)

@@ -26,25 +26,20 @@ _TICK_SECONDS = 0.5
 LONG_SECONDS = 60.0
 _SURE_SECONDS = 1.0
 
-# What makes a run of permutations quicker, in the terms of the caller.
-_QUICKER: ContextVar[str] = ContextVar(
-    "_QUICKER", default="fewer permutations (n_permutations=), a limit (MaxSeconds(600)), workers (n_jobs=-1)"
+# What makes a run of permutations quicker, in the words of whoever started it.
+QUICKER: ContextVar[str] = ContextVar(
+    "QUICKER", default="fewer permutations (n_permutations=), a limit (MaxSeconds(600)), workers (n_jobs=-1)"
 )
 
 
 @contextmanager
 def quicker(words: str) -> Iterator[None]:
-    """Use these words for what makes a run of permutations quicker within the block."""
-    token = _QUICKER.set(words)
+    """Say what makes a run of permutations quicker in these words while the block lasts."""
+    token = QUICKER.set(words)
     try:
         yield
     finally:
-        _QUICKER.reset(token)
-
-
-def ways_to_be_quicker() -> str:
-    """Return these words."""
-    return _QUICKER.get()
+        QUICKER.reset(token)
 
 
 class _Report(NamedTuple):
@@ -218,8 +213,8 @@ class ProgressBar:
             return
         if math.isfinite(self._max_seconds) or (self._now.done and self._took() < _SURE_SECONDS):
             return
-        quick = ways_to_be_quicker()
-        line = f"up to {_clock(left)} left, if it needs all {self.total:,} permutations; quicker: {quick}"
+        line = f"up to {_clock(left)} left, if it needs all {self.total:,} permutations; quicker: "
+        line += QUICKER.get()
         self._advised = True
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)

@@ -53,12 +53,6 @@ class Budget(NamedTuple):
         return self if self.n_jobs != -1 or game._runs_in_parallel else self._replace(n_jobs=None)
 
 
-def make_scope(game: Game, value: Value) -> Scope:
-    """Return the sequences to enumerate for a value."""
-    n = game.n_players
-    return Scope.of(*value.enumerated(n), n)
-
-
 def plan_exact(game: Game, value: Value, n_jobs: Any, max_seconds: Any) -> tuple[Scope, Budget]:
     """Check all arguments of `exact_values`, and the cost, before any work."""
     budget = Budget.of(n_jobs, max_seconds).on(game)
@@ -69,7 +63,7 @@ def plan_exact(game: Game, value: Value, n_jobs: Any, max_seconds: Any) -> tuple
             f"game has {n} players, whose subsets alone are more than 10^{int(n * math.log10(2))}: "
             "estimate the values with sample_values"
         )
-    scope = make_scope(game, value)
+    scope = Scope.of(*value.enumerated(n), n)
     game._expect_walks()
     with reporting(game):
         check_cost(game, value, scope, budget)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from ordinal_shapley.common.parallel import n_workers
-from ordinal_shapley.common.progress import LONG_SECONDS, ways_to_be_quicker
+from ordinal_shapley.common.progress import LONG_SECONDS, QUICKER
 from ordinal_shapley.games.base import Game
 from ordinal_shapley.report.text import duration
 from ordinal_shapley.sampling.pilot import n_prefixes, pilot_places, pilot_sizes
@@ -54,7 +54,7 @@ def _warn(bound: str, seconds: float, limit: float, stopping: StoppingRule, a_fi
     if seconds > limit and stopping.max_seconds is None:
         warnings.warn(
             f"this run may take {bound} {duration(seconds)}, if it needs all {stopping.max_permutations:,} "
-            f"permutations; quicker: {ways_to_be_quicker()}.{a_fit}",
+            f"permutations; quicker: {QUICKER.get()}.{a_fit}",
             UserWarning,
             stacklevel=5,
         )

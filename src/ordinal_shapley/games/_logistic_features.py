@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,75 +36,39 @@ _MAX_TABULATED = 2**28
 _MIN_COLUMNS = 48
 
 
+@dataclass(eq=False, repr=False)
 class Features:
     """Training and validation rows for `make_workspace`, and the transformation back to columns of the data.
 
-    Training rows are kept in their original form; kernels read those that they need. Validation rows are
-    padded with 0 for kernels.
-
-    Parameters
-    ----------
-    rows : array or CSR matrix, shape (n_rows, n_columns)
-        Columns of the training rows that are not 0 throughout; or coordinates in `basis`.
-    valid : array or sparse matrix
-        The same for the validation rows.
-    intercept : bool
-        Whether each row ends with an additional 1.
-    free : bool
-        Whether the intercept is not penalised. An additional last row is then 0 except for it.
-    n_terms : int
-        Columns of the data, with that of the intercept.
-    used : int64 (n_used,)
-        Columns of the data that are in `rows`, or that `basis` is for.
-    basis : float64 (n_used, n_coordinates), optional
-        Orthonormal.
-    centre : float64 (n_used,), optional
-        Subtracted from `rows` and `valid`, or with a basis already subtracted: a free intercept compensates
-        it, and no digits are lost in columns far from 0.
-
-    Attributes
-    ----------
-    n_features : int
-        Features without the padding.
-    norms : float64 (n_rows,) or (n_rows + 1,)
-        Euclidean norm of each training row, and of the row of a free intercept.
-    valid : float64 (n_valid, padded n_features)
-    valid_columns : float64 (padded n_features, padded n_valid)
-        The same, feature by feature.
-    valid_norms : float64 (n_valid,)
-    products : float64 (n_rows, padded n_rows) or (0, 0)
-        Inner products of training rows, where they are tabulated.
-    valid_products : float64 (n_rows, padded n_valid) or (0, 0)
-        Those of training and validation rows.
-    span_limit : int
-        Longest prefix whose models are fitted in its span.
+    Training rows are kept as they came; kernels read those that they need. Validation rows are padded with 0
+    as kernels want them.
     """
 
-    def __init__(
-        self,
-        rows: Any,
-        valid: Any,
-        intercept: bool,
-        free: bool,
-        n_terms: int,
-        used: NDArray[np.int64],
-        basis: NDArray[np.float64] | None = None,
-        centre: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.rows = rows
-        self.intercept = intercept
-        self.free = free
-        self.n_terms = n_terms
-        self.used = used
-        self.basis = basis
-        self.centre = centre
-        self._shift = centre if basis is None else None
+    rows: Any  # array or CSR matrix: columns that are not 0 throughout; or coordinates in `basis`
+    held_out: InitVar[Any]  # the same of the validation rows
+    intercept: bool  # whether a row ends with a 1 besides
+    # Whether the intercept is not penalised. A row that is 0 but for it then follows the others.
+    free: bool
+    n_terms: int  # columns of the data, with that of the intercept
+    used: NDArray[np.int64]  # those that `rows` hold, or that `basis` is of
+    basis: NDArray[np.float64] | None = None  # (n_used, n_coordinates), orthonormal
+    # (n_used,): what is subtracted from both, or has been where there is a basis: a free intercept takes it
+    # up, and no digits are lost on columns far from 0.
+    centre: NDArray[np.float64] | None = None
+    span_limit: int = 0  # longest prefix whose models are looked for in its span
+
+    def __post_init__(self, held_out: Any) -> None:
+        self._shift = self.centre if self.basis is None else None
+        # Inner products where they are tabulated: of training rows (n_rows, padded n_rows), and of these and
+        # validation rows (n_rows, padded n_valid).
         self.products = self.valid_products = np.zeros((0, 0))
-        self.span_limit = 0
-        self.n_features = rows.shape[1] + intercept
+        self.n_features = self.rows.shape[1] + self.intercept  # without the padding
         squares = [np.einsum("ij,ij->i", block, block) for block in self.blocks()]
         self.norms = self.with_intercept(np.sqrt(np.concatenate(squares)))
-        self.valid = aligned(_block(valid, slice(None), intercept, self._shift), padded(self.n_features))
+        # (n_valid, padded n_features), and feature by feature
+        self.valid = aligned(
+            _block(held_out, slice(None), self.intercept, self._shift), padded(self.n_features)
+        )
         self.valid_norms = np.sqrt(np.einsum("ij,ij->i", self.valid, self.valid))
         self.valid_columns = aligned(self.valid.T, padded(len(self.valid)))
 

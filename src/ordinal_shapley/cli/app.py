@@ -38,13 +38,7 @@ class _Command(TyperCommand):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its code.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of the process.
-    """
+    """Run the command line, by default with the arguments of the process, and exit with its code."""
     arguments = None if argv is None else list(argv)
     try:
         command = typer.main.get_command(app)

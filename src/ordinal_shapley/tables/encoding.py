@@ -117,27 +117,9 @@ def category_name(name: str, category: Any) -> str:
 
 
 class Encoder:
-    """Encode training and validation tables alike, as `column_pipeline` does, with checks of every table.
+    """Encode training and validation tables alike, as `column_pipeline` does, with checks of every table."""
 
-    Attributes
-    ----------
-    columns : ColumnTransformer
-        What `fit` has made and fitted.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> train = pd.DataFrame({"size": [1.0, 3.0], "colour": ["red", "blue"]})
-    >>> valid = pd.DataFrame({"colour": ["red", "green"], "size": [2.0, 4.0]})
-    >>> encoder = Encoder().fit(train)
-    >>> encoder.feature_names_out()
-    ['size', 'colour=blue', 'colour=red']
-    >>> encoder.transform(valid)
-    array([[0., 0., 1.],
-           [2., 0., 0.]])
-    """
-
-    columns: ColumnTransformer
+    columns: ColumnTransformer  # what `fit` has made and fitted
 
     def __init__(self, *, raw: bool = False, impute: bool = False) -> None:
         self.raw = raw

@@ -220,11 +220,8 @@ class DataOptionsWithFolds(DataOptions):
         """Return what the validation rows of a game are, in words."""
         if self.folds is None:
             return super().validation(game)
-        n, words = (
-            game.n_players - game._n_valid,
-            f"{self.folds} folds: each row is a validation row in one, and ",
-        )
-        words += "valued in the others"
+        words = f"{self.folds} folds: each row is a validation row in one, and valued in the others"
+        n = game.n_players - game._n_valid
         return f"{words}; {n:,} of classes with fewer rows than folds are valued only" if n else words
 
     def check(self) -> None:

@@ -197,12 +197,6 @@ def value(
         output.show("value", run.as_json, document, on_screen, files, every)
 
 
-def _sizes(valuation: Valuation) -> str:
-    """Describe which sizes count, and the effect on the sum of the values."""
-    words = valuation.kind.size_words
-    return words and f"{words}: use the values to rank rows, they do not sum to the score"
-
-
 def _order(valuation: Valuation, game: Any) -> str:
     """Describe the role of order, and when to use another value."""
     if valuation.kind.order_free:
@@ -222,10 +216,11 @@ def _facts(
     from ordinal_shapley.report.text import reliability_words, score_words, sum_words
 
     speed = valuation.n_evaluations / valuation.seconds if valuation.seconds > 0 else math.nan
+    sizes = valuation.kind.size_words
     lines = {
         "model": model,
         "sampling": f"{valuation.sampler.words}; seed {valuation.seed}",
-        "sizes": _sizes(valuation),
+        "sizes": sizes and f"{sizes}: use the values to rank rows, they do not sum to the score",
         "order": _order(valuation, game),
         "labels": output.safe(_labels(problem)),
         "validation rows": output.safe(validation),

@@ -144,8 +144,7 @@ def _show(console: Any, result: Verification, frame: pd.DataFrame, name: str) ->
         console.print(
             "Bias is the expectation of the estimate minus the exact value; more permutations do not reduce "
             "it. Noise is the rest of the error, due to the permutations that were drawn; z is noise divided "
-            "by "
-            "the standard error."
+            "by the standard error."
         )
 
 

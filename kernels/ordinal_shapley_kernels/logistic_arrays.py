@@ -17,15 +17,7 @@ gradients and rows, and L^T steps; the earlier Hessian becomes the identity.
 from __future__ import annotations
 
 from ordinal_shapley_kernels.raw_rows import RawRows
-from ordinal_shapley_kernels.workspace import (
-    Cube,
-    IntegerMatrix,
-    Integers,
-    Matrix,
-    Shorts,
-    Vector,
-    Workspace,
-)
+from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Matrix, Shorts, Vector, Workspace
 
 EPSILON = 2.220446049250313e-16
 # Squares of smaller numbers are 0.

@@ -44,10 +44,7 @@ from ordinal_shapley_kernels.logistic_gradient import (
     leverage,
     slope_along,
 )
-from ordinal_shapley_kernels.logistic_overflow import (
-    n_kept,
-    read_features,
-)
+from ordinal_shapley_kernels.logistic_overflow import n_kept, read_features
 from ordinal_shapley_kernels.logistic_workspace import (
     LogisticWorkspace,
     add_overflow_gram,

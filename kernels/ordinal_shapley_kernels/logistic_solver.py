@@ -27,16 +27,7 @@ from ordinal_shapley_kernels.dense import (
     inline_combine_columns,
     inline_combine_triangle,
 )
-from ordinal_shapley_kernels.lanes import (
-    WIDTH,
-    add_product,
-    load,
-    multiply,
-    splat,
-    store,
-    subtract,
-    total,
-)
+from ordinal_shapley_kernels.lanes import WIDTH, add_product, load, multiply, splat, store, subtract, total
 from ordinal_shapley_kernels.logistic_arrays import (
     EUCLIDEAN_FLOOR,
     EXACT,

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from ordinal_shapley.common import arguments
-from ordinal_shapley.vocabulary import (
-    AVERAGES,
-    CASES,
-    DESIGNS,
-    METHODS,
-    TRUNCATIONS,
-    VALUES,
-    check_choice,
-)
+from ordinal_shapley.vocabulary import AVERAGES, CASES, DESIGNS, METHODS, TRUNCATIONS, VALUES, check_choice
 
 if TYPE_CHECKING:
     from ordinal_shapley.sampling.sampler import PermutationSampler

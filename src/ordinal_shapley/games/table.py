@@ -22,12 +22,7 @@ from ordinal_shapley.common.parallel import check_memory
 from ordinal_shapley.games._journey_input import as_frame, column_of
 from ordinal_shapley.games._sequences import check_names, join_names, read_sequences, split_names
 from ordinal_shapley.games.base import Game
-from ordinal_shapley_kernels.table import (
-    Orders,
-    is_order_free,
-    make_workspace,
-    subtree_sizes,
-)
+from ordinal_shapley_kernels.table import Orders, is_order_free, make_workspace, subtree_sizes
 
 # The table of 12 players takes 10 GiB, that of 13 takes 136.
 _MAX_PLAYERS = 12

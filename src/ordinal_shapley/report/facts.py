@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordinal_shapley import __version__
-from ordinal_shapley.report.text import (
-    number,
-    reliability_words,
-    score_words,
-    shown_errors,
-    sum_words,
-)
+from ordinal_shapley.report.text import number, reliability_words, score_words, shown_errors, sum_words
 from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordinal_shapley.report.facts import stop_words
-from ordinal_shapley.report.text import (
-    covered,
-    decimals,
-    number,
-    score_words,
-    short,
-    shown_errors,
-    sum_words,
-)
+from ordinal_shapley.report.text import covered, decimals, number, score_words, short, shown_errors, sum_words
 from ordinal_shapley.vocabulary import count
 
 if TYPE_CHECKING:

@@ -12,12 +12,7 @@ from ordinal_shapley.common import arguments, arrays
 from ordinal_shapley.common.described import Described
 from ordinal_shapley.common.frames import order_like
 from ordinal_shapley.sampling.designs import design_of
-from ordinal_shapley.sampling.truncation import (
-    PaperTruncation,
-    PatienceTruncation,
-    Roulette,
-    TruncationRule,
-)
+from ordinal_shapley.sampling.truncation import PaperTruncation, PatienceTruncation, Roulette, TruncationRule
 from ordinal_shapley.vocabulary import AVERAGES, CONTRIBUTIONS, METHODS, check_choice
 
 if TYPE_CHECKING:

@@ -19,32 +19,12 @@ if TYPE_CHECKING:
 
     from ordinal_shapley.tables.problem import Problem
     from ordinal_shapley.valuation.result import Valuation
-    from ordinal_shapley.values import Value
 
 _MAX_CLASSES = 6  # whose names and counts go on one line
 _MAX_ROUNDS = 100  # number of points that a picture needs
 _SHOWN = 10
 _LONGEST_NAME = 16
 _SHORTEST_LABEL = 8
-
-
-@dataclass(frozen=True)
-class ValueOptions:
-    """The value."""
-
-    value_kind: str = option(
-        "classic",
-        f"{either(VALUES)}. Use classic, unless your rows have an order that training follows; the other two "
-        "use the paper's Gaussian position weights.",
-        "NAME",
-        flag="--value",
-        choices=VALUES,
-    )
-    sizes: str | None = options.SIZES
-
-    def value(self) -> Value:
-        """Return the value."""
-        return options.weighted(self.value_kind, self.sizes)
 
 
 @dataclass(frozen=True)
@@ -74,8 +54,17 @@ class RunOptions:
 
 @options.command
 def value(
+    *,
     data: DataOptionsWithFolds,
-    which: ValueOptions,
+    value_kind: str = option(
+        "classic",
+        f"{either(VALUES)}. Use classic, unless your rows have an order that training follows; the other two "
+        "use the paper's Gaussian position weights.",
+        "NAME",
+        flag="--value",
+        choices=VALUES,
+    ),
+    sizes: str | None = options.SIZES,
     sampling: options.SamplerOptions,
     models: ModelOptions,
     stopping: options.StoppingOptions,
@@ -96,7 +85,8 @@ def value(
     data.check()
     outputs = {"--out": run.out, "--plot": run.plot, "--report": run.report}
     output.check_outputs(outputs | {"--checkpoint": run.checkpoint}, data.inputs())
-    kind, sampler, rule = which.value(), sampling.sampler(), stopping.rule(data.folds or 1)
+    kind = options.weighted(value_kind, sizes)
+    sampler, rule = sampling.sampler(), stopping.rule(data.folds or 1)
     models.check(sampler)
     with output.warning_lines() as warned_reading:
         ((problem,),) = data.read([run.seed], numbers=models.numbers)
@@ -109,7 +99,7 @@ def value(
         quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
         output.warning_lines() as warned,
     ):
-        game = models.game(problem, which.value_kind, data.folds, run.seed)
+        game = models.game(problem, value_kind, data.folds, run.seed)
         history = None if run.report is None else History(rule, _MAX_ROUNDS)
         valuation = sample_values(
             game,

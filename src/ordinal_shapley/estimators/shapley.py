@@ -118,8 +118,8 @@ class _ShapleyEstimator(BaseEstimator):
         self.train_indices_ = self.valid_indices_ = None
         game: CrossFitGame | RowGame
         if X_valid is None and self.cv is not None:
-            folds = {"cv": self.cv, "regression": regression, "random_state": self.random_state}
-            game = CrossFitGame(self._game, X, y, groups=groups, sample_weight=sample_weight, **folds)
+            options = {"groups": groups, "sample_weight": sample_weight, "regression": regression}
+            game = CrossFitGame(self._game, X, y, cv=self.cv, random_state=self.random_state, **options)
         elif X_valid is None:
             n = X.shape[0]
             arrays.warn_of_order(X, "X", y=y, groups=groups, sample_weight=sample_weight)

@@ -75,7 +75,8 @@ def error_lines() -> Iterator[None]:
         typer.echo(interruption(interrupt), err=True)
         raise typer.Exit(130) from None
     except BrokenPipeError:
-        _close_stdout()
+        # The rest goes nowhere, so that Python has nothing to complain of when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(_PIPE_CLOSED) from None
     except (ValueError, OSError) as error:
         text = str(error)
@@ -111,20 +112,13 @@ def screen() -> Console:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            _close_stdout()
-            raise SystemExit(_PIPE_CLOSED)
+            raise  # again: `error_lines` ends the command
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     console = Screen(highlight=False)
     has_width = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
     return console if has_width else Screen(highlight=False, width=_ENDLESS)
-
-
-def _close_stdout() -> None:
-    """Discard the rest of the output, so that Python reports no error when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def room(console: Console, longest: int = _LONGEST_LABEL) -> int | None:

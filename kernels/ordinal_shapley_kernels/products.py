@@ -14,7 +14,7 @@ from ordinal_shapley_kernels.dense import (
     inline_row_products,
 )
 from ordinal_shapley_kernels.lanes import WIDTH, add_product, load_row, splat, store_row, totals
-from ordinal_shapley_kernels.tiles import FEWEST, MOST, combine_tile, product_tile, span_of
+from ordinal_shapley_kernels.tiles import MAX_VECTORS, MIN_VECTORS, combine_tile, product_tile, span_of
 from ordinal_shapley_kernels.workspace import Matrix
 
 # Numbers per chunk of a matrix, to stay in the L2 cache for all vectors, and per chunk of a vector, so that

@@ -49,50 +49,25 @@ def share_right_decisions(game: Any, decisions: Any, truth: Any) -> None:
 
 
 class BlockTally(Workspace):
-    """Orders walked, their utilities by block, and sums of contributions by player.
+    """Orders walked, their utilities by block, and sums of contributions by player."""
 
-    Attributes
-    ----------
-    orders : int64 (n_orders, n_places)
-    n_drawn, lengths : int64 (n_orders,)
-        How many players of each order are known, and how many were evaluated.
-    utilities : float64 (n_orders, n_places, n_blocks)
-        Of each prefix.
-    evaluated : int64 (n_orders, n_places)
-        Whether it is known; where it is not, the baseline stands in.
-    baselines : float64 (1 or n_orders, n_places, n_blocks)
-        As in a Record.
-    inclusion : float64 (n_places,) or (0,)
-        Probability of each place of being evaluated; empty for 1.
-    order_weights : float64 (n_orders, n_places) or (0, 0)
-        Factors of marginal contributions; empty for 1.
-    factors : float64 (n_places,)
-        As those of a Record.
-    in_out : float
-    empty_value : float
-    values : float64 (n_blocks,)
-        Scratch, as is `added`.
-    added : float64 (n_blocks,)
-    sums : float64 (n_players, n_blocks)
-        0 at the start; written, as is `spread`.
-    spread : float64 (n_players,)
-        Squared distances of contributions from the mean of their block, summed over the blocks.
-    """
-
-    orders: IntegerMatrix
+    orders: IntegerMatrix  # (n_orders, n_places)
+    # n_drawn, lengths (n_orders,): how many players of each order are known, and how many were evaluated.
     n_drawn: Integers
     lengths: Integers
-    utilities: Cube
+    utilities: Cube  # (n_orders, n_places, n_blocks): of each prefix
+    # (n_orders, n_places): whether it is known; where it is not, the baseline stands in.
     evaluated: IntegerMatrix
-    baselines: Cube
-    inclusion: Vector
-    order_weights: Matrix
-    factors: Vector
+    baselines: Cube  # (1 or n_orders, n_places, n_blocks): as in a Record
+    inclusion: Vector  # (n_places,) or (0,): probability of each place of being evaluated; empty for 1
+    order_weights: Matrix  # (n_orders, n_places) or (0, 0): factors of marginal contributions; empty for 1
+    factors: Vector  # (n_places,): as those of a Record
     in_out: float
     empty_value: float
-    values: Vector
-    added: Vector
-    sums: Matrix
+    values: Vector  # (n_blocks,): scratch, as is `added`
+    added: Vector  # (n_blocks,)
+    sums: Matrix  # (n_players, n_blocks): 0 at the start; written, as is `spread`
+    # (n_players,): squared distances of contributions from the mean of their block, summed over the blocks.
     spread: Vector
 
 

@@ -36,35 +36,20 @@ _LINE = 64  # bytes
 
 
 class CompiledWorkspace(Game):
-    """First fields of the nopython side of every CompiledGame; users' fields follow, numbers last.
+    """First fields of the nopython side of every CompiledGame; users' fields follow, numbers last."""
 
-    Attributes
-    ----------
-    placed : int64 (n_players,)
-        The current sequence; `sequence`, which users see, is the same memory.
-    length : int
-    failed : int
-        Which function raised since the last reset, 0 if none did.
-    raised : int
-        Which function raised before it.
-    empty_value : float
-        Utility of undefined sequences.
-    has_empty_value : int
-        Whether the empty sequence is undefined, unless a function decides that.
-    state_words, first_state_words : int64
-        Memory of all of the users' state arrays, and their initial content, read-only.
-    number_words, first_number_words : int64
-        Memory of all of the users' numbers, and their initial values, read-only.
-    """
-
-    placed: Integers
+    placed: Integers  # (n_players,): the current sequence; `sequence`, which users see, is the same memory
     length: int
-    failed: int
-    raised: int
-    empty_value: float
-    has_empty_value: int
+    failed: int  # which function raised since the last reset, 0 if none did
+    raised: int  # which function raised before it
+    empty_value: float  # utility of undefined sequences
+    has_empty_value: int  # whether the empty sequence is undefined, unless a function decides that
+    # state_words, first_state_words: memory of all of the users' state arrays, and their initial content,
+    # read-only.
     state_words: Integers
     first_state_words: Integers
+    # number_words, first_number_words: memory of all of the users' numbers, and their initial values,
+    # read-only.
     number_words: Integers
     first_number_words: Integers
 
@@ -214,18 +199,12 @@ def _ask(table: Any, players: NDArray[np.int64]) -> float:
 
 
 class Layout(NamedTuple):
-    """The fields that a user adds to a game.
+    """The fields that a user adds to a game."""
 
-    Attributes
-    ----------
-    arrays, state : tuple of (name, element type, dimensions)
-        Arrays that are only read, and those of each worker.
-    numbers : tuple of (name, whether it is a float)
-    """
-
+    # arrays, state (name, element type, dimensions): arrays that are only read, and those of each worker.
     arrays: tuple[tuple[str, str, int], ...]
     state: tuple[tuple[str, str, int], ...]
-    numbers: tuple[tuple[str, bool], ...]
+    numbers: tuple[tuple[str, bool], ...]  # (name, whether it is a float)
 
 
 _CLASSES: dict[Layout, type[CompiledWorkspace]] = {}
@@ -349,17 +328,10 @@ class UserFunctions(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """A user's functions, as kernels and Python call them.
-
-    Attributes
-    ----------
-    functions : GameFunctions
-    ask : callable
-        `_ask`, of a workspace and a sequence.
-    """
+    """A user's functions, as kernels and Python call them."""
 
     functions: GameFunctions
-    ask: Callable[..., float]
+    ask: Callable[..., float]  # `_ask`, of a workspace and a sequence
 
 
 def link(layout: Layout, given: UserFunctions, fingerprints: str, cache: str | None) -> Linked:

@@ -25,66 +25,35 @@ ANYWHERE = 1
 
 
 class Prefixes(Workspace):
-    """The current sequence, by the length of its prefixes.
+    """The current sequence, by the length of its prefixes."""
 
-    Attributes
-    ----------
-    path : int64 (n,)
-        Its players.
-    unused, open : int64 (n + 1,)
-        As bits: the players that are not in a prefix, and those of them still to be appended to it.
-    nodes : int64 (n + 1,)
-        Where a prefix lies in the table.
-    without : int64 (n + 1, n)
-        [length, k]: where it lies without the player at place k.
-    exchanged : int64 (n + 1, n, n)
-        [length, i, j]: where it lies with players i < j exchanged.
-    """
-
-    path: Integers
+    path: Integers  # (n,): its players
+    # unused, open (n + 1,): as bits: the players that are not in a prefix, and those of them still to be
+    # appended to it.
     unused: Integers
     open: Integers
-    nodes: Integers
-    without: IntegerMatrix
-    exchanged: IntegerCube
+    nodes: Integers  # (n + 1,): where a prefix lies in the table
+    without: IntegerMatrix  # (n + 1, n): [length, k]: where it lies without the player at place k
+    exchanged: IntegerCube  # (n + 1, n, n): [length, i, j]: where it lies with players i < j exchanged
 
 
 class Findings(Workspace):
-    """Extremes over the sequences visited so far, and where the first of each lies in the table.
+    """Extremes over the sequences visited so far, and where the first of each lies in the table."""
 
-    Attributes
-    ----------
-    gains : float64 (2, n, 2)
-        [AT_END or ANYWHERE, i]: lowest and highest change of the utility as i joins there.
-    gain_nodes : int64 (2, n, 2)
-        The sequences with i.
-    differences : float64 (n, n)
-        [i, j], i < j: largest absolute change of the utility as i and j are exchanged.
-    difference_nodes : int64 (n, n)
-    """
-
+    # (2, n, 2): [AT_END or ANYWHERE, i]: lowest and highest change of the utility as i joins there.
     gains: Cube
-    gain_nodes: IntegerCube
+    gain_nodes: IntegerCube  # (2, n, 2): the sequences with i
+    # (n, n): [i, j], i < j: largest absolute change of the utility as i and j are exchanged.
     differences: Matrix
-    difference_nodes: IntegerMatrix
+    difference_nodes: IntegerMatrix  # (n, n)
 
 
 class Utilities(Workspace):
-    """A table of utilities, and which of its sequences to visit.
+    """A table of utilities, and which of its sequences to visit."""
 
-    Attributes
-    ----------
-    values : float64 (S(n),)
-        Utilities in preorder.
-    sizes : int64 (n + 1,)
-        S(0), ..., S(n), as in `table.py`.
-    root : int64
-        Number of players that they all begin with.
-    """
-
-    values: Vector
-    sizes: Integers
-    root: Integers
+    values: Vector  # (S(n),): utilities in preorder
+    sizes: Integers  # (n + 1,): S(0), ..., S(n), as in `table.py`
+    root: Integers  # number of players that they all begin with
 
 
 @inlined

@@ -35,39 +35,24 @@ N_CELLS = 3
 
 
 class Record(Workspace):
-    """Orders walked, the input of their contributions, and the output arrays.
+    """Orders walked, the input of their contributions, and the output arrays."""
 
-    Attributes
-    ----------
-    orders : int64 (n_orders, n_places)
-        Players in order; of a sampled set only its players, and n is then their number.
-    baselines : float64 (n_orders, n_places)
-        [t, s - 1] is c_s; in the last column U_n, or its stand-in.
-    centred : float64 (n_orders, n_places)
-        [t, s - 1] is U_s - c_s, or its stand-in; the last column is not used.
-    marginals : float64 (n_orders, n_places)
-        Marginal contribution of the player at each place, times the weight of the sequence before it.
-    factors : float64 (n_places,)
-        [k] is g_k, n times the weight of size k; 1 if all sizes have the same weight.
-    contributions : float64 (n_orders, n_places) or (0, 0)
-        Written by `write_contributions`: contribution of the player at each place of each order.
-    profile : float64 (N_CELLS, n_players, n_places) or (0, 0, 0)
-        Added to by `add_profile`.
-    in_out : float
-        Share of the in/out contribution; the rest is the marginal one.
-    empty_value : float
-        U_0.
-    """
-
+    # (n_orders, n_places): players in order; of a sampled set only its players, and n is then their number.
     orders: IntegerMatrix
-    baselines: Matrix
+    baselines: Matrix  # (n_orders, n_places): [t, s - 1] is c_s; in the last column U_n, or its stand-in
+    # (n_orders, n_places): [t, s - 1] is U_s - c_s, or its stand-in; the last column is not used.
     centred: Matrix
+    # (n_orders, n_places): marginal contribution of the player at each place, times the weight of the
+    # sequence before it.
     marginals: Matrix
+    # (n_places,): [k] is g_k, n times the weight of size k; 1 if all sizes have the same weight.
     factors: Vector
+    # (n_orders, n_places) or (0, 0): written by `write_contributions`: contribution of the player at each
+    # place of each order.
     contributions: Matrix
-    profile: Cube
-    in_out: float
-    empty_value: float
+    profile: Cube  # (N_CELLS, n_players, n_places) or (0, 0, 0): added to by `add_profile`
+    in_out: float  # share of the in/out contribution; the rest is the marginal one
+    empty_value: float  # U_0
 
 
 @inlined
@@ -139,39 +124,25 @@ def add_profile(record: Record) -> None:
 
 
 class Tally(Workspace):
-    """Contributions to orders, their sums by player as in the library's Moments, and scratch.
+    """Contributions to orders, their sums by player as in the library's Moments, and scratch."""
 
-    Attributes
-    ----------
-    orders : int64 (n_orders, n_places)
-    n_drawn : int64 (n_orders,)
-        How many players of each order count; the orders of a replicate have the same players.
-    contributions : float64 (n_orders, n_places)
-        That of the player at each place.
-    sums, replicate_sums, replicate_spread : float64 (n_players,)
-        0 at the start; written, as are `chosen` and `replicates`.
-    chosen, replicates : int64 (n_players,)
-    replicate : float64 (n_players,)
-        Scratch, 0 at the start: sums of the current replicate.
-    seen : int64 (n_players,)
-        Scratch, 0 at the start: number of the last replicate added.
-    replicate_size : int
-        Orders per replicate. An incomplete last replicate adds to `sums` and `chosen` only.
-    all_count : int
-        Whether orders and replicates count for all players, with 0 for those that are not in them.
-    """
-
-    orders: IntegerMatrix
+    orders: IntegerMatrix  # (n_orders, n_places)
+    # (n_orders,): how many players of each order count; the orders of a replicate have the same players.
     n_drawn: Integers
-    contributions: Matrix
+    contributions: Matrix  # (n_orders, n_places): that of the player at each place
+    # sums, replicate_sums, replicate_spread (n_players,): 0 at the start; written, as are `chosen` and
+    # `replicates`.
     sums: Vector
     replicate_sums: Vector
     replicate_spread: Vector
+    # chosen, replicates (n_players,)
     chosen: Integers
     replicates: Integers
-    replicate: Vector
-    seen: Integers
+    replicate: Vector  # (n_players,): scratch, 0 at the start: sums of the current replicate
+    seen: Integers  # (n_players,): scratch, 0 at the start: number of the last replicate added
+    # Orders per replicate. An incomplete last replicate adds to `sums` and `chosen` only.
     replicate_size: int
+    # Whether orders and replicates count for all players, with 0 for those that are not in them.
     all_count: int
 
 

@@ -28,84 +28,41 @@ BEFORE = -1  # Tree.depth of a branch that has not begun
 
 
 class Tree(Workspace):
-    """State of a walk over one branch; arrays by depth describe the prefix of that length.
+    """State of a walk over one branch; arrays by depth describe the prefix of that length."""
 
-    Attributes
-    ----------
-    keep : int64 (n,)
-        Bits of the players that may still follow once a player has been pushed.
-    path : int64 (n + 1,)
-        The current sequence; at the start the branch's root.
-    used, allowed, open : int64 (n + 1,)
-        By depth, as bits: the players of a prefix, those that may follow it, and those of them to try.
-    values : float64 (n + 1,)
-        By depth: utilities.
-    shares : float64 (n + 1,)
-        By depth: the weight of a prefix among the orders of its players; for representatives 1 over their
-        number.
-    singles : float64 (n,)
-        Utilities of single players, where the branch holds them.
-    depth : int
-        Players in the current sequence, or BEFORE.
-    root : int
-        Length of the branch's root.
-    deepest : int
-        Length of the longest sequences to evaluate.
-    node : int
-        ALL: place of the next sequence in `Tally.utilities` and `Tally.weights`.
-    stride : int
-        ALL: number of sequences that begin with one of the longest to evaluate.
-    evaluations : int
-    """
-
-    keep: Integers
-    path: Integers
+    keep: Integers  # (n,): bits of the players that may still follow once a player has been pushed
+    path: Integers  # (n + 1,): the current sequence; at the start the branch's root
+    # used, allowed, open (n + 1,): by depth, as bits: the players of a prefix, those that may follow it, and
+    # those of them to try.
     used: Integers
     allowed: Integers
     open: Integers
-    values: Vector
+    values: Vector  # (n + 1,): by depth: utilities
+    # (n + 1,): by depth: the weight of a prefix among the orders of its players; for representatives 1 over
+    # their number.
     shares: Vector
-    singles: Vector
-    depth: int
-    root: int
-    deepest: int
-    node: int
-    stride: int
+    singles: Vector  # (n,): utilities of single players, where the branch holds them
+    depth: int  # players in the current sequence, or BEFORE
+    root: int  # length of the branch's root
+    deepest: int  # length of the longest sequences to evaluate
+    node: int  # ALL: place of the next sequence in `Tally.utilities` and `Tally.weights`
+    stride: int  # ALL: number of sequences that begin with one of the longest to evaluate
     evaluations: int
 
 
 class Tally(Workspace):
-    """The sums; arrays that are not wanted are empty.
+    """The sums; arrays that are not wanted are empty."""
 
-    Attributes
-    ----------
-    kind : int
-        ALL, WITHIN or BETWEEN.
-    groups : int64 (n,)
-        Group of each player.
-    members : int64 (n_groups,)
-        Players of each group, as bits.
-    weights : float64
-        ALL: weight q of each sequence of the branch among the orders of its players, in preorder; empty
-        for weights of 1.
-    marginals : float64 (n, n)
-        [k, i]: weighted sum of what player i adds to sequences of k players.
-    subset_sums : float64 (2^n,)
-        Sum of the utilities of all orders of a set.
-    utilities : float64
-        ALL: utilities of the branch in preorder.
-    full : float
-        Sum of the utilities of full permutations.
-    """
-
-    kind: int
-    groups: Integers
-    members: Integers
+    kind: int  # ALL, WITHIN or BETWEEN
+    groups: Integers  # (n,): group of each player
+    members: Integers  # (n_groups,): players of each group, as bits
+    # ALL: weight q of each sequence of the branch among the orders of its players, in preorder; empty for
+    # weights of 1.
     weights: Vector
-    marginals: Matrix
-    subset_sums: Vector
-    utilities: Vector
-    full: float
+    marginals: Matrix  # (n, n): [k, i]: weighted sum of what player i adds to sequences of k players
+    subset_sums: Vector  # (2^n,): sum of the utilities of all orders of a set
+    utilities: Vector  # ALL: utilities of the branch in preorder
+    full: float  # sum of the utilities of full permutations
 
 
 @inlined
@@ -232,15 +189,9 @@ def enumerate_branch(game: Game, tree: Tree, tally: Tally, budget: int) -> int:
 
 
 class Sets(Workspace):
-    """Sets of players for which a game is defined.
+    """Sets of players for which a game is defined."""
 
-    Attributes
-    ----------
-    defined : bool (2^n_players,)
-        By set, as bits; written.
-    """
-
-    defined: Flags
+    defined: Flags  # (2^n_players,): by set, as bits; written
 
 
 @entry

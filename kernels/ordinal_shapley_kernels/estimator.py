@@ -19,21 +19,11 @@ from ordinal_shapley_kernels.rows import Rows, has_every_class, make_rows, pop_r
 
 
 class EstimatorWorkspace(Game):
-    """Nopython side of an EstimatorGame.
+    """Nopython side of an EstimatorGame."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Rows of the current sequence.
-    inner : FunctionWorkspace
-        Trains and scores a model.
-    empty_value : float
-        Utility of a sequence without a model.
-    """
-
-    rows: Rows
-    inner: FunctionWorkspace
-    empty_value: float
+    rows: Rows  # rows of the current sequence
+    inner: FunctionWorkspace  # trains and scores a model
+    empty_value: float  # utility of a sequence without a model
 
     def score_in_blocks(self, block_of: NDArray[np.int64], block_weights: NDArray[np.float64]) -> None:
         """See the base class."""

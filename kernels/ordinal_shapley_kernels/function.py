@@ -44,21 +44,11 @@ def c_utility(func: Callable[..., Any]) -> Any:
 
 
 class FunctionWorkspace(Game):
-    """Nopython side of a FunctionGame.
+    """Nopython side of a FunctionGame."""
 
-    Attributes
-    ----------
-    function_address : int
-        Address of a C function as above.
-    sequence : int64 (n_players,)
-        The current sequence.
-    handed : int64 (n_players,)
-        A copy for the function, which may change it; the memory of `scores` follows.
-    length : int
-    """
-
-    function_address: int
-    sequence: Integers
+    function_address: int  # address of a C function as above
+    sequence: Integers  # (n_players,): the current sequence
+    # (n_players,): a copy for the function, which may change it; the memory of `scores` follows.
     handed: Integers
     length: int
 

@@ -54,30 +54,19 @@ class Game(Workspace):
         None for functions that the game does not need.
     **fields
         See `Workspace`.
-
-    Attributes
-    ----------
-    reset_address, push_address, pop_address, is_defined_address, evaluate_address : int
-        Addresses of the functions; with the JIT off they are in `functions`.
-    scores : float64 (1 + n_blocks,)
-        Written by `evaluate`.
-    block_of : int64 (n_valid,) or (0,)
-        Block of each validation row, from 0.
-    block_weights : float64 (n_valid,) or (0,)
-        Its weight in the block.
-    unconverged : int
-        Model fits of `evaluate` so far that did not converge.
     """
 
+    # reset_address, push_address, pop_address, is_defined_address, evaluate_address: addresses of the
+    # functions; with the JIT off they are in `functions`.
     reset_address: int
     push_address: int
     pop_address: int
     is_defined_address: int
     evaluate_address: int
-    scores: Vector
-    block_of: Integers
-    block_weights: Vector
-    unconverged: int
+    scores: Vector  # (1 + n_blocks,): written by `evaluate`
+    block_of: Integers  # (n_valid,) or (0,): block of each validation row, from 0
+    block_weights: Vector  # (n_valid,) or (0,): its weight in the block
+    unconverged: int  # model fits of `evaluate` so far that did not converge
 
     def __init__(self, functions: Any, **fields: Any) -> None:
         self.functions = functions

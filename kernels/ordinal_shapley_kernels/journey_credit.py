@@ -12,55 +12,34 @@ class TrieShares(Workspace):
 
     `max_size` is the size of the largest set. `last`, `member` and `other` say what a seen sequence of m
     channels adds to the values of the k channels of a set, times k!.
-
-    Attributes
-    ----------
-    trie_starts : int64 (n_nodes + 1,), read-only
-    trie_channels : int64 (n_nodes - 1,), read-only
-        See `journeys`.
-    utilities, beyond : float64 (n_nodes, n_lanes), read-only
-        Utilities of full permutations: of the sequences seen, and of those that leave the trie behind a node.
-    gains : float64 (n_nodes, n_lanes), read-only
-        What a node adds to the utility of the sequences that pass it.
-    last, member, other : float64 (max_size + 1, max_size + 1), read-only
-        By k and m: for the last channel of the sequence, each of its channels, and each other channel.
-    factorials : float64 (max_size + 1,), read-only
-    whole : int
-        Whether only sequences of all members of a set count.
-    starts : int64 (n_sets + 1,), read-only
-        Where the members of each set begin in `members`.
-    members : int64, read-only
-        Channels in increasing order.
-    scratch : int64 (5, max_size + 1)
-    values : float64 (like `members`, n_lanes)
-        Times k!.
-    sums : float64 (n_sets, n_lanes)
-        Sums of utilities over all full permutations of a set, which its values must have, times k!.
-    conversions : float64 (n_sets,), read-only
-    places : float64 (max_size, max_size + 1)
-        Scratch.
-    credit : float64 (n_channels, max_size)
-        Unless it is empty, the credit of each channel at each place of an order is added, by the first lane;
-        requires the coefficients of the partial ordinal value.
     """
 
-    trie_starts: Integers
-    trie_channels: Integers
+    trie_starts: Integers  # (n_nodes + 1,), read-only
+    trie_channels: Integers  # (n_nodes - 1,), read-only: see `journeys`
+    # utilities, beyond (n_nodes, n_lanes), read-only: utilities of full permutations: of the sequences seen,
+    # and of those that leave the trie behind a node.
     utilities: Matrix
     beyond: Matrix
+    # (n_nodes, n_lanes), read-only: what a node adds to the utility of the sequences that pass it.
     gains: Matrix
+    # last, member, other (max_size + 1, max_size + 1), read-only: by k and m: for the last channel of the
+    # sequence, each of its channels, and each other channel.
     last: Matrix
     member: Matrix
     other: Matrix
-    factorials: Vector
-    whole: int
-    starts: Integers
-    members: Integers
-    scratch: IntegerMatrix
-    values: Matrix
+    factorials: Vector  # (max_size + 1,), read-only
+    whole: int  # whether only sequences of all members of a set count
+    starts: Integers  # (n_sets + 1,), read-only: where the members of each set begin in `members`
+    members: Integers  # read-only: channels in increasing order
+    scratch: IntegerMatrix  # (5, max_size + 1)
+    values: Matrix  # (like `members`, n_lanes): times k!
+    # (n_sets, n_lanes): sums of utilities over all full permutations of a set, which its values must have,
+    # times k!.
     sums: Matrix
-    conversions: Vector
-    places: Matrix
+    conversions: Vector  # (n_sets,), read-only
+    places: Matrix  # (max_size, max_size + 1): scratch
+    # (n_channels, max_size): unless it is empty, the credit of each channel at each place of an order is
+    # added, by the first lane; requires the coefficients of the partial ordinal value.
     credit: Matrix
 
 
@@ -146,42 +125,26 @@ class Tables(Workspace):
     """Rates of all subsets of each set.
 
     The trie holds the sets seen, their channels in increasing order.
-
-    Attributes
-    ----------
-    trie_starts, trie_channels, depths : int64, read-only
-        See `journeys`.
-    conversions, totals : float64 (n_nodes,), read-only
-        Counts of its nodes, 0 where a node is only a prefix.
-    pooled : int
-        Whether a subset that was not seen has the pooled rate of the largest of its subsets that were seen;
-        else its rate is 0.
-    starts, members : int64, read-only
-        As in `TrieShares`.
-    table_starts : int64 (n_sets,), read-only
-        Where the table of each set begins in `tables`.
-    scratch : int64 (3, max_size + 1)
-    seen : int64 (2, ..)
-        Scratch, with room for the nodes whose channels are all in one set.
-    largest : int64
-        Scratch, with room for the largest table.
-    tables : float64
-        By the bits of each set's members, the sets one after the other.
     """
 
+    # trie_starts, trie_channels, depths read-only: see `journeys`.
     trie_starts: Integers
     trie_channels: Integers
     depths: Integers
+    # conversions, totals (n_nodes,), read-only: counts of its nodes, 0 where a node is only a prefix.
     conversions: Vector
     totals: Vector
+    # Whether a subset that was not seen has the pooled rate of the largest of its subsets that were seen;
+    # else its rate is 0.
     pooled: int
+    # starts, members read-only: as in `TrieShares`.
     starts: Integers
     members: Integers
-    table_starts: Integers
-    scratch: IntegerMatrix
-    seen: IntegerMatrix
-    largest: Integers
-    tables: Vector
+    table_starts: Integers  # (n_sets,), read-only: where the table of each set begins in `tables`
+    scratch: IntegerMatrix  # (3, max_size + 1)
+    seen: IntegerMatrix  # (2, ..): scratch, with room for the nodes whose channels are all in one set
+    largest: Integers  # scratch, with room for the largest table
+    tables: Vector  # by the bits of each set's members, the sets one after the other
 
 
 @entry
@@ -247,22 +210,15 @@ def fill_tables(rates: Tables) -> None:
 
 
 class TableShares(Workspace):
-    """Classic values of all sets' games by tables.
+    """Classic values of all sets' games by tables."""
 
-    Attributes
-    ----------
-    starts, table_starts, tables
-        As in `Tables`, read-only.
-    shares : float64 (max_size + 1, max_size + 1), read-only
-        [k, m]: the weight of a subset of m of k - 1 others.
-    values : float64, like the members of the sets
-    """
-
+    # starts, table_starts, tables: as in `Tables`, read-only.
     starts: Integers
     table_starts: Integers
     tables: Vector
+    # (max_size + 1, max_size + 1), read-only: [k, m]: the weight of a subset of m of k - 1 others.
     shares: Matrix
-    values: Vector
+    values: Vector  # like the members of the sets
 
 
 @entry

@@ -47,86 +47,10 @@ class LogisticFunctions(NamedTuple):
 
 
 class LogisticWorkspace(Game):
-    """Nopython side of a LogisticGame.
+    """Nopython side of a LogisticGame."""
 
-    Attributes
-    ----------
-    empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address : int
-        Addresses of the functions in `span`; 0 in games without a span.
-    order_overflow_address, enter_overflow_address, evaluate_overflow_address : int
-    differentiate_overflow_address, add_overflow_gram_address : int
-        The same for `logistic_overflow`; 0 if the features of all rows are kept.
-    training, validation, references, prefix, solver
-        See those classes.
-    n_models : int
-    n_features : int
-        Columns of the data with that of the intercept, padded; 0 where only inner products are kept.
-    scoring : int
-        A code of `scoring`.
-    weight_kind : int
-        A code of `position_weights`.
-    has_zero_weights : int
-        1 if some positions have weight 0.
-    balanced : int
-        1 if all classes of a sequence have the same total weight.
-    free : int
-        1 if the intercept is not penalised. The sequence then begins with a row of cost 0 that is 0 except
-        for the intercept: in the span the intercept is the coordinate of that row.
-    empty_value : float
-        Utility of a sequence that lacks a class.
-    span_limit : int
-        Longest prefix whose models are fitted in its span; 0 for never.
-    column_rounding, span_rounding : float
-        Rounding error of an inner product of features, or of rows by their products, in eps times the
-        lengths.
-    rounding_dimension : float
-        The one in use.
-    radius_tolerance : float
-        For metrics without a certificate, the distance allowed from the converged model; negative for those
-        with one.
-    length : int
-        Rows in the prefix.
-    entered : int
-        How many of them have their features; the others wait for an evaluation.
-    fitted : int
-        Length of the sequence that the models were last fitted to, 0 if they have not been.
-    classes_present : int
-    dimension : int
-        Features in use, padded.
-    triangular : int
-        1 for coordinates in the span: row i of the prefix has i + 1 features, and the others are 0.
-    n_dependent : int
-        Rows of the prefix that may lie in the span of those before them.
-    known_of_all : int
-        Number of coordinates known of every validation row.
-    has_snapshot : int
-        1 while `Validation.snapshot_*` are valid.
-    has_gaps : int
-        1 if there has been a snapshot of this sequence or of one before it.
-    snapshot_rounding : float
-        Additional rounding error of its decision values, for a row of norm 1.
-    hardest : int
-        The validation row that was undecided last.
-    scored_alone : int
-        Validation rows scored one by one since the snapshot.
-    n_overflow : int
-        Rows that `Prefix.overflow_order` lists.
-    softmax : int
-        1 for softmax models.
-    n_gradients : int
-        Gradients of softmax models since their factor was computed.
-    n_steps : int
-        Steps of this fit of softmax models.
-    is_cold : int
-        1 if this fit began without a factor.
-    is_lost : int
-        1 if this fit gave up before the optimum.
-    shares_left : int
-        How many more new factors the models may share in this fit.
-    whitenings_left, completions_left : int
-        How many more validation rows may be whitened, and brought into the span, before the next step.
-    """
-
+    # empty_span_address, enter_span_address, shrink_span_address, complete_address, score_in_span_address:
+    # addresses of the functions in `span`; 0 in games without a span.
     empty_span_address: int
     enter_span_address: int
     shrink_span_address: int
@@ -135,46 +59,59 @@ class LogisticWorkspace(Game):
     order_overflow_address: int
     enter_overflow_address: int
     evaluate_overflow_address: int
+    # differentiate_overflow_address, add_overflow_gram_address: the same for `logistic_overflow`; 0 if the
+    # features of all rows are kept.
     differentiate_overflow_address: int
     add_overflow_gram_address: int
+    # training, validation, references, prefix, solver: see those classes.
     training: Training
     validation: Validation
     references: References
     prefix: Prefix
     solver: Solver
     n_models: int
+    # Columns of the data with that of the intercept, padded; 0 where only inner products are kept.
     n_features: int
-    scoring: int
-    weight_kind: int
-    has_zero_weights: int
-    balanced: int
+    scoring: int  # a code of `scoring`
+    weight_kind: int  # a code of `position_weights`
+    has_zero_weights: int  # 1 if some positions have weight 0
+    balanced: int  # 1 if all classes of a sequence have the same total weight
+    # 1 if the intercept is not penalised. The sequence then begins with a row of cost 0 that is 0 except for
+    # the intercept: in the span the intercept is the coordinate of that row.
     free: int
-    empty_value: float
-    span_limit: int
+    empty_value: float  # utility of a sequence that lacks a class
+    span_limit: int  # longest prefix whose models are fitted in its span; 0 for never
+    # column_rounding, span_rounding: rounding error of an inner product of features, or of rows by their
+    # products, in eps times the lengths.
     column_rounding: float
     span_rounding: float
-    rounding_dimension: float
+    rounding_dimension: float  # the one in use
+    # For metrics without a certificate, the distance allowed from the converged model; negative for those
+    # with one.
     radius_tolerance: float
-    length: int
-    entered: int
-    fitted: int
+    length: int  # rows in the prefix
+    entered: int  # how many of them have their features; the others wait for an evaluation
+    fitted: int  # length of the sequence that the models were last fitted to, 0 if they have not been
     classes_present: int
-    dimension: int
+    dimension: int  # features in use, padded
+    # 1 for coordinates in the span: row i of the prefix has i + 1 features, and the others are 0.
     triangular: int
-    n_dependent: int
-    known_of_all: int
-    has_snapshot: int
-    has_gaps: int
-    snapshot_rounding: float
-    hardest: int
-    scored_alone: int
-    n_overflow: int
-    softmax: int
-    n_gradients: int
-    n_steps: int
-    is_cold: int
-    is_lost: int
-    shares_left: int
+    n_dependent: int  # rows of the prefix that may lie in the span of those before them
+    known_of_all: int  # number of coordinates known of every validation row
+    has_snapshot: int  # 1 while `Validation.snapshot_*` are valid
+    has_gaps: int  # 1 if there has been a snapshot of this sequence or of one before it
+    snapshot_rounding: float  # additional rounding error of its decision values, for a row of norm 1
+    hardest: int  # the validation row that was undecided last
+    scored_alone: int  # validation rows scored one by one since the snapshot
+    n_overflow: int  # rows that `Prefix.overflow_order` lists
+    softmax: int  # 1 for softmax models
+    n_gradients: int  # gradients of softmax models since their factor was computed
+    n_steps: int  # steps of this fit of softmax models
+    is_cold: int  # 1 if this fit began without a factor
+    is_lost: int  # 1 if this fit gave up before the optimum
+    shares_left: int  # how many more new factors the models may share in this fit
+    # whitenings_left, completions_left: how many more validation rows may be whitened, and brought into the
+    # span, before the next step.
     whitenings_left: int
     completions_left: int
 

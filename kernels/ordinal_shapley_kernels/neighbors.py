@@ -34,82 +34,43 @@ _TIE = 1e-12
 
 
 class NeighborsWorkspace(Game):
-    """Fields that the nearest neighbour games share.
+    """Fields that the nearest neighbour games share."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Rows of the current sequence.
-    ranks : int32 (n_rows, n_valid), read-only
-        Rank of each training row by distance from each validation row; shared by all workers.
-    distances : float64 (n_rows, n_valid) or (0, 0), read-only
-        Distances from each validation row; empty if they do not affect the weights.
-    sample_weights : float64 (n_rows,), read-only
-    weight_kind : int
-    weight_table : float64, read-only
-        As in the position weight kernel.
-    n_neighbors : int
-        Number of neighbours that vote; may exceed the number of rows.
-    empty_value : float
-        Utility of the empty sequence.
-    nearest : int64 (n_valid, at most n_neighbors)
-        Positions in the sequence of the nearest rows to each validation row, the nearest first.
-    near_ranks : int32, same shape
-        Their ranks.
-    weights : float64 (n_rows, padded)
-        Scratch: weights of the sequence.
-    """
-
-    rows: Rows
+    rows: Rows  # rows of the current sequence
+    # (n_rows, n_valid), read-only: rank of each training row by distance from each validation row; shared by
+    # all workers.
     ranks: ShortMatrix
+    # (n_rows, n_valid) or (0, 0), read-only: distances from each validation row; empty if they do not affect
+    # the weights.
     distances: Matrix
-    sample_weights: Vector
+    sample_weights: Vector  # (n_rows,), read-only
     weight_kind: int
-    weight_table: Vector
-    n_neighbors: int
-    empty_value: float
+    weight_table: Vector  # read-only: as in the position weight kernel
+    n_neighbors: int  # number of neighbours that vote; may exceed the number of rows
+    empty_value: float  # utility of the empty sequence
+    # (n_valid, at most n_neighbors): positions in the sequence of the nearest rows to each validation row,
+    # the nearest first.
     nearest: IntegerMatrix
-    near_ranks: ShortMatrix
-    weights: Vector
+    near_ranks: ShortMatrix  # same shape: their ranks
+    weights: Vector  # (n_rows, padded): scratch: weights of the sequence
 
 
 class NeighborsOfClasses(NeighborsWorkspace):
-    """Nopython side of a NearestNeighborGame.
+    """Nopython side of a NearestNeighborGame."""
 
-    Attributes
-    ----------
-    truth : int64 (n_valid,), read-only
-        Classes of the validation rows.
-    scoring : int
-    votes : float64 (n_classes,)
-        Scratch.
-    decisions : int64 (n_valid,)
-        Scratch.
-    counts : int64 (3, n_classes)
-        Scratch.
-    """
-
-    truth: Integers
+    truth: Integers  # (n_valid,), read-only: classes of the validation rows
     scoring: int
-    votes: Vector
-    decisions: Integers
-    counts: IntegerMatrix
+    votes: Vector  # (n_classes,): scratch
+    decisions: Integers  # (n_valid,): scratch
+    counts: IntegerMatrix  # (3, n_classes): scratch
 
 
 class NeighborsOfNumbers(NeighborsWorkspace):
-    """Nopython side of a NearestNeighborRegressorGame.
+    """Nopython side of a NearestNeighborRegressorGame."""
 
-    Attributes
-    ----------
-    targets : float64 (n_rows,), read-only
-    truth : float64 (n_valid,), read-only
-        Targets of the validation rows.
-    offset, scale : float
-        The utility is `offset` minus `scale` times the sum of squared errors.
-    """
-
-    targets: Vector
-    truth: Vector
+    targets: Vector  # (n_rows,), read-only
+    truth: Vector  # (n_valid,), read-only: targets of the validation rows
+    # offset, scale: the utility is `offset` minus `scale` times the sum of squared errors.
     offset: float
     scale: float
 

@@ -54,51 +54,25 @@ LATIN = 2
 
 
 class PermutationState(Workspace):
-    """Players in strata, and how many the current permutation has drawn.
+    """Players in strata, and how many the current permutation has drawn."""
 
-    Attributes
-    ----------
-    members : int64 (n_players,)
-        Players, stratum after stratum; the first `used[s]` of stratum s are drawn. Written by `draw`,
-        restored to its original order by `restore`.
-    starts : int64 (n_strata + 1,)
-        Where each stratum begins in `members`.
-    quota : int64 (n_strata,)
-        How many players of each stratum a permutation holds.
-    used : int64 (n_strata,)
-        How many the current permutation has drawn. Written by `draw`.
-    swaps : int64 (n_players, 2)
-        Positions swapped so far, so that `restore` costs no more than the walk.
-    order : int64 (n_players,)
-        The current permutation, if the design determines all of it at once.
-    square : int64 (3, n_players) or (3, 0)
-        LATIN: p, r and c of the current block.
-    seed : uint64 (1,)
-        Key of the stream of permutations.
-    random : uint64 (1,)
-        Random state of the current permutation.
-    n_places : int
-        Players that a permutation holds.
-    design : int
-    ready : int
-        Whether `order` holds the current permutation.
-    block : int
-        LATIN: the block of `square`, or -1.
-    """
-
+    # (n_players,): players, stratum after stratum; the first `used[s]` of stratum s are drawn. Written by
+    # `draw`, restored to its original order by `restore`.
     members: Integers
-    starts: Integers
-    quota: Integers
+    starts: Integers  # (n_strata + 1,): where each stratum begins in `members`
+    quota: Integers  # (n_strata,): how many players of each stratum a permutation holds
+    # (n_strata,): how many the current permutation has drawn. Written by `draw`.
     used: Integers
+    # (n_players, 2): positions swapped so far, so that `restore` costs no more than the walk.
     swaps: IntegerMatrix
-    order: Integers
-    square: IntegerMatrix
-    seed: Words
-    random: Words
-    n_places: int
+    order: Integers  # (n_players,): the current permutation, if the design determines all of it at once
+    square: IntegerMatrix  # (3, n_players) or (3, 0): LATIN: p, r and c of the current block
+    seed: Words  # (1,): key of the stream of permutations
+    random: Words  # (1,): random state of the current permutation
+    n_places: int  # players that a permutation holds
     design: int
-    ready: int
-    block: int
+    ready: int  # whether `order` holds the current permutation
+    block: int  # LATIN: the block of `square`, or -1
 
 
 def make_permutation_state(
@@ -257,17 +231,10 @@ def uniform_draw(state: PermutationState, index: int) -> float:
 
 
 class Drawing(Workspace):
-    """Permutations to be drawn.
-
-    Attributes
-    ----------
-    state : PermutationState
-    orders : int64 (n_permutations, n_places)
-        Written by `draw_many`.
-    """
+    """Permutations to be drawn."""
 
     state: PermutationState
-    orders: IntegerMatrix
+    orders: IntegerMatrix  # (n_permutations, n_places): written by `draw_many`
 
 
 @entry

@@ -49,19 +49,11 @@ def fill_position_weights(kind: int, table: Vector, m: int, out: Vector) -> None
 
 
 class PositionWeights(Workspace):
-    """Weights of one length.
-
-    Attributes
-    ----------
-    kind : int
-    table : float64
-        As for `fill_position_weights`.
-    out : float64 (at least m,)
-    """
+    """Weights of one length."""
 
     kind: int
-    table: Vector
-    out: Vector
+    table: Vector  # as for `fill_position_weights`
+    out: Vector  # (at least m,)
 
 
 @entry

@@ -21,37 +21,18 @@ from ordinal_shapley_kernels.workspace import (
 
 
 class RawRows(Workspace):
-    """Rows of one type; the arrays of the others are empty.
+    """Rows of one type; the arrays of the others are empty."""
 
-    Attributes
-    ----------
-    doubles : float64 (n_rows, n_columns)
-    singles : float32 (n_rows, n_columns)
-    longs : int64 (n_rows, n_columns)
-    integers : int32 (n_rows, n_columns)
-    entries : float64 (n_entries,)
-        Sparse rows: the values other than 0, row by row.
-    places : int32 (n_entries,)
-        Their columns.
-    starts : int64 (n_rows + 1,)
-        Where each row begins.
-    centre : float64 (n_columns,) or (0,)
-        Subtracted from each dense row.
-    n_columns : int
-    intercept : int
-        Whether each row ends with an additional 1.
-    """
-
-    doubles: Matrix
-    singles: SingleMatrix
-    longs: IntegerMatrix
-    integers: ShortMatrix
-    entries: Vector
-    places: Shorts
-    starts: Integers
-    centre: Vector
+    doubles: Matrix  # (n_rows, n_columns)
+    singles: SingleMatrix  # (n_rows, n_columns)
+    longs: IntegerMatrix  # (n_rows, n_columns)
+    integers: ShortMatrix  # (n_rows, n_columns)
+    entries: Vector  # (n_entries,): sparse rows: the values other than 0, row by row
+    places: Shorts  # (n_entries,): their columns
+    starts: Integers  # (n_rows + 1,): where each row begins
+    centre: Vector  # (n_columns,) or (0,): subtracted from each dense row
     n_columns: int
-    intercept: int
+    intercept: int  # whether each row ends with an additional 1
 
 
 @inlined

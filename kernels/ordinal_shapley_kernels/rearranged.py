@@ -22,27 +22,13 @@ _is_inner_defined, _evaluate_inner = games.is_defined, games.evaluate
 
 
 class RearrangedWorkspace(Game):
-    """Nopython side of a rearranged game.
+    """Nopython side of a rearranged game."""
 
-    Attributes
-    ----------
-    inner : Game
-        Workspace of the game that evaluates representatives.
-    groups : int64 (n_players,)
-    arranged : int64 (n_players,)
-        The representative of the current sequence.
-    pushed : int64 (n_players,)
-        The sequence of the inner game, which is updated on demand.
-    kind : int
-        WITHIN or BETWEEN.
-    length, inner_length : int
-    """
-
-    inner: Game
-    groups: Integers
-    arranged: Integers
-    pushed: Integers
-    kind: int
+    inner: Game  # workspace of the game that evaluates representatives
+    groups: Integers  # (n_players,)
+    arranged: Integers  # (n_players,): the representative of the current sequence
+    pushed: Integers  # (n_players,): the sequence of the inner game, which is updated on demand
+    kind: int  # WITHIN or BETWEEN
     length: int
     inner_length: int
 

@@ -38,79 +38,36 @@ from ordinal_shapley_kernels.workspace import Matrix, Vector
 
 
 class RidgeWorkspace(Game):
-    """Fields that the ridge games share; sizes are padded to a multiple of `WIDTH` with 0.
+    """Fields that the ridge games share; sizes are padded to a multiple of `WIDTH` with 0."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Rows of the current sequence.
-    features : float64 (n_rows, n_features), read-only
-        Shared by all workers, like all data.
-    targets : float64 (n_models, n_rows), read-only
-    row_weights : float64 (n_rows,), read-only
-        Sample weights divided by alpha.
-    weight_kind : int
-    weight_table : float64, read-only
-        As in the position weight kernel.
-    fit_intercept : int
-    valid_columns : float64 (n_features, n_valid), read-only
-        Validation rows, feature by feature.
-    empty_value : float
-        Utility of a sequence without a model.
-    weights : float64 (n_rows,)
-        Scratch: weights of the sequence.
-    means : float64 (n_features,)
-        Scratch: weighted means.
-    matrix : float64 (n_features, larger of n_rows and n_features)
-        Scratch: Z or its transpose.
-    products : float64 (4, larger of n_rows and n_features)
-        Scratch.
-    ones : float64 (larger of n_rows and n_features,), read-only
-    system : float64 (n_features, n_features)
-        Scratch: the smaller system, then its inverse factor.
-    right, half : float64 (larger of n_rows and n_features,)
-        Scratch.
-    models : float64 (n_models, n_features)
-        Coefficients of the last sequence evaluated.
-    intercepts : float64 (n_models,), not padded
-    predictions : float64 (n_models, n_valid)
-        Of the models, without their intercepts.
-    """
-
-    rows: Rows
-    features: Matrix
-    targets: Matrix
-    row_weights: Vector
+    rows: Rows  # rows of the current sequence
+    features: Matrix  # (n_rows, n_features), read-only: shared by all workers, like all data
+    targets: Matrix  # (n_models, n_rows), read-only
+    row_weights: Vector  # (n_rows,), read-only: sample weights divided by alpha
     weight_kind: int
-    weight_table: Vector
+    weight_table: Vector  # read-only: as in the position weight kernel
     fit_intercept: int
-    valid_columns: Matrix
-    empty_value: float
-    weights: Vector
-    means: Vector
-    matrix: Matrix
-    products: Matrix
-    ones: Vector
-    system: Matrix
+    valid_columns: Matrix  # (n_features, n_valid), read-only: validation rows, feature by feature
+    empty_value: float  # utility of a sequence without a model
+    weights: Vector  # (n_rows,): scratch: weights of the sequence
+    means: Vector  # (n_features,): scratch: weighted means
+    matrix: Matrix  # (n_features, larger of n_rows and n_features): scratch: Z or its transpose
+    products: Matrix  # (4, larger of n_rows and n_features): scratch
+    ones: Vector  # (larger of n_rows and n_features,), read-only
+    system: Matrix  # (n_features, n_features): scratch: the smaller system, then its inverse factor
+    # right, half (larger of n_rows and n_features,): scratch.
     right: Vector
     half: Vector
-    models: Matrix
-    intercepts: Vector
-    predictions: Matrix
+    models: Matrix  # (n_models, n_features): coefficients of the last sequence evaluated
+    intercepts: Vector  # (n_models,), not padded
+    predictions: Matrix  # (n_models, n_valid): of the models, without their intercepts
 
 
 class RidgeNumbers(RidgeWorkspace):
-    """Nopython side of a RidgeGame.
+    """Nopython side of a RidgeGame."""
 
-    Attributes
-    ----------
-    truth : float64 (n_valid,), not padded, read-only
-        Targets of the validation rows.
-    offset, scale : float
-        The utility is `offset` minus `scale` times the sum of squared errors.
-    """
-
-    truth: Vector
+    truth: Vector  # (n_valid,), not padded, read-only: targets of the validation rows
+    # offset, scale: the utility is `offset` minus `scale` times the sum of squared errors.
     offset: float
     scale: float
 

@@ -22,32 +22,15 @@ _TIE = 1e-11
 
 
 class RidgeClasses(RidgeWorkspace):
-    """Nopython side of a RidgeClassifierGame.
+    """Nopython side of a RidgeClassifierGame."""
 
-    Attributes
-    ----------
-    balanced : int
-        Whether the weights of rows are divided by the frequency of their class.
-    truth : int64 (n_valid,), read-only
-        Classes of the validation rows.
-    valid_norms : float64 (n_valid,), read-only
-        Norms of the validation rows.
-    scoring : int
-    class_weights : float64 (n_classes,)
-        Scratch: total weight of the rows of each class.
-    decisions : int64 (n_valid,)
-        Scratch.
-    counts : int64 (3, n_classes)
-        Scratch.
-    """
-
-    balanced: int
-    truth: Integers
-    valid_norms: Vector
+    balanced: int  # whether the weights of rows are divided by the frequency of their class
+    truth: Integers  # (n_valid,), read-only: classes of the validation rows
+    valid_norms: Vector  # (n_valid,), read-only: norms of the validation rows
     scoring: int
-    class_weights: Vector
-    decisions: Integers
-    counts: IntegerMatrix
+    class_weights: Vector  # (n_classes,): scratch: total weight of the rows of each class
+    decisions: Integers  # (n_valid,): scratch
+    counts: IntegerMatrix  # (3, n_classes): scratch
 
 
 def make_workspace(

@@ -10,31 +10,14 @@ from ordinal_shapley_kernels.workspace import Integers, Workspace
 
 
 class Rows(Workspace):
-    """Which rows each player owns, and the rows of the current sequence.
+    """Which rows each player owns, and the rows of the current sequence."""
 
-    Attributes
-    ----------
-    player_starts : int64 (n_players + 1,)
-        Where each player's rows begin in `player_rows`.
-    player_rows : int64 (n_rows,)
-        Rows, player after player.
-    classes : int64 (n_rows,)
-        Class of each row; all 0 if there are no classes.
-    class_counts : int64 (n_classes,)
-        Rows of each class in the sequence.
-    placed : int64 (n_rows,)
-        Rows of the sequence, in order.
-    length : int
-        Their number.
-    classes_present : int
-    """
-
-    player_starts: Integers
-    player_rows: Integers
-    classes: Integers
-    class_counts: Integers
-    placed: Integers
-    length: int
+    player_starts: Integers  # (n_players + 1,): where each player's rows begin in `player_rows`
+    player_rows: Integers  # (n_rows,): rows, player after player
+    classes: Integers  # (n_rows,): class of each row; all 0 if there are no classes
+    class_counts: Integers  # (n_classes,): rows of each class in the sequence
+    placed: Integers  # (n_rows,): rows of the sequence, in order
+    length: int  # their number
     classes_present: int
 
 

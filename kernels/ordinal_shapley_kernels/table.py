@@ -17,25 +17,12 @@ from ordinal_shapley_kernels.workspace import Integers, Vector, Workspace
 
 
 class TableWorkspace(Game):
-    """Nopython side of a TableGame.
+    """Nopython side of a TableGame."""
 
-    Attributes
-    ----------
-    values : float64 (S(n_players),), read-only
-        Utilities in preorder; shared by all workers.
-    sizes : int64 (n_players + 1,)
-        S(0), ..., S(n_players).
-    nodes : int64 (n_players + 1,)
-        Places in `values` of the prefixes of the current sequence, by length.
-    unused : int64 (n_players + 1,)
-        Players that are not in them, as bits.
-    length : int
-    """
-
-    values: Vector
-    sizes: Integers
-    nodes: Integers
-    unused: Integers
+    values: Vector  # (S(n_players),), read-only: utilities in preorder; shared by all workers
+    sizes: Integers  # (n_players + 1,): S(0), ..., S(n_players)
+    nodes: Integers  # (n_players + 1,): places in `values` of the prefixes of the current sequence, by length
+    unused: Integers  # (n_players + 1,): players that are not in them, as bits
     length: int
 
 
@@ -102,17 +89,10 @@ FUNCTIONS = GameFunctions(reset, push, pop, is_defined, evaluate)
 
 
 class Orders(Workspace):
-    """A table of utilities, and scratch.
+    """A table of utilities, and scratch."""
 
-    Attributes
-    ----------
-    values : float64 (S(n_players),)
-    first : float64 (2^n_players,)
-        NaN at the start; written, the utility of each set's first sequence.
-    """
-
-    values: Vector
-    first: Vector
+    values: Vector  # (S(n_players),)
+    first: Vector  # (2^n_players,): NaN at the start; written, the utility of each set's first sequence
 
 
 @entry

@@ -48,98 +48,49 @@ MEASURING = -1  # the full permutation is to be evaluated, for the paper's rule
 
 
 class Walk(Workspace):
-    """A run over permutations: its options, progress and results.
-
-    Attributes
-    ----------
-    permutations : PermutationState
-    sizes : int64 (n_players,)
-        Rows of each player.
-    orders : int64 (n_permutations, n_places)
-        Players of each permutation, in order, as far as they have been drawn.
-    n_drawn : int64 (n_permutations,)
-        Number of players drawn.
-    lengths : int64 (n_permutations,)
-        Players evaluated.
-    marginals : float64 (n_permutations, n_places)
-        Marginal contribution of the player at each place, divided by its inclusion probability; 0 where it is
-        not evaluated.
-    utilities : float64 (n_permutations, n_places) or (0, 0)
-        If it has rows: utility of each prefix. After truncation the full utility, or with inclusion
-        probabilities NaN, stands in for what is not evaluated.
-    block_utilities : float64 (n_permutations, n_places, n_blocks) or (0, 0, 0)
-        If it has rows: the same by blocks of validation rows, for the prefixes that are evaluated.
-    inclusion : float64 (n_places,) or (0,)
-        Probability that each place is evaluated; empty for 1. For marginal contributions it must not
-        increase.
-    cumulated : float64 (n_places,) or (0,)
-        For systematic sampling: cumulative probabilities.
-    uniforms : float64 (n_permutations,)
-        Uniform draws, if there are inclusion probabilities.
-    longest : int
-        Maximum number of players of a permutation that are evaluated.
-    draw_all : int
-        Whether the rest of a truncated permutation is drawn, too.
-    empty_value : float
-        Utility of the empty sequence.
-    rule : int
-        NO_RULE, PAPER or PATIENCE.
-    tolerance : float
-        Absolute for PAPER, a share of |target| for PATIENCE.
-    patience : int
-        Consecutive steps within the tolerance after which PATIENCE ends a walk.
-    target : float
-        Utility that PATIENCE compares with.
-    first, next, stop : int
-        Index of the first permutation, of the current one, and the end of the range.
-    place : int
-        Number of players of the current permutation that have been evaluated, or BEFORE or MEASURING.
-    steps_within : int
-        Patience rule: consecutive steps within the tolerance.
-    first_defined : int
-        Length of the first prefix for which the game is defined, 0 before it.
-    previous : float
-        Utility of the sequence before the next place.
-    full : float
-        Paper rule: utility of the full permutation.
-    evaluations : int
-    walk_length : int
-        Rows evaluated, summed over walks.
-    completed_stops : int
-        Walks that truncation ended at the first prefix for which the game is defined.
-    whole_evaluations, whole_length : int
-        `evaluations` and `walk_length` without the current permutation.
-    """
+    """A run over permutations: its options, progress and results."""
 
     permutations: PermutationState
-    sizes: Integers
+    sizes: Integers  # (n_players,): rows of each player
+    # (n_permutations, n_places): players of each permutation, in order, as far as they have been drawn.
     orders: IntegerMatrix
-    n_drawn: Integers
-    lengths: Integers
+    n_drawn: Integers  # (n_permutations,): number of players drawn
+    lengths: Integers  # (n_permutations,): players evaluated
+    # (n_permutations, n_places): marginal contribution of the player at each place, divided by its inclusion
+    # probability; 0 where it is not evaluated.
     marginals: Matrix
+    # (n_permutations, n_places) or (0, 0): if it has rows: utility of each prefix. After truncation the full
+    # utility, or with inclusion probabilities NaN, stands in for what is not evaluated.
     utilities: Matrix
+    # (n_permutations, n_places, n_blocks) or (0, 0, 0): if it has rows: the same by blocks of validation
+    # rows, for the prefixes that are evaluated.
     block_utilities: Cube
+    # (n_places,) or (0,): probability that each place is evaluated; empty for 1. For marginal contributions
+    # it must not increase.
     inclusion: Vector
-    cumulated: Vector
-    uniforms: Vector
-    longest: int
-    draw_all: int
-    empty_value: float
-    rule: int
-    tolerance: float
-    patience: int
-    target: float
+    cumulated: Vector  # (n_places,) or (0,): for systematic sampling: cumulative probabilities
+    uniforms: Vector  # (n_permutations,): uniform draws, if there are inclusion probabilities
+    longest: int  # maximum number of players of a permutation that are evaluated
+    draw_all: int  # whether the rest of a truncated permutation is drawn, too
+    empty_value: float  # utility of the empty sequence
+    rule: int  # NO_RULE, PAPER or PATIENCE
+    tolerance: float  # absolute for PAPER, a share of |target| for PATIENCE
+    patience: int  # consecutive steps within the tolerance after which PATIENCE ends a walk
+    target: float  # utility that PATIENCE compares with
+    # first, next, stop: index of the first permutation, of the current one, and the end of the range.
     first: int
     next: int
     stop: int
+    # Number of players of the current permutation that have been evaluated, or BEFORE or MEASURING.
     place: int
-    steps_within: int
-    first_defined: int
-    previous: float
-    full: float
+    steps_within: int  # patience rule: consecutive steps within the tolerance
+    first_defined: int  # length of the first prefix for which the game is defined, 0 before it
+    previous: float  # utility of the sequence before the next place
+    full: float  # paper rule: utility of the full permutation
     evaluations: int
-    walk_length: int
-    completed_stops: int
+    walk_length: int  # rows evaluated, summed over walks
+    completed_stops: int  # walks that truncation ended at the first prefix for which the game is defined
+    # whole_evaluations, whole_length: `evaluations` and `walk_length` without the current permutation.
     whole_evaluations: int
     whole_length: int
 
@@ -353,19 +304,11 @@ def walk(game: Game, run: Walk, budget: int) -> int:
 
 
 class Orders(Workspace):
-    """Orders whose prefixes are to be evaluated.
+    """Orders whose prefixes are to be evaluated."""
 
-    Attributes
-    ----------
-    orders : int64 (n_orders, n_places)
-    lengths : int64 (n_orders,)
-        Number of prefixes of each order.
-    utilities : float64 (n_orders, n_places)
-        Written: [t, j] is the utility of the first j players of order t.
-    """
-
-    orders: IntegerMatrix
-    lengths: Integers
+    orders: IntegerMatrix  # (n_orders, n_places)
+    lengths: Integers  # (n_orders,): number of prefixes of each order
+    # (n_orders, n_places): written: [t, j] is the utility of the first j players of order t.
     utilities: Matrix
 
 
@@ -389,21 +332,12 @@ def evaluate_prefixes(game: Game, prefixes: Orders) -> int:
 
 
 class Sequence(Workspace):
-    """A sequence to be evaluated.
+    """A sequence to be evaluated."""
 
-    Attributes
-    ----------
-    players : int64 (n,)
-        In order of entry.
-    utilities : float64 (n,) or (1,)
-        Written: [j] is the utility of the first j + 1 players, or [0] that of all.
-    every : int
-        Whether the utilities of all prefixes are wanted.
-    """
-
-    players: Integers
+    players: Integers  # (n,): in order of entry
+    # (n,) or (1,): written: [j] is the utility of the first j + 1 players, or [0] that of all.
     utilities: Vector
-    every: int
+    every: int  # whether the utilities of all prefixes are wanted
 
 
 @entry

@@ -118,20 +118,11 @@ def cache_aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 class Field(NamedTuple):
-    """Place of a field in the table: one number, or an address and sizes.
-
-    Attributes
-    ----------
-    name : str
-    kind : Kind, type or None
-        An array, `int`, `float` or a subclass of Workspace.
-    slot : int
-        Index of the field's first number in the table.
-    """
+    """Place of a field in the table: one number, or an address and sizes."""
 
     name: str
-    kind: Any
-    slot: int
+    kind: Any  # type or None: an array, `int`, `float` or a subclass of Workspace
+    slot: int  # index of the field's first number in the table
 
 
 def _kind_of(hint: Any) -> Any:

@@ -48,7 +48,7 @@ def value(run, tmp_path):
 def problem(tmp_path, frame, seed=0, **more):
     path = tmp_path / "train.csv"
     frame.to_csv(path, index=False)
-    (read,) = DataOptions(path, "outcome", raw=True, **more).read(seed)
+    (read,) = next(DataOptions(path, "outcome", raw=True, **more).read([seed]))
     return read
 
 
@@ -128,8 +128,8 @@ def test_a_column_that_names_rows_is_no_feature(run, people, tmp_path):
     people.assign(who=range(N)).to_csv(train, index=False)
     later(people).to_csv(valid, index=False)  # need not have it
     read = [
-        *DataOptions(train, "outcome", raw=True, id="who").read(0),
-        *DataOptions(train, "outcome", raw=True, id="who", valid=valid).read(0),
+        *next(DataOptions(train, "outcome", raw=True, id="who").read([0])),
+        *next(DataOptions(train, "outcome", raw=True, id="who", valid=valid).read([0])),
     ]
     for got in read:
         assert "who" not in [*got.X, *got.frame]
@@ -180,7 +180,7 @@ def test_copies_on_both_sides_are_warned_of(value, people, tmp_path):
 
 @pytest.mark.parametrize("dataset", ["wine", "cancer", "cancer-wisconsin", "adult"])
 def test_data_sets_are_not_warned_of(dataset):
-    DataOptions(dataset=dataset).read(0)  # warnings are errors here
+    next(DataOptions(dataset=dataset).read([0]))  # warnings are errors here
 
 
 def test_labels_that_differ_in_blanks_or_case_only_are_told_of(value, people):
@@ -196,7 +196,7 @@ def test_categories_that_differ_in_spaces_or_case_only_are_warned_of(tmp_path, p
     people.loc[0, "city"] = "graz "
     people.to_csv(tmp_path / "people.csv", index=False)
     with pytest.warns(UserWarning, match="column 'city' .*'Graz', 'graz '"):
-        DataOptions(train=tmp_path / "people.csv", target="outcome").read(0)
+        next(DataOptions(train=tmp_path / "people.csv", target="outcome").read([0]))
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_files_with_other_marks_give_the_same(tmp_path, people, sep, mark, decim
     people.to_csv(tmp_path / "other.csv", sep=mark, decimal=decimal, index=False)
     other = tmp_path / "other.csv"
     options = {"raw": True, "sep": sep, "decimal": decimal}
-    (got,) = DataOptions(other, "outcome", **options).read(0)
+    (got,) = next(DataOptions(other, "outcome", **options).read([0]))
     pd.testing.assert_frame_equal(got.X, expected.X)
     pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
     assert got.y.tolist() == expected.y.tolist()
     # The validation file is read the same way.
     with pytest.warns(UserWarning, match=str(N)):
-        (both,) = DataOptions(other, "outcome", valid=other, **options).read(0)
+        (both,) = next(DataOptions(other, "outcome", valid=other, **options).read([0]))
     pd.testing.assert_frame_equal(both.X, both.X_valid)
 
 
@@ -252,11 +252,11 @@ def test_files_of_other_kinds_give_the_same(tmp_path, people, name, write):
         pytest.importorskip("pyarrow")
     write(people, tmp_path / name)
     options = {"raw": True, "id": "who", "impute": True}
-    (got,) = DataOptions(tmp_path / name, "outcome", **options).read(0)
+    (got,) = next(DataOptions(tmp_path / name, "outcome", **options).read([0]))
     pd.testing.assert_frame_equal(got.X, expected.X)
     pd.testing.assert_frame_equal(got.X_valid, expected.X_valid)
     with pytest.warns(UserWarning, match=str(N)):  # text stays text in the other file
-        (both,) = DataOptions(tmp_path / name, "outcome", valid=tmp_path / name, **options).read(0)
+        (both,) = next(DataOptions(tmp_path / name, "outcome", valid=tmp_path / name, **options).read([0]))
     pd.testing.assert_frame_equal(both.X.reset_index(drop=True), both.X_valid, check_dtype=False)
 
 
@@ -281,12 +281,12 @@ def test_marks_among_numbers_are_missing_values(tmp_path, people, decimal):
     tall.assign(age=texts).to_csv(path, index=False, sep=";", decimal=decimal)
     options = {"raw": True, "impute": True, "sep": ";", "decimal": decimal}
     with pytest.warns(UserWarning, match="'age'.* 2 rows"):
-        (got,) = DataOptions(path, "outcome", **options).read(0)
+        (got,) = next(DataOptions(path, "outcome", **options).read([0]))
     pd.testing.assert_frame_equal(got.X, expected.X)
     # Also where the training rows have none of them.
     tall.to_csv(tmp_path / "train.csv", index=False, sep=";", decimal=decimal)
     with pytest.warns(UserWarning, match="copies|'age'"):
-        (got,) = DataOptions(tmp_path / "train.csv", "outcome", valid=path, **options).read(0)
+        (got,) = next(DataOptions(tmp_path / "train.csv", "outcome", valid=path, **options).read([0]))
     assert (got.X_valid["age"][absent] == tall["age"].median()).all()
 
 

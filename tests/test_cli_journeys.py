@@ -255,6 +255,17 @@ def test_another_separator_is_warned_of(run, tmp_path, path, sep):
     assert json.loads(shown)["data"]["channels"] == 2
 
 
+def test_dates_with_full_stops_begin_with_the_day(run, touches):
+    _, expected, _ = run("journeys", touches, "--json")
+    text = touches.read_text()
+    for date in ("2026-01-02", "2026-01-01", "2026-03-01", "2026-02-01"):
+        text = text.replace(date, ".".join(date.split("-")[::-1]))
+    touches.write_text(text)
+    code, shown, err = run("journeys", touches, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(shown) == json.loads(expected)
+
+
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a pipe has no name here")
 def test_a_pipe_and_what_a_spreadsheet_leaves_behind(run):
     given, end = os.pipe()

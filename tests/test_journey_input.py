@@ -192,6 +192,17 @@ def test_channels_that_mark_beginnings_and_outcomes_are_named(paths, won, lost, 
         assert f"{mark!r} begins " in named[0] or f"{mark!r} ends " in named[0]
 
 
+def test_outcomes_that_are_all_counted_as_conversions_are_named():
+    paths = ["a > b > conv", "a > null", "b > a > null", "c > conv"]
+    with pytest.warns(UserWarning, match=r"non_conversions.*\['conv', 'null'\]"):
+        osv.JourneyGame.from_paths(paths, [3, 9, 4, 1])
+    for others in ([*paths[:3], "conv > c"], ["a > b", "a > c", "b > d", "c > a"]):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            osv.JourneyGame.from_paths(others, [3, 9, 4, 1])
+        assert not any("exclude=['conv'" in str(one.message) for one in caught)
+
+
 @pytest.mark.parametrize("rates", [0.05, 0.3, [1.0, 0.0, 0.0, 0.0]])
 def test_synthetic_journeys_have_no_marks(rates):
     for seed in range(5):

@@ -11,6 +11,7 @@ from numba import njit
 
 import naive
 import ordinal_shapley as osv
+from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.vocabulary import DESIGNS
 from problems import size
 from runs import sample_with
@@ -148,7 +149,7 @@ def test_samples_are_as_defined(value, method, options, design):
     orders = [naive.permutation(result.seed, t, strata, quota, design) for t in range(n_permutations)]
     luck = [lucky_number(result.seed, t) for t in range(n_permutations)]
     samples = samples_by_hand(utility, n, orders, luck, chances, centres, share, weight)
-    check_samples(result, samples, {"independent": 1, "antithetic": 2, "latin": n}[design])
+    check_samples(result, samples, design_of(design).replicate_size(n))
     seen = [sum(chosen(chances, u, share)) for u in luck]
     assert result.mean_evaluated == pytest.approx(np.mean(seen))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import naive
 import ordinal_shapley as osv
 from ordinal_shapley import bounds
+from ordinal_shapley.sampling.designs import design_of
 from ordinal_shapley.vocabulary import DESIGNS
 from problems import JIT, random_problem, size
 from runs import bits
@@ -167,7 +168,7 @@ class TestSamples:
     def test_in_out_of_full_permutations(self, name, design):
         game, utility = random_table(N, 2)
         weights, expected = WEIGHTS[name]
-        g, unit = N * np.array(expected, float), {"independent": 1, "antithetic": 2, "latin": N}[design]
+        g, unit = N * np.array(expected, float), design_of(design).replicate_size(N)
         sampler = osv.PermutationSampler(design=design)
         value, count = osv.Ordinal(size_weights=weights), 20
         result = osv.sample_values(game, value, sampler, n_permutations=count, random_state=2)

@@ -301,9 +301,13 @@ def _as_times(texts: pd.Series, decimal: str, line: _Line) -> Any:
         return numbers
     # Nothing in which day and month can be confused.
     dates = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    if dates.isna().all():  # with full stops the day is first
+        formats = (f"%d.%m.%Y{time}" for time in ("", " %H:%M", " %H:%M:%S"))
+        read = (pd.to_datetime(texts, format=form, utc=True, errors="coerce") for form in formats)
+        dates = functools.reduce(pd.Series.combine_first, read, dates)
     # Numbers are wrong only among dates.
     odd = dates.isna() if dates.notna().any() else numbers.isna()
-    _check(texts, odd, "numbers, or dates such as 2026-01-31 or 2026-01-31 12:00", line)
+    _check(texts, odd, "numbers, or dates such as 2026-01-31 12:00 or 31.01.2026 12:00", line)
     return dates
 
 
@@ -392,7 +396,9 @@ def _show(
         listed = ", ".join(below[:_LISTED]) + ", ..." * (len(below) > _LISTED)
         if below:
             console.print(
-                f"Associated with fewer conversions (95 % CI entirely below 0), as a cause or not: {listed}."
+                f"Associated with fewer conversions (95 % CI entirely below 0), as a cause or not: {listed}. "
+                "If journeys end at the conversion, late channels look worse than they are: only people who "
+                "had not converted before saw them."
             )
         else:
             console.print("Credits below 0 may be chance: their 95 % CIs include 0.")

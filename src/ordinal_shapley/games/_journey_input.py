@@ -27,6 +27,7 @@ _MIN, _MAX = 1e-30, 1e30
 # A channel may mark an outcome if this share of the journeys with the outcome has it, and if the outcomes of
 # its journeys would be this unlikely for another channel.
 _MIN_SHARE, _MAX_PROBABILITY = 0.1, 1e-6
+_MAX_OUTCOMES = 3  # names that may all be outcomes, where only they end journeys
 # Common separators of channels.
 _ARROWS = ("->", "=>", "→", "&gt;", ">>", ">")
 _OTHER_SEPS = (*_ARROWS, "|", ";", ",")
@@ -261,6 +262,15 @@ def _leave_out(journeys: Journeys, excluded: frozenset[str]) -> tuple[Journeys, 
 def _warn_of_names(channels: list[str], paths: list[tuple[str, ...]], counts: NDArray[np.float64]) -> None:
     """Warn of channels that may be the same, or that mark the beginning or the outcome of journeys."""
     warn_of_alike(channels, "channels", stacklevel=6)
+    last = sorted({path[-1] for path in paths})
+    nowhere_else = not any(name in path[:-1] for path in paths for name in last)
+    if not counts[1].any() and 1 < len(last) <= _MAX_OUTCOMES < len(channels) and nowhere_else:
+        named = ", ".join(map(repr, last))
+        warnings.warn(
+            f"count journeys that did not convert as non_conversions, and pass exclude=[{named}], if these "
+            "are outcomes: each journey ends with one of them, and all are counted as conversions",
+            stacklevel=5,
+        )
     marks = {
         f"{name!r} {verb} {which}": repr(name)
         for verb, end in (("begins", 0), ("ends", -1))

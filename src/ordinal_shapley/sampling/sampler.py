@@ -110,10 +110,10 @@ class PermutationSampler(Described):
 
     def of_players(self, players: NDArray[np.int64], n_players: int) -> PermutationSampler:
         """Return the sampler of a fold in which these of all players train; ValueError if there is none."""
-        if self.design == "latin":
+        if design_of(self.design).permutations is None:
             raise ValueError(
-                "use design='antithetic' or 'independent': design='latin' is not for cross-fitted games, "
-                "whose folds have blocks of different sizes"
+                f"use design='antithetic' or 'independent': design={self.design!r} is not for cross-fitted "
+                "games, whose folds have blocks of different sizes"
             )
         if self.strata is None:
             return self

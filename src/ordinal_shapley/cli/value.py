@@ -96,7 +96,7 @@ def value(
     from ordinal_shapley.estimators.evidence import label_evidence
 
     with (
-        quicker("--minutes M, fewer --permutations or all cores (--jobs -1)"),
+        quicker("--minutes M, fewer --permutations, small sets only (--sizes 50) or all cores (--jobs -1)"),
         output.warning_lines() as warned,
     ):
         game = models.game(problem, value_kind, data.folds, run.seed)

@@ -28,7 +28,9 @@ _SURE_SECONDS = 1.0
 
 # What makes a run of permutations quicker, in the words of whoever started it.
 QUICKER: ContextVar[str] = ContextVar(
-    "QUICKER", default="fewer permutations (n_permutations=), a limit (MaxSeconds(600)), workers (n_jobs=-1)"
+    "QUICKER",
+    default="fewer permutations (n_permutations=), small sets only (size_weights=sizes_up_to(50)), a limit "
+    "(MaxSeconds(600)), workers (n_jobs=-1)",
 )
 
 

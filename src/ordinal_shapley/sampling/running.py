@@ -61,8 +61,10 @@ class Clock:
         if n_permutations == 0 and self.time_is_up:
             total = time.monotonic() - self._began
             rest = total - sum(seconds for _, seconds in self._spent)
-            spent = [*self._spent, ("permutations of which none ended", rest)]
-            words = [f"{took:.3g} s went into {what}" for what, took in spent if took >= 0.05 * total]
+            spent: dict[str, float] = {}
+            for what, seconds in (*self._spent, ("permutations of which none ended", rest)):
+                spent[what] = spent.get(what, 0.0) + seconds
+            words = [f"{took:.3g} s went into {what}" for what, took in spent.items() if took >= 0.05 * total]
             raise TimeoutError(
                 f"give it more time: MaxSeconds({self._limit:g}) ended the run before its first permutation "
                 f"was complete; {', '.join(words)}"

@@ -84,7 +84,7 @@ _PATIENCE = 8.0
 _FIRST_STEPS = 6
 # Maximum steps of L-BFGS. Newton steps follow, each by at most _MAX_CONJUGATE conjugate gradients, fewer once
 # the share _ROUGHLY of the squared gradient is left. With fewer rows than features all are Newton steps.
-_MAX_STEPS = 40
+_MAX_STEPS = 100
 _MAX_CONJUGATE = 250
 _ROUGHLY = 1e-2
 # Models whose rounding error may exceed this, in decision values of a row, have not converged.
@@ -309,7 +309,6 @@ def _aim_by_newton(game: LogisticWorkspace) -> None:
     for _ in range(_MAX_CONJUGATE):
         combine_columns_of_each(along, n_models, n, factor, n, LOWER, solver.trials)
         _apply_hessian(game)
-        game.n_gradients += 1
         curvature = _product(game, along, products)
         if not curvature > 0.0:
             break

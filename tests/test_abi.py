@@ -371,11 +371,12 @@ def vectors(tmp_path_factory):
     return json.loads(run(TWIN, tmp_path_factory.mktemp("vectors")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "tolerance"),
     [
         ({"NUMBA_DISABLE_JIT": "1"}, 1e-10),
-        pytest.param({"ORDINAL_SHAPLEY_SCALAR": "1"}, 1e-12, marks=pytest.mark.slow),
+        ({"ORDINAL_SHAPLEY_SCALAR": "1"}, 1e-12),
     ],
 )
 def test_builds_of_the_same_source_agree(tmp_path, vectors, build, tolerance):

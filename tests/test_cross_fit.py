@@ -46,6 +46,7 @@ def test_values_are_means_over_folds(small, value, method):
     assert valuation.counts.tolist() == [3 * valuation.n_permutations // 4] * 8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 def test_errors_are_those_of_many_runs(small):
     runs = [osv.sample_values(small, n_permutations=400, random_state=seed) for seed in range(80)]

@@ -90,7 +90,17 @@ def separable():
 
 @pytest.mark.skipif(not JIT, reason="takes minutes uncompiled")
 @pytest.mark.parametrize(
-    "name", ["wine", "wine raw", "wdbc raw", "cancer", "adult", "digits", "words", "separable"]
+    "name",
+    [
+        "wine",
+        "wine raw",
+        "wdbc raw",
+        "cancer",
+        "adult",
+        "words",
+        "separable",
+        pytest.param("digits", marks=pytest.mark.slow),
+    ],
 )
 def test_decisions_are_scikit_learns(name):
     problem = separable() if name == "separable" else named(name)

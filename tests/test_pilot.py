@@ -71,8 +71,9 @@ def test_chances_from_a_grid_are_as_defined(coarse, share):
     np.testing.assert_allclose(seen[0].baselines, centres, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "weight"), KINDS)
-@pytest.mark.parametrize("groups", [None, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("groups", [None, 2])
 def test_no_bias_from_a_coarse_grid(coarse, value, weight, groups):
     scores = []
     for seed in range(size(12, 1)):

@@ -381,6 +381,7 @@ class TestCommandLine:
             assert word in page.texts["sure"] and "Monte Carlo noise only" in page.texts["sure"]
             assert "Monte Carlo noise alone" not in page.facts
 
+    @pytest.mark.slow
     def test_the_values_are_the_same_without(self, command):
         call, _ = command
         few = ("--permutations", 5, "--valid-fraction", 0.3)

@@ -260,6 +260,7 @@ def test_decisions_with_one_large_raw_column(size_of_one_column):
     assert check_decisions(problem, orders) > size(200, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="same code, only slower")
 def test_decisions_on_raw_adult():
     from ordinal_shapley import datasets

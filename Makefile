@@ -16,7 +16,7 @@ PYTEST_ALL_CORES := $(BIN)/python -m pytest --numprocesses logical --dist workst
 
 help:
 	@echo "make demo         flip labels of Wine and see which value finds them; writes a table, a picture and a report"
-	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too; about nine minutes"
+	@echo "make test         the test suite but for its slow tests, a part of it with the compiler off, too; about six minutes"
 	@echo "make test-all     all of it, and tests of kernels that check every index"
 	@echo "make test-nojit   tests of kernels with the compiler off"
 	@echo "make test-bounds  tests of kernels that check every index, with a cache of their own"

@@ -68,6 +68,7 @@ def z_scores(runs, exact):
     return (found.mean(axis=0) - expected) / (found.std(axis=0, ddof=1) / np.sqrt(len(runs)) + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("value", ["ordinal", "partial_ordinal"])
 def test_noise_of_few_permutations_does_not_count_as_a_choice_of_rows(rows, value):
@@ -79,6 +80,7 @@ def test_noise_of_few_permutations_does_not_count_as_a_choice_of_rows(rows, valu
     assert np.abs(z_scores(runs, exact)).max() < 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT, reason="takes many permutations")
 @pytest.mark.parametrize("design", ["antithetic", "latin"])
 def test_designs_have_them_too(rows, design):

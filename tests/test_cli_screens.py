@@ -50,6 +50,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_run(run, folder, command):
     pytest.importorskip("matplotlib")

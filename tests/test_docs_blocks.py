@@ -44,10 +44,11 @@ def is_output(shown: str, printed: str) -> bool:
 RUNNABLE = [page for page in PAGES if {"python", "bash"} & {kind for _, kind, _ in blocks(page)}]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="the pages value real data, minutes uncompiled")
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.slow] if page.parent != ROOT else []) for page in RUNNABLE],
+    RUNNABLE,
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_blocks_run(page, tmp_path, monkeypatch):

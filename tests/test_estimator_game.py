@@ -306,6 +306,7 @@ def test_seeds():
     assert game(fixed, problem).estimator.random_state == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [osv.exact_values, partial(osv.sample_values, n_permutations=2)])
 def test_a_model_left_to_chance_is_reported(run):
     answers = itertools.chain([1.0, 0.0], itertools.repeat(0.5))  # the first of two fits of all rows

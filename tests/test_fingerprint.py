@@ -173,6 +173,7 @@ def test_what_refers_to_itself_or_cannot_be_taken_apart():
     assert fingerprint(scaled(lock)) == fingerprint(scaled(threading.Lock()))
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same():
     """With another seed for hashes of strings, which the order of sets depends on."""
     code = (

@@ -237,6 +237,7 @@ def sum_of_players(sequence):
     return float(sequence.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("func", [weighted_places, sum_of_players])
 def test_other_processes(func):
     import joblib

@@ -184,6 +184,7 @@ def test_profile_of_all_prefixes_averages_to_the_value(value, alpha):
     np.testing.assert_array_equal(plain.values, result.values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "alpha"), [("partial_ordinal", None), ("ordinal", None), ("blend", 0.3)])
 def test_profiles_lie_about_the_exact_ones(value, alpha):
     scores = []

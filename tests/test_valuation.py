@@ -349,6 +349,7 @@ class TestSaveAndLoad:
         with pytest.raises(ValueError, match=r"v.npz"):
             Valuation.load(path)
 
+    @pytest.mark.slow
     def test_flipped_bytes(self, tmp_path):
         path, saved = tmp_path / "v.npz", by_hand([1.0], [0.1], player_names=["a"])
         saved.save(path)

@@ -397,6 +397,7 @@ def test_every_sequence_is_evaluated_once_for_exact_and_expected():
     assert result.valuation.n_evaluations <= sampling
 
 
+@pytest.mark.slow
 def test_roulette_has_no_bias():
     rng = np.random.default_rng(3)
     game = osv.TableGame(5, {s: float(rng.normal() / (1 + len(s))) for s in naive.sequences_of(range(5))})

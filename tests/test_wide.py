@@ -143,6 +143,7 @@ def test_inner_products_that_do_not_fit_are_refused(monkeypatch):
     LogisticGame(*problem)  # dense rows do without a table of them
 
 
+@pytest.mark.slow
 def test_rows_far_from_the_origin_keep_their_differences():
     # Inner products of 1e12 would leave 1e-4 of what tells the rows apart.
     problem = wide(seed=6)

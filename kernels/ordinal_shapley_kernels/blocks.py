@@ -15,11 +15,11 @@ from ordinal_shapley_kernels.workspace import Cube, IntegerMatrix, Integers, Mat
 
 
 @inlined
-def begin_blocks(game: Any) -> bool:
-    """Set the scores of the blocks to 0; return whether there are any."""
+def begin_blocks(game: Any, score: float) -> bool:
+    """Give every block the same score to begin with; return whether there are any."""
     scores = game.scores
     for b in range(1, scores.shape[0]):
-        scores[b] = 0.0
+        scores[b] = score
     return bool(scores.shape[0] > 1)
 
 
@@ -40,9 +40,7 @@ def score_without_model(game: Any) -> None:
 @inlined
 def share_right_decisions(game: Any, decisions: Any, truth: Any) -> None:
     """Write the share of right decisions in each block, if there are blocks."""
-    if begin_blocks(game):
-        for b in range(1, game.scores.shape[0]):
-            game.scores[b] = 1.0
+    if begin_blocks(game, 1.0):
         for v in range(truth.shape[0]):
             if decisions[v] != truth[v]:  # fewer, mostly
                 add_to_block(game, v, -1.0)

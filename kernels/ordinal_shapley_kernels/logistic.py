@@ -314,7 +314,7 @@ def _score_probabilities(game: LogisticWorkspace, softmax: int) -> None:
     validation = game.validation
     values, truth, of_rows = validation.scores, validation.truth, validation.log_probabilities
     game.scores[0] = neg_log_loss(values, truth, game.prefix.class_counts.shape[0], softmax, of_rows)
-    if begin_blocks(game):
+    if begin_blocks(game, 0.0):
         for v in range(truth.shape[0]):
             add_to_block(game, v, of_rows[v])
 

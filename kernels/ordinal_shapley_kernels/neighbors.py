@@ -251,7 +251,7 @@ def evaluate_votes(game: NeighborsOfClasses) -> int:
     filled = count / game.n_neighbors
     n_valid = truth.shape[0]
     shares = 0.0
-    in_blocks = begin_blocks(game)
+    in_blocks = begin_blocks(game, 0.0)
     for v in range(n_valid):
         votes[:] = 0.0
         total = 0.0
@@ -292,7 +292,7 @@ def evaluate_means(game: NeighborsOfNumbers) -> int:
     targets, truth, placed, nearest = game.targets, game.truth, game.rows.placed, game.nearest
     count = _weigh(game, m)
     squares = 0.0
-    n_valid, in_blocks = truth.shape[0], begin_blocks(game)
+    n_valid, in_blocks = truth.shape[0], begin_blocks(game, 0.0)
     for v in range(n_valid):
         total = weighted = plain = 0.0
         for j in range(count):

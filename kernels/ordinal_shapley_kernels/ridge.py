@@ -250,7 +250,7 @@ def evaluate(game: RidgeNumbers) -> int:
     fit(game, total)
     truth, predictions, intercept = game.truth, game.predictions[0], game.intercepts[0]
     squares = 0.0
-    n_valid, in_blocks = truth.shape[0], begin_blocks(game)
+    n_valid, in_blocks = truth.shape[0], begin_blocks(game, 0.0)
     for v in range(n_valid):
         error = truth[v] - (predictions[v] + intercept)
         squares += error * error
